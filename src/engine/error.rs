@@ -132,7 +132,7 @@ fn instead(lengths: &[i64], size: i64) -> String {
     }
 }
 
-/// A length of time in the largest unit that gives a whole number.
+/// Formats a length of time in the largest unit that gives a whole number.
 fn span(millis: i64) -> String {
     for (unit, length) in [
         ("d", Millis::DAY),

@@ -13,7 +13,7 @@ use crate::model::{Bar, Millis, Side};
 /// Length of a step in milliseconds; events lie strictly inside.
 const STEP: i64 = INTERVAL / STEPS as i64;
 
-/// Market orders, in units of the coin's scale, that move the price by a factor of e.
+/// Book depth: market orders of this size, in units of the coin's scale, move the price by a factor of e.
 const DEPTH: f64 = 5.0;
 
 /// A liquidation as the exchange sees it.

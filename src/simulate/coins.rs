@@ -9,7 +9,7 @@ use crate::model::POWERS_OF_TEN_F64;
 pub(super) struct SimulatedVenue {
     pub(super) name: &'static str,
     pub(super) share: f64,
-    /// Whether liquidations are published by fill, with equal rows, or as one order.
+    /// Whether a liquidation is published fill by fill, as rows that may be equal, or as one order.
     pub(super) by_fill: bool,
     /// Whether coins with tiny prices are listed in thousands.
     pub(super) thousands: bool,
@@ -187,7 +187,7 @@ impl SimulatedCoin {
         nearest(lots).max(1)
     }
 
-    /// The margin bracket of a position of `notional` USD, and its maintenance deduction.
+    /// Returns the margin bracket of a position of `notional` USD, and the bracket's maintenance deduction.
     ///
     /// The deduction makes the margin continuous across brackets.
     pub(super) fn bracket(&self, notional: f64) -> (Bracket, f64) {

@@ -18,7 +18,7 @@ pub(super) struct OpenPosition {
     )]
     pub(super) opened: Millis,
     alive: bool,
-    /// The next position that expires in the same bar.
+    /// Index of the next position that expires in the same bar: a linked list.
     next: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl PositionBook {
         opened: Millis,
         due: usize,
     ) {
-        // A run opens fewer than 2³² positions.
+        // Never reached: a run opens fewer than 2³² positions.
         let Ok(id) = u32::try_from(self.positions.len()) else {
             return;
         };

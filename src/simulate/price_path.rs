@@ -50,7 +50,7 @@ impl VolatilityProcess {
         let fast_memory = half_life(BARS_PER_DAY / 16.0);
         self.slow = remembered(self.slow, slow_memory, SLOW_SPREAD, rng);
         self.fast = remembered(self.fast, fast_memory, FAST_SPREAD, rng);
-        // The mean of the log-normal variable is removed, so that volatility averages one.
+        // The subtraction removes the mean of the log-normal variable, so that volatility averages one.
         let level = self.slow + self.fast
             - f64::midpoint(SLOW_SPREAD * SLOW_SPREAD, FAST_SPREAD * FAST_SPREAD);
         let volatility = level.exp() * hour_of_day(open);
@@ -94,7 +94,7 @@ pub(super) struct PriceProcess {
     ln: f64,
     /// Slow average that the price reverts to.
     anchor: f64,
-    /// Price impact still to come.
+    /// Price impact of the coming steps, because the impact per step is limited.
     pending: f64,
     /// Impact of liquidations that has not reverted yet.
     displaced: f64,

@@ -5,7 +5,7 @@ use super::coins::count;
 use super::*;
 use crate::model::{coin_of_pair, nearest_f64};
 
-/// Not on a bar's edge, so that the end is truly rounded down.
+/// The instant is not on the edge of a bar, so that the end is really rounded down.
 const NOW: Millis = Millis(1_781_136_123_456);
 const END: Millis = Millis(1_781_136_000_000);
 
@@ -260,7 +260,7 @@ fn some_rows_are_equal_and_yet_two_orders() {
 
 #[test]
 fn liquidations_come_in_clusters_of_time() {
-    // Over-dispersed: liquidations per bar vary far more than independent ones would.
+    // Liquidations are over-dispersed: their number per bar varies far more than that of independent events.
     for history in HISTORIES.iter() {
         let mut counts = vec![0.0_f64; BARS];
         for liquidation in &history.liquidations {

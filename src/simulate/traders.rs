@@ -12,11 +12,11 @@ struct Crowd {
     share: f64,
     /// Leverages with their weights.
     leverages: &'static [(f64, f64)],
-    /// Smallest size, over the coin's scale per arrival.
+    /// Smallest position size, as a multiple of the coin's scale divided by its arrivals.
     size: f64,
     /// Exponent of the power law of sizes; smaller values have a heavier tail.
     tail: f64,
-    /// Probability mass cut off at the end of the tail.
+    /// Probability of the largest sizes, at which the tail is cut off.
     beyond: f64,
     /// Mean holding time in bars.
     patience: f64,
@@ -72,7 +72,7 @@ const CROWDS: [Crowd; 3] = [
     },
 ];
 
-/// Differences from the default traders of a simulation.
+/// Changes to the default behaviour of traders in a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
     /// Exponent of the leverage in the weights; below zero, traders choose lower leverages.
@@ -139,9 +139,9 @@ pub(super) struct PositionTerms {
 /// The prices that close a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exits {
-    /// Price below the entry that closes it: liquidation, stop or profit.
+    /// Price below the entry that closes the position: liquidation, stop or profit.
     pub(super) down: Option<f64>,
-    /// Price above the entry that closes it.
+    /// Price above the entry that closes the position.
     pub(super) up: Option<f64>,
 }
 
@@ -204,7 +204,7 @@ impl Plan {
         let quantity = coin.quantity(lots);
         let (bracket, deduction) = coin.bracket(quantity * entry);
         let leverage = self.leverage.min(bracket.leverage);
-        // Per base unit. Added margin covers a part of the uncovered value, never all of it.
+        // All values are per base unit. Added margin covers a part of the uncovered value, never all of it.
         let initial = entry / leverage;
         let relief = deduction / quantity;
         let uncovered = entry - initial - relief;

@@ -12,7 +12,7 @@ use crate::model::{
     TimeRange, TotalsByWindow, Vocabulary, Window,
 };
 
-/// Exchange, symbol and coin of every listing with an order.
+/// Exchange, symbol and coin of every listed pair that has an order.
 pub fn listings<'a>(view: &View<'a>) -> impl Iterator<Item = [&'a str; 3]> + use<'a> {
     view.ring().names().listings()
 }
@@ -111,7 +111,7 @@ pub struct OrderFilter<'a> {
 }
 
 impl<'a> OrderFilter<'a> {
-    /// A test of ring places; `None` if no order can match.
+    /// A predicate on places in the ring; `None` if no order can match.
     fn of(self, ring: &'a Ring) -> Option<impl Fn(usize) -> bool + 'a> {
         let pairs = (self.symbol.is_some() || self.exchange.is_some()).then(|| {
             ring.names().pairs_with(|[venue, pair, coin]| {

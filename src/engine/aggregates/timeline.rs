@@ -56,7 +56,7 @@ pub struct TimelineQuestion {
 }
 
 impl TimelineQuestion {
-    /// Whether an order is in range, without a look at its symbol.
+    /// Whether an order matches the question, apart from its symbol.
     fn wants(&self, order: &OrderBrief<'_>) -> bool {
         (self.start..self.end).contains(&order.timestamp)
             && self
@@ -90,7 +90,7 @@ impl PeriodSums {
     }
 }
 
-/// Group number and side of a run of orders.
+/// Group number and side of an order.
 #[derive(Clone, Copy, Debug)]
 struct OrderGroup {
     number: u32,
@@ -128,7 +128,7 @@ pub struct Timeline {
     /// The same by number.
     keys: Vec<GroupKey>,
     sums: HashMap<Key, PeriodSums>,
-    /// Whether a symbol and coin match the filter, cached.
+    /// Cached by symbol and coin: whether they match the filter.
     match_cache: HashMap<String, HashMap<String, bool>>,
     /// Whether the maximum number of rows is exceeded.
     over: bool,
@@ -184,7 +184,7 @@ impl Timeline {
     /// The number of a group.
     fn number(&mut self, keys: GroupKey) -> u32 {
         *self.groups.entry(keys).or_insert_with(|| {
-            // Codes have the same width, and the number of rows is limited below that.
+            // The conversion cannot fail: the maximum number of rows is far below `u32::MAX`.
             let number = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
             self.keys.push(keys);
             number
@@ -262,7 +262,7 @@ impl Timeline {
                 touched.push(place);
             }
             if !run.add(*usd) {
-                // On overflow, flush the run to the exact sums.
+                // The run would overflow, so its sum is added to the exact sums first.
                 self.close(period, &groups, &mut runs, &mut touched);
                 if let Some(run) = runs.get_mut(place) {
                     run.add(*usd);
@@ -300,7 +300,7 @@ impl Timeline {
         Some(OrderGroup { number, side })
     }
 
-    /// Flushes the runs of a period.
+    /// Adds the integer sums of a period's runs to the exact sums, and clears the runs.
     fn close(
         &mut self,
         period: i64,
@@ -323,7 +323,7 @@ impl Timeline {
                 *usd += ExactSum::from(FixedPoint(run.usd));
             }
             sums.cnt += run.cnt;
-            // The value came from a decimal, so it fits one.
+            // The value was converted from a decimal, so it fits into one again.
             let largest = FixedPoint(run.largest).decimal().unwrap_or_default();
             sums.largest = sums.largest.max(largest);
         }
@@ -371,7 +371,7 @@ impl Timeline {
         }
     }
 
-    /// Rank of each code in the order of its texts.
+    /// Rank of each name code in the alphabetical order of the names.
     fn ranks(&self) -> Vec<usize> {
         let texts = self.names.texts();
         let mut codes: Vec<usize> = (0..texts.len()).collect();
@@ -441,7 +441,7 @@ impl Timeline {
     }
 }
 
-/// When the feed of each exchange was recorded without known gaps.
+/// The times in which the feed of each exchange was recorded without known gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordedCoverage {
     /// There is no record.
@@ -451,7 +451,7 @@ pub enum RecordedCoverage {
 }
 
 impl RecordedCoverage {
-    /// Prepares the recorded shares of periods, for exchanges by their codes among `names`.
+    /// Prepares the computation of recorded shares. The code of an exchange is its index in `names`.
     fn shares<'a>(&'a self, asked: &'a TimelineQuestion, names: &[String]) -> CoverageShares<'a> {
         let known = match self {
             Self::Unknown => None,
@@ -472,19 +472,19 @@ impl RecordedCoverage {
     }
 }
 
-/// Recorded shares, period by period.
+/// Computes the recorded shares, period by period.
 struct CoverageShares<'a> {
     asked: &'a TimelineQuestion,
-    /// Recorded ranges of each exchange asked for.
+    /// Recorded ranges of each exchange in the question.
     spans: Vec<&'a [TimeRange]>,
-    /// Index of the exchange of each code in `spans`.
+    /// By exchange code: the index of the exchange in `spans`.
     places: Vec<Option<usize>>,
-    /// Shares of the last period.
+    /// Cached shares of the period that was requested last.
     last: Option<(Millis, Vec<f64>)>,
 }
 
 impl CoverageShares<'_> {
-    /// Recorded share of the period that opens at an instant: of one exchange, or the mean over all.
+    /// Recorded share of the period that opens at `open`: of one exchange, or the mean over all.
     ///
     /// `None` without a record.
     fn of(&mut self, open: Millis, exchange: Option<u32>) -> Option<f64> {

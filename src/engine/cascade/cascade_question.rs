@@ -25,7 +25,7 @@ pub struct CascadeQuestion {
 }
 
 impl CascadeQuestion {
-    /// Orders are needed from this instant on, for percentiles and complete first events.
+    /// The first instant of which orders are needed, so that percentiles and the first events are complete.
     #[must_use]
     pub fn known_from(&self) -> Millis {
         self.start.back(COMPARED).back(self.gap)

@@ -40,7 +40,7 @@ impl EventCluster {
     }
 }
 
-/// Events of one coin and side by start; they are more than a gap apart.
+/// Events of one coin and side, by start. Two events are more than a gap apart.
 type EventLine = BTreeMap<Millis, EventCluster>;
 
 /// Events of the given orders, including those below the minimum USD.
@@ -50,7 +50,7 @@ pub struct CascadeClusters {
     coins: Interner,
     venues: Interner,
     lines: HashMap<(u32, Side), EventLine>,
-    /// Whether a symbol and coin match the filter, cached.
+    /// Cached by symbol and coin: whether they match the filter.
     match_cache: HashMap<String, HashMap<String, bool>>,
 }
 
@@ -67,7 +67,7 @@ impl CascadeClusters {
         }
     }
 
-    /// Continues with another question of the same gap, minimum and symbols.
+    /// Replaces the question by one with the same gap, minimum and symbols.
     pub fn ask(&mut self, asked: &Arc<CascadeQuestion>) {
         self.asked = Arc::clone(asked);
     }
@@ -100,7 +100,7 @@ impl CascadeClusters {
         let venue = self.venues.code(order.exchange);
         let line = self.lines.entry((coin, order.side)).or_default();
         let (at, gap) = (order.timestamp, self.asked.gap);
-        // Most orders fall into an existing event or extend the last one.
+        // The common case: an order falls into an existing event or extends the last one.
         if let Some((start, last)) = line.range_mut(..=at).next_back()
             && at <= last.end.on(gap)
         {
@@ -152,7 +152,7 @@ impl CascadeClusters {
         lines.any(|line| line.range(..self.asked.end).next_back().is_some_and(open))
     }
 
-    /// Removes small events that are over by `at`, once all orders before it are added.
+    /// Removes events below the minimum that are over by `at`. Call it once all orders before `at` are added.
     pub fn settle(&mut self, at: Millis) {
         let (least, gap) = (self.asked.least, self.asked.gap);
         for line in self.lines.values_mut() {
@@ -325,7 +325,7 @@ mod tests {
         .collect()
     }
 
-    /// The same with one pass over sorted orders.
+    /// Reference implementation: one pass over sorted orders.
     fn plainly(
         orders: &[(i64, usize, i64)],
         gap: i64,

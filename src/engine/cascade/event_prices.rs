@@ -25,7 +25,7 @@ pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.change_1h = change(Millis::HOUR);
 }
 
-/// The last bar closed by `at`; `None` if the next bar is missing.
+/// The last bar closed by `at`; `None` if a later bar should have closed by then but is missing.
 fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() <= at);
     let last = bars.get(closed.checked_sub(1)?)?;
@@ -58,7 +58,7 @@ mod tests {
     use crate::engine::cascade::event_prices::*;
     use crate::model::Side;
 
-    /// Bars with the minutes since zero as closes.
+    /// Creates bars with the minutes since zero as closes.
     fn bars(interval: i64, count: i64) -> Vec<Bar> {
         let close = |place: i64| f64::from(u32::try_from(place * interval / 60_000).unwrap_or(0));
         (0..count)

@@ -43,7 +43,8 @@ fn lowest_bit(node: usize) -> usize {
 
 /// For each event, sorted by start: the share of smaller events in the `span` before its start.
 ///
-/// Only events that were over count, which no order within `gap` can extend. `None` without such events.
+/// Only earlier events that were already over count: no further order within `gap` could extend them. `None` without
+/// such events.
 pub(crate) fn percentiles(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
     let mut amounts: Vec<Decimal> = events.iter().map(|event| event.usd).collect();
     amounts.sort_unstable();

@@ -5,7 +5,8 @@ use crate::model::{Millis, VenueCoverage, Window};
 
 /// Returns the coverage of every exchange with an order by now, sorted by name.
 ///
-/// Tables do not record how they were collected. Their completeness is unknown, and they have no connected share.
+/// Tables of orders do not record how they were collected. So completeness is unknown, and there is no connected
+/// share.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
     let names = view.ring().names();

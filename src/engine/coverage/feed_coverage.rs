@@ -89,7 +89,7 @@ mod tests {
         };
         let recorded = BTreeMap::from([
             ("binance".to_owned(), spans(&[(0, 100)])),
-            // Recorded for a quarter of the time with the same USD: four fifths of the total rate.
+            // The second exchange has the same USD in a quarter of the time, so it has four fifths of the total rate.
             ("okx".to_owned(), spans(&[(0, 25)])),
             ("quiet".to_owned(), spans(&[(0, 10)])),
         ]);

@@ -1,10 +1,10 @@
-//! An estimate of what sampled exchanges leave out, from complete order tapes.
+//! Estimates the orders that sampled exchanges do not publish, from complete order tapes.
 //!
 //! Complete tapes of the same window are thinned by the sampling rule of the exchange. A cell is one symbol in one
-//! hour; its activity is the number of published orders. Cells of a sampled exchange are compared with thinned cells of
-//! similar activity, for which both the published and the full amount are known. The interval is a Bayesian bootstrap
-//! (Rubin 1981, The Annals of Statistics 9) over those cells. Each draw takes one reference cell per cell, so it varies
-//! like single outcomes, not like means.
+//! hour; its activity is the number of published orders. Cells of a sampled exchange are compared with thinned cells
+//! of similar activity, for which both the published and the full amount are known. The interval is a Bayesian
+//! bootstrap (Rubin 1981, The Annals of Statistics 9) over those cells. Each draw takes one reference cell for each
+//! cell, so it varies as much as single outcomes do, not as little as means.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ use fastrand::Rng;
 const FEWEST: usize = 20;
 /// Number of bootstrap draws.
 const DRAWS: usize = 400;
-/// Share of the draws outside each end of the interval.
+/// Share of the draws below the interval, and equally above it.
 const OUTSIDE: f64 = 0.05;
 /// Minimum recorded share of the window for a complete tape.
 const ENOUGH: f64 = 0.99;
@@ -28,7 +28,7 @@ const SECOND: i64 = 1000;
 /// Time ranges by exchange, in order and disjoint.
 pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
-/// When the tapes of exchanges were recorded completely.
+/// The times in which the tapes of exchanges were recorded completely.
 #[derive(Clone, Debug)]
 pub enum CompleteTapes {
     /// Always, for every exchange.
@@ -100,12 +100,12 @@ impl Tape {
         });
     }
 
-    /// Cells of the published orders, without the full amounts.
+    /// Cells of a sampled exchange: only the published amounts are known.
     fn cells(&self) -> Vec<HourCell> {
         cells(self.orders.iter().copied(), std::iter::empty())
     }
 
-    /// Cells as if `rule` had chosen the published orders.
+    /// Cells of a complete tape, thinned as if `rule` had chosen the published orders.
     fn thinned(&self, rule: Rule) -> Vec<HourCell> {
         let mut published: BTreeMap<(u32, i64, Option<Side>), TapeOrder> = BTreeMap::new();
         for order in &self.orders {
@@ -212,7 +212,7 @@ impl ReferenceCells {
         if all > 0.0 { over / all } else { 0.0 }
     }
 
-    /// The estimate: each cell times the mean ratio of similar reference cells.
+    /// The estimated full USD: the published USD of each cell times the mean ratio of similar reference cells.
     fn estimate(&self, cells: &[HourCell]) -> f64 {
         let factor = |like: &[HourCell]| {
             let all: f64 = like.iter().map(|cell| cell.all_usd).sum();
@@ -272,7 +272,7 @@ fn quantile(draws: &[f64], share: f64) -> f64 {
 
 /// Returns the published USD of each exchange in a window, and an estimate of the full USD.
 ///
-/// `whole` says when tapes were recorded completely.
+/// `whole` gives the times in which tapes were recorded completely.
 #[must_use]
 pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec<UndercountRow> {
     let ring = view.ring();
@@ -335,7 +335,7 @@ pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec
     rows.collect()
 }
 
-/// How completely a tape was recorded.
+/// Text that says how completely a tape was recorded.
 fn listened(share: f64) -> String {
     let percent = (100.0 * share).min(99.9);
     if share >= 1.0 {

@@ -1,7 +1,7 @@
-//! USD that price moves cross in an estimate, for scoring against liquidations.
+//! The USD of an estimate that price moves cross, to score estimates against real liquidations.
 //!
-//! One replay from the first bar serves all instants. No value depends on later data: even the fact that the order feed
-//! went on is not used before a later order was known.
+//! One replay from the first bar serves all instants. No value depends on later data. A bar without orders counts as
+//! empty only once a later order was known, because only then it is certain that the feed went on.
 
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
@@ -18,7 +18,7 @@ pub struct PriceMove {
     pub high: f64,
 }
 
-/// All bars of a coin, none of them longer than `coarsest`.
+/// The replay window over all bars of a coin. An error if a bar is longer than `coarsest`.
 fn frame<'a>(
     view: &View<'a>,
     coin: &str,
@@ -45,8 +45,8 @@ fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
 
 /// Returns the USD of longs and of shorts that each move crosses in the map at its start.
 ///
-/// The map uses the bars closed by then. `None` before the first close, and before the first open interest reading if
-/// that belongs to a later bar. Moves must ascend in time.
+/// The map uses the bars closed by then. `None` before the first close. `None` too before the first open interest
+/// reading, if that is later than the first bar. Moves must ascend in time.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::model::{Damage, FineCells, FineGrid, Millis, Sides};
 pub struct Estimate<T> {
     /// The reply as the API returns it.
     pub reply: T,
-    /// Details that have no place in the reply.
+    /// The explanation: details that the reply of the API does not contain.
     pub explain: EstimateBasis,
 }
 
@@ -27,11 +27,11 @@ pub struct EstimateBasis {
     pub model: i64,
     /// The version of the model: a digest of everything that enters a cell.
     pub model_version: String,
-    /// The exchange, if the ledger covers a single one. Open interest and orders are then of this exchange; bars and
-    /// relative volume are of the coin.
+    /// The exchange, if the ledger covers a single one. Open interest and orders are then those of this exchange; bars
+    /// and relative volume are those of the coin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<String>,
-    /// What the USD figures count.
+    /// What the USD figures are: open interest (`exposure`) or reported liquidations (`expected`).
     pub view: &'static str,
     /// Leverages of the tiers.
     pub tiers: Vec<f64>,
@@ -47,7 +47,7 @@ pub struct EstimateBasis {
     /// Sums of `theta`; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa: Option<[f64; 2]>,
-    /// What `theta` is fitted to; model 3 only.
+    /// The fit behind `theta` and its data; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
     /// Share of the open interest with a known liquidation price at the end, long and short.
@@ -86,10 +86,11 @@ pub struct EstimateBasis {
     pub fine: Option<FineMap>,
 }
 
-/// Where a heatmap column changes from longs to shorts: rows below hold longs, rows above hold shorts.
+/// The row at which a heatmap column changes from longs to shorts. Rows below it have longs, rows above it have
+/// shorts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideBoundary {
-    /// The row that may hold both, counted from 0; -1 without longs.
+    /// The row that may have both, counted from 0; -1 without longs.
     pub row: i64,
     /// USD of longs in this row.
     pub long: f64,

@@ -17,7 +17,7 @@ const FEWEST_COLUMNS: i64 = 12;
 /// The rows cover the price range plus this share on both sides.
 const MARGIN: f64 = 0.03;
 
-/// Maximum number of rows in that range; positions outside add more.
+/// Maximum number of rows in that range; positions outside it add more rows.
 const ROWS: i64 = 300;
 
 /// Returns the heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).

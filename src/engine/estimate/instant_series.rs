@@ -1,9 +1,9 @@
 //! Estimates at many instants from one replay, equal bit for bit to separate replays.
 //!
 //! The bars of an earlier instant are a prefix of those of a later one, so one ledger can pass through all of them.
-//! Only the orders of a bar can change later: an order may be received late, and a bar after the last order is unknown
+//! Only the orders of a bar can change later. An order may be received late. A bar after the last order is unknown
 //! until a later order shows that the feed went on. The main ledger therefore stops at the first bar that may still
-//! change. A copy continues to the instant with what was known then.
+//! change. For each instant, a copy continues from there with the data known at that instant.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn liqmaps(
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
         vec![None; instants.len()];
     let under = view.with_model(model.and_then(Chosen::own));
-    // Without a model, instants before and after the first fit have different ones.
+    // If no model is requested, instants before the first fit and after it have different models.
     let each =
         |at: &Millis| model.map_or_else(|| under.as_of(*at).default_model(coin), Chosen::view);
     let models: Vec<Model> = instants.iter().map(each).collect();
@@ -123,8 +123,8 @@ pub fn heatmaps(
         .collect()
 }
 
-/// Passes the heatmaps as of `instants` with a closed bar to `take`, with the place of the instant. All have one model
-/// and fit.
+/// Passes the heatmap as of each instant to `take`, with the index of the instant. Skips instants without a closed
+/// bar. All heatmaps have one model and one fit.
 fn heatmaps_of_fit(
     view: &View<'_>,
     coin: &str,
@@ -183,7 +183,7 @@ fn closed(frame: &ReplayWindow<'_>, at: Millis) -> usize {
 
 /// The state at one of the instants.
 struct StateAt<'a> {
-    /// Place of the instant in the question.
+    /// Index of the instant in the question.
     place: usize,
     bars: usize,
     price: f64,
@@ -222,7 +222,8 @@ impl ColumnCache {
 /// Range of the maps.
 const RANGE: MapRange = MapRange::All;
 
-/// Passes the maps of one model as of `instants` with a closed bar to `take`, with the place of the instant.
+/// Passes the map of one model as of each instant to `take`, with the index of the instant. Skips instants without a
+/// closed bar.
 fn maps_of_model(
     view: &View<'_>,
     coin: &str,
@@ -252,9 +253,9 @@ fn maps_of_model(
     });
 }
 
-/// Passes the state at each of `instants` with a closed bar to `take`.
+/// Passes the state at each instant to `take`. Skips instants without a closed bar.
 ///
-/// The frame must reach to the last of the instants.
+/// The replay window must reach the last of the instants.
 fn for_each_instant(
     frame: &ReplayWindow<'_>,
     instants: &[Millis],
@@ -270,7 +271,8 @@ fn for_each_instant(
     requested.sort_unstable();
     let arrivals = OrderArrivals::of(frame);
     let mut tally = frame.tally();
-    // Before the first open interest was known, the ledger started with another value.
+    // Instants before the first known open interest need a second replay, because their ledger starts with another
+    // value.
     let opening = frame.bars_to_opening().unwrap_or(usize::MAX);
     let known = requested.partition_point(|(_, bars, _)| *bars < opening);
     let (before, since) = requested.split_at(known);
@@ -401,26 +403,27 @@ impl<'a> LedgerCursor<'a> {
     }
 }
 
-/// When the orders of each bar were known.
+/// Times at which the orders of each bar became known.
 struct OrderArrivals {
-    /// Time of knowledge, side and quantity, in order of event time.
+    /// Time at which the order became known, side and quantity, in order of event time.
     orders: Vec<(Millis, Side, f64)>,
     bars: Vec<BarArrivals>,
 }
 
-/// Knowledge of one bar.
+/// Times at which facts about one bar became known.
 #[derive(Clone, Copy)]
 struct BarArrivals {
     /// Places of its orders.
     first: usize,
     end: usize,
-    /// When it was known whether the bar has orders: once an order before its close and one after its open were known.
+    /// When it was known whether the bar has orders. That is once two orders were known: one before the bar's close,
+    /// and one after its open.
     since: Millis,
     /// When the last order of the bar was known.
     settled: Millis,
 }
 
-/// A time after all instants.
+/// A time after all instants, for what never becomes known.
 const NEVER: Millis = Millis(i64::MAX);
 
 impl OrderArrivals {
@@ -437,7 +440,7 @@ impl OrderArrivals {
             *earliest = (*earliest).min(*known);
             Some(*earliest)
         };
-        // When an order up to each place was known, and one from each place on.
+        // By index: when the first order up to it became known, and when the first order from it on did.
         let up_to: Vec<Millis> = orders.iter().scan(NEVER, earliest).collect();
         let mut from: Vec<Millis> = orders.iter().rev().scan(NEVER, earliest).collect();
         from.reverse();
@@ -450,7 +453,7 @@ impl OrderArrivals {
                 .map_or(NEVER, |(before, behind)| *before.max(behind));
             let its = orders.get(first..end).unwrap_or_default();
             let last = its.iter().map(|(known, ..)| *known).max();
-            // A bar that stays unknown to the end is final.
+            // A bar that never becomes known does not change any more, so it is final from the start.
             let settled = if since == NEVER {
                 Millis(i64::MIN)
             } else {

@@ -73,7 +73,7 @@ pub(crate) fn render(
         check(&fine, &frame.coin, width, price)?;
     }
 
-    // Cells ascend in price with longs first, and so do bins.
+    // Cells ascend in price, longs first, so bins are completed one after the other.
     let mut bins: Vec<MapBin> = Vec::new();
     let mut tiers: Vec<f64> = Vec::new();
     let mut last = None;
@@ -181,7 +181,8 @@ pub(crate) fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
 }
 
-/// Three digits of a number, not smaller than it: rounding takes at most half of the added hundredth.
+/// Formats a number with three digits, not below the number itself: rounding removes at most half of the added
+/// hundredth.
 fn above(value: f64) -> String {
     let digits = format!("{:.2e}", value * 1.01);
     digits

@@ -23,7 +23,8 @@ const HALF_LIFE: f64 = 30.0;
 /// The level varies from week to week. Chosen on simulations; docs/scorecard.md has the resulting scores.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 
-/// Typical periods that move the level half of the way to that of the last days. Chosen on simulations.
+/// Number of typical periods after which the level has moved half of the way to that of the last days. Chosen on
+/// simulations.
 const LUCK: f64 = 8.0;
 
 /// Half-life in days and prior weight in typical periods of the shortfall, the ratio of realised to predicted USD.
@@ -31,16 +32,16 @@ const LUCK: f64 = 8.0;
 const SHORTFALL_HALF_LIFE: f64 = 60.0;
 const SHORTFALL_PRIOR: f64 = 40.0;
 
-/// The shortfall ignores this time after the first day, in which the fit still converges.
+/// The shortfall ignores the first two weeks, in which the fit still converges.
 const SETTLING: i64 = 14 * Millis::DAY;
 
-/// Prior weight of a single tier over that of all tiers together. Chosen on simulations.
+/// Ratio of the prior weight of a single tier to that of all tiers together. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
 
 /// Maximum age of a period in the fit; older ones would have a weight below 1/64.
 const SPAN: i64 = 180 * Millis::DAY;
 
-/// Largest share of one period in all amounts, for the tier weights and for the level.
+/// Largest share that one period may have in the sum of amounts: for the tier weights, and for the level.
 const OF_ALL: f64 = 0.2;
 const OF_LATE: f64 = 1.0 / 3.0;
 
@@ -73,7 +74,7 @@ pub(crate) struct DailyFits {
     next: Option<Millis>,
     /// Per side, the weights of the previous day.
     near: [StartingWeights; 2],
-    /// Per side and period, what was predicted before the period started.
+    /// Per side and period: the USD predicted before the period started.
     expected: [Vec<Expectation>; 2],
 }
 
@@ -90,7 +91,7 @@ struct Expectation {
     path: f64,
 }
 
-/// Starting weights of the optimiser for a side, over their prior means.
+/// Starting weights of the optimiser for one side, as multiples of their prior means.
 #[derive(Clone, Debug, Default)]
 struct StartingWeights {
     whole: Vec<f64>,
@@ -112,12 +113,13 @@ struct SideFit {
 
 /// Factors that make the map alone predict the realised USD.
 ///
-/// They add what the path terms carry and follow the level of the last days, shrunk towards 1 for a few lucky hours.
+/// They include the USD that the path terms explain, and follow the level of the last days. With few data they are
+/// shrunk toward 1, so that a few lucky hours count little.
 #[derive(Clone, Copy, Debug)]
 struct LevelFactors {
     /// Factor from recent periods.
     fitted: f64,
-    /// The same times the shortfall of earlier levels.
+    /// As `fitted`, corrected by the shortfall of earlier predictions.
     corrected: f64,
 }
 
@@ -233,7 +235,7 @@ impl DailyFits {
         let known: Vec<usize> = self.known(day, SPAN).collect();
         let with_liquidations = self.with_liquidations(&known);
         if with_liquidations < LEAST {
-            // Most known periods are too old by now.
+            // Too few of the periods with liquidations are recent enough.
             return self.unfitted(day);
         }
         let mut near = std::mem::take(&mut self.near);
@@ -305,7 +307,7 @@ impl DailyFits {
             .sides
             .each_ref()
             .map(|sided| at_most(sided, known, &counts, OF_ALL));
-        // The event size is common to both sides, so a side with few liquidations gets small weights.
+        // Both sides have a common event size, so a side with few liquidations gets small weights.
         let sums = of_both.iter().map(|usd| {
             usd.iter()
                 .zip(&counts)
@@ -334,7 +336,8 @@ impl DailyFits {
             let path = path_of(&self.study, sided, row).into_iter().zip(path_prior);
             path.map(move |(term, prior)| term * prior / event)
         };
-        // First a common factor of all tiers, then one per tier. Tiers that were never crossed keep the common factor.
+        // The fit first finds a common factor of all tiers, then one factor per tier. A tier that was never crossed
+        // retains the common factor.
         let mut whole = TermRows::new(1 + PATH);
         let mut alone = TermRows::new(PATH);
         for ((row, counts), usd) in rows().zip(amounts) {
@@ -417,8 +420,8 @@ impl DailyFits {
             squares += (counts_of_late * both).powi(2);
         }
         let ([realised, map, both], [of_late, predicted]) = (long, short);
-        // A typical period is a weighted mean, dominated by large ones; the prior adds it to prediction and
-        // realisation.
+        // The prior adds `LUCK` typical periods to the prediction and to the realised USD. A typical period is a
+        // weighted mean, dominated by large periods.
         let luck = if predicted > 0.0 {
             LUCK * squares / predicted
         } else {
@@ -429,7 +432,7 @@ impl DailyFits {
         } else {
             1.0
         };
-        // At most doubled: unexplained liquidations are not attributed to the map.
+        // The factor at most doubles the combined prediction: unexplained liquidations are not attributed to the map.
         let most = 2.0 * realised / both;
         let shortfall = self.shortfall(day, known);
         LevelFactors {
@@ -440,7 +443,7 @@ impl DailyFits {
 
     /// Ratio of realised USD to USD predicted at earlier levels, of both sides.
     ///
-    /// Predictions lag when liquidations cluster, because they rise on the days on which much is crossed.
+    /// Predictions lag when liquidations cluster: they rise only after the days on which much USD is crossed.
     fn shortfall(&self, day: Millis, known: &[usize]) -> f64 {
         let Some(settled) = self.days.keys().next().map(|first| first.on(SETTLING)) else {
             return 1.0;

@@ -7,7 +7,7 @@ pub(crate) fn day_of(instant: Millis) -> Millis {
     Millis(instant.0.div_euclid(Millis::DAY) * Millis::DAY)
 }
 
-/// End of the UTC day of an instant. A fit uses an order received by then, or a question as of a later instant.
+/// End of the UTC day of an instant. An order of that day that is received later counts as late.
 pub(crate) fn last_of_day(instant: Millis) -> Millis {
     day_of(instant).on(Millis::DAY)
 }

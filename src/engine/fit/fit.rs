@@ -41,7 +41,7 @@ pub struct Fit {
     pub left_out: usize,
     /// Mean recorded share of the other periods.
     pub covered: Option<f64>,
-    /// Number of capped amounts; one counts for a fifth of the sum at most.
+    /// Number of capped amounts. An amount counts for at most a fifth of the sum.
     pub capped: usize,
     /// USD expected to be reported per USD crossed, by tier, for longs and shorts.
     #[serde(skip)]
@@ -58,12 +58,12 @@ pub struct Fit {
     pub calibration: [Option<f64>; 2],
     /// Information gain of the map over the path in the last 30 days, in nats per liquidated USD.
     pub score: Option<f64>,
-    /// Past ratios of realised to predicted USD.
+    /// Ratios of realised to predicted USD in the past, for longs and shorts.
     #[serde(skip)]
     pub(crate) past: [PastRatios; 2],
     /// Factors from the map to the ends of its interval, per distance band.
     pub interval: Option<FitInterval>,
-    /// A warning about an impossible result, with its likely cause.
+    /// A warning about an impossible result and its likely cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::engine::fit::daily_fits::DailyFits;
 use crate::model::Millis;
 
-/// Which orders a fit includes of those received after the UTC day of their event.
+/// The late orders that a fit includes: orders received after the UTC day of their event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LateOrders {
     /// All of them.
     All,
-    /// Those received by an instant.
+    /// Late orders received by this instant.
     By(Millis),
-    /// None, for series of instants that must not use later data.
+    /// No late orders, for series of instants that must not use later data.
     None,
 }
 

@@ -57,7 +57,7 @@ impl RealisedPeriods {
         for (timestamp, side, usd) in orders {
             let open = Millis(timestamp.0.div_euclid(HOUR) * HOUR);
             let begin = *begin.get_or_insert(open.on(HOUR));
-            // All periods that ended before this order are known now, empty ones included.
+            // This order makes all periods before its own known, empty ones included.
             loop {
                 let next = rows.last().map_or(begin, |(last, ..)| last.on(HOUR));
                 if next > open {
@@ -97,7 +97,7 @@ impl RealisedPeriods {
         for &(open, usd) in &given.rows {
             let begin = Millis((open.0 - offset).div_euclid(period) * period + offset);
             if rows.last().is_none_or(|(last, ..)| *last != begin) {
-                // Incomplete periods are dropped.
+                // The previous period is dropped if it is incomplete.
                 if parts * interval < period {
                     rows.pop();
                 }

@@ -19,8 +19,8 @@ pub(crate) const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
 /// A band with fewer moves also uses the moves of the nearer bands.
 const LEAST: usize = 30;
 
-/// Quantiles of realised over predicted USD, per distance band: the factors below and above which 10 % of the predicted
-/// USD lie.
+/// Quantiles of realised over predicted USD, per distance band. 10 % of the predicted USD lie below the lower factor,
+/// and 10 % above the upper one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PastRatios([Option<[f64; 2]>; ENDS.len()]);
 
@@ -114,7 +114,7 @@ mod tests {
         let moves = (0..100).map(|move_| (0.005, 2.0, 2.0 * f64::from(move_)));
         let PastRatios([near, middle, far]) = PastRatios::new(moves);
         assert_eq!(near, Some([9.0, 89.0]));
-        // No move went farther, so the nearer band is used.
+        // No move reached the farther bands, so they use the factors of the nearer band.
         assert_eq!((middle, far), (near, near));
         assert_eq!(PastRatios::new(std::iter::empty()), PastRatios::default());
     }

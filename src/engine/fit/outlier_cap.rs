@@ -1,6 +1,6 @@
 //! A cap on outliers: a single period must not dominate a fit.
 
-/// Fewer amounts are not capped: one of so few may well be most of the sum.
+/// With fewer amounts there is no cap, because one of so few may well be most of the sum.
 const FEW: usize = 20;
 
 /// Maximum number of capped amounts.

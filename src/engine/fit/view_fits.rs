@@ -22,9 +22,9 @@ const LEAST_RECORDED: f64 = 0.5;
 const ALL: i64 = Millis::DAY * 365 * 1000;
 
 impl View<'_> {
-    /// The late orders that a fit as of now includes.
+    /// The late orders that a fit of this view includes.
     pub(crate) fn late(self) -> LateOrders {
-        // As of an instant, a fit uses what was known at the start of that day.
+        // A view as of an instant uses the orders known at the start of that day.
         self.received_by()
             .map_or(LateOrders::All, |by| LateOrders::By(day_of(by)))
     }
@@ -61,7 +61,7 @@ impl View<'_> {
         work: impl FnOnce(&mut DailyFits) -> T,
     ) -> Option<T> {
         let history = self.history(coin)?;
-        // Without late orders, or with all of them received by then, one fit serves every instant.
+        // If there are no late orders, or all were received by then, one cached fit serves every instant.
         let late = match (late, history.last_late_receipt) {
             (_, None) => LateOrders::All,
             (LateOrders::By(instant), Some(last)) if last <= instant => LateOrders::All,
@@ -95,7 +95,7 @@ impl View<'_> {
             return None;
         }
         let parameters = self.parameters(coin);
-        // Without bars, or with bars longer than a period, the prior stays.
+        // Without bars, or with bars longer than a period, there is no fit, so the prior is used.
         let exposure = &history.exposure;
         let study = self.study(coin, &realised, exposure).ok()?;
         Some(DailyFits::new(study, &parameters))

@@ -23,7 +23,7 @@ pub struct Step {
     pub high: f64,
     /// Last price.
     pub close: f64,
-    /// Volume over the average volume of a bar.
+    /// Volume of the bar over the average volume of a bar.
     pub volume_ratio: f64,
     /// Length of the bar in days.
     pub days: f64,
@@ -78,7 +78,7 @@ pub struct Ledger {
 /// One flat row for all books, so that the compiler can vectorise the loops.
 #[derive(Clone, Debug, PartialEq)]
 struct EntryBins {
-    /// Place of the entry in the log price range of a bar, 0 to 1.
+    /// Position of each entry price in the log price range of a bar, from 0 to 1.
     fractions: Vec<f64>,
     /// Logarithm of the liquidation price over the entry price.
     ln_ratios: Vec<f64>,
@@ -99,7 +99,7 @@ impl PartialEq for Scratch {
     }
 }
 
-/// Logarithms of the prices of a bar over the lowest price of the grid.
+/// Logarithms of a bar's prices, relative to the lowest price of the grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogPrices {
     low: f64,
@@ -154,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// Undo logs at the present state.
+    /// Creates undo logs of the present state.
     pub(crate) fn marks(&self) -> Vec<UndoLog> {
         let books = self.books.iter().flatten();
         books
@@ -196,7 +196,7 @@ impl Ledger {
         let mut marks = marks.iter_mut();
         for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
             let pairs = books.iter_mut().flat_map(|book| &mut book.pairs);
-            // `zip` must take from the pairs first, or it would skip a mark.
+            // `pairs` must come first in `zip`, or the next side would skip a mark.
             for (pair, mark) in pairs.zip(&mut marks) {
                 pair.uncross(side, mark);
             }
@@ -208,7 +208,7 @@ impl Ledger {
         self.open_interest = open_interest;
     }
 
-    /// Closes and opens positions to match the open interest of `step`; its crossed cells are already empty.
+    /// Closes and opens positions to match the open interest of `step`. Its crossed cells must already be empty.
     pub(crate) fn settle<'a>(
         &mut self,
         step: &Step,
@@ -260,7 +260,7 @@ impl Ledger {
         self.price = step.close;
     }
 
-    /// Passes `days` without bars: located mass becomes unlocated at the turnover rate of its clock.
+    /// Advances over `days` without bars: located mass becomes unlocated at the turnover rate of its clock.
     ///
     /// The next bar needs no wider sweep. All longs lie below the last close and all shorts above it, so the range of
     /// the bar covers every cell the price crossed in between.
@@ -272,7 +272,8 @@ impl Ledger {
         }
     }
 
-    /// Multiplies all mass by `factor`: the set of summed exchanges changed, and no position opened or closed.
+    /// Multiplies all mass by `factor`. Called when the set of summed exchanges changes, which opens and closes no
+    /// position.
     pub fn regroup(&mut self, factor: f64) {
         for book in self.books.iter_mut().flatten() {
             book.regroup(factor);
@@ -380,12 +381,12 @@ impl Ledger {
         }
     }
 
-    /// Adds such a column to `mass`, which starts at bin `first` and covers the [`Ledger::span`].
+    /// Adds the mass per bin to `mass`, which starts at bin `first` and covers the [`Ledger::span`].
     pub(crate) fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
         MassColumn::add(self.times(counted), first, mass);
     }
 
-    /// The bins of such a column, and the first bin above all longs.
+    /// The range of bins with mass, and the first bin above all longs.
     pub(crate) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
         (MassColumn::span(self.times(counted)), self.longs_end())
     }
@@ -430,7 +431,7 @@ impl EntryBins {
         }
     }
 
-    /// Liquidation bins of the positions that a bar opens, clamped to `within`.
+    /// Computes the liquidation bins of the positions that a bar opens, clamped to `within`.
     fn of(&mut self, grid: &FineGrid, logs: LogPrices, within: (i64, i64)) -> &[i64] {
         let Scratch { lns, bins } = &mut self.scratch;
         let entries = self.fractions.iter().zip(&self.ln_ratios);
@@ -513,7 +514,7 @@ impl MassColumn {
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
     }
 
-    /// The number of `bins` below the first mass, and the masses from there on.
+    /// The masses in `bins`, and how many of these bins lie below the first mass.
     pub(crate) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
         let start = bins.start.max(self.first);
         let end = bins

@@ -16,7 +16,7 @@ pub(crate) struct MassCells {
 }
 
 impl PartialEq for MassCells {
-    /// Compares masses, not capacity.
+    /// Compares masses only, not the allocated range.
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
@@ -109,7 +109,7 @@ impl MassCells {
         mass.copied().unwrap_or_default()
     }
 
-    /// Sets the mass of a bin inside the capacity.
+    /// Sets the mass of a bin; does nothing if the bin is outside the allocated range.
     pub(crate) fn put(&mut self, bin: i64, mass: Lanes) {
         let place = usize::try_from(bin - self.origin).ok();
         if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
@@ -135,7 +135,7 @@ impl MassCells {
         }
         let origin = self.origin;
         for bin in bins {
-            // Not negative, because the capacity starts at or below the first bin.
+            // The place is not negative, because the allocated range starts at or below the first bin.
             let place = usize::try_from(bin.wrapping_sub(origin).cast_unsigned());
             if let Some(cell) = place.ok().and_then(|place| self.values.get_mut(place)) {
                 *cell = plus(*cell, mass);
@@ -143,7 +143,8 @@ impl MassCells {
         }
     }
 
-    /// Grows towards `bin` by at least half of the capacity, so that growth is rare. The first growth is to both sides.
+    /// Extends the allocated range towards `bin` by at least half of its length, so that extensions are rare. The
+    /// first extension is to both sides.
     #[cold]
     fn make_room(&mut self, bin: i64) {
         const LEAST: i64 = 256;

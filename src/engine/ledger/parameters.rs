@@ -1,4 +1,7 @@
 //! The parameters of an estimate: all values that are chosen, not observed.
+//!
+//! Here the open interest is split over the leverage tiers: the weight of a [`Tier`] is its assumed share of the open
+//! interest. [`Parameters::of`] normalises the weights of the caller, or chooses default weights.
 
 use std::num::NonZeroU8;
 
@@ -43,7 +46,7 @@ impl Tier {
 /// A turnover rate of a part of the positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TurnoverClock {
-    /// Share of new positions; the shares of all clocks sum to 1.
+    /// Share of new positions that turn over at this rate; the shares of all clocks sum to 1.
     pub share: f64,
     /// Share of its positions that changes hands in a day of average volume.
     pub per_day: f64,
@@ -114,7 +117,8 @@ impl Parameters {
             let weight = |leverage: &u16| f64::from(*leverage).powf(power);
             leverages.iter().map(weight).collect()
         });
-        // Normalised weights stay unchanged, so that a model made of another's weights has the same version.
+        // Weights that already sum to 1 stay unchanged, so that a model made from another model's weights has the same
+        // version.
         let sum = Some(weights.iter().sum::<f64>()).filter(|sum| (sum - 1.0).abs() > 1e-14);
         let tier = |(place, (leverage, weight)): (usize, (&u16, f64))| {
             let leverage = f64::from(*leverage);

@@ -1,4 +1,4 @@
-//! The replay: a ledger through the bars of a window.
+//! The replay: advances a ledger through the bars of a window.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ use crate::engine::observations::open_interest_series::{FreshReadings, OpenInter
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 
-/// Longer windows must be covered by bars; shorter ones use the bars there are.
+/// Bars must cover a window that is longer than this. A shorter window uses the available bars.
 const USUAL: i64 = 31 * Millis::DAY;
 
 /// The closed bars of a coin in a window.
@@ -54,7 +54,7 @@ pub(crate) struct ReplayState {
     pub(crate) ledger: Ledger,
     /// Whether a multiple of the volume replaces unknown open interest.
     relative: bool,
-    /// Whether a bar with known open interest has passed.
+    /// Whether the replay has passed a bar with known open interest.
     has_open_interest: bool,
     last_close: Option<Millis>,
     /// Length of the last bar.
@@ -123,7 +123,7 @@ impl<'a> ReplayWindow<'a> {
         }
         let before = bars.partition_point(|bar| bar.open_time < start);
         let bars = bars.get(before..).unwrap_or_default();
-        // A last bar that starts before the window is too long for it.
+        // If even the last bar starts before the window, that bar is too long for it.
         let interval = bars
             .iter()
             .map(|bar| bar.interval)
@@ -157,7 +157,7 @@ impl<'a> ReplayWindow<'a> {
         })
     }
 
-    /// The same window, for instants before its end.
+    /// The same window, for a series of instants up to its end.
     pub(crate) fn along(self) -> Self {
         Self {
             feed: OrderFeed::Continues,
@@ -299,7 +299,7 @@ impl<'a> ReplayWindow<'a> {
         self.model == Model::Expected
     }
 
-    /// Orders of the coin by the end, newest first, with the time of knowledge.
+    /// Orders of the coin up to the end, newest first, each with the time at which it became known.
     pub(crate) fn orders(
         &self,
     ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
@@ -313,7 +313,7 @@ impl<'a> ReplayWindow<'a> {
         self.fit.get_or_init(made).as_ref()
     }
 
-    /// Factor per tier of one located USD, for longs and shorts.
+    /// Factor per tier by which located USD are multiplied, for longs and shorts.
     pub(crate) fn counted(&self) -> [Vec<f64>; 2] {
         self.counted_by(self.fit().map(Arc::as_ref))
     }
@@ -328,7 +328,7 @@ impl<'a> ReplayWindow<'a> {
 
     /// The same at several instants, as known then.
     ///
-    /// Before the first fit it is `None` if any instant is fitted, because the prior has another scale.
+    /// If any instant has a fit, instants before the first fit get `None`, because the prior has another scale.
     pub(crate) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
             Model::Exposure => vec![Some(self.counted()); instants.len()],
@@ -341,8 +341,8 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Initial open interest: as read when the first bar opens, else the last one before, else the first one at a
-    /// close.
+    /// Initial open interest: the reading when the first bar opens, else the last one before it, else the first one at
+    /// a close.
     pub(crate) fn opening(&self) -> Option<f64> {
         self.reading_at_start()
             .and_then(|instant| self.readings.at(instant))
@@ -353,8 +353,8 @@ impl<'a> ReplayWindow<'a> {
             })
     }
 
-    /// Number of bars until the [initial open interest](ReplayWindow::opening) is known; 0 if before them, `None` if
-    /// never.
+    /// Number of bars after which the [initial open interest](ReplayWindow::opening) is known. 0 if it is known before
+    /// them, `None` if never.
     pub(crate) fn bars_to_opening(&self) -> Option<usize> {
         let before = self
             .reading_at_start()
@@ -477,7 +477,7 @@ impl ReplayState {
         if let Some(close) = self.last_close {
             let gap = bar.open_time.0.saturating_sub(close.0);
             let most = self.ledger.parameters().gap;
-            // Next to a longer bar, a gap is measured in lengths of the shorter one.
+            // A gap between bars of different lengths is measured in lengths of the shorter bar.
             let interval = bar.interval.min(self.last_interval);
             if gap > interval.saturating_mul(most) {
                 self.gaps += 1;
@@ -489,7 +489,7 @@ impl ReplayState {
         let open_interest = if self.relative {
             derived.volume_per_day
         } else {
-            // The initial open interest is of the exchanges known then.
+            // Only later changes of the set of exchanges count: the initial open interest is of those known then.
             if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
                 self.ledger.regroup(factor);
             }
@@ -509,7 +509,7 @@ impl ReplayState {
 }
 
 impl BarTally<'_> {
-    /// Counts the first `bars` of `frame`; bars counted before are skipped.
+    /// Adds the first `bars` of `frame` to the counts. Skips bars that were already counted.
     pub(crate) fn count(&mut self, frame: &ReplayWindow<'_>, bars: usize) {
         let new = self.bars..bars.max(self.bars);
         let pairs = frame.bars.iter().zip(&*frame.derived);
@@ -522,7 +522,7 @@ impl BarTally<'_> {
     }
 }
 
-/// The open interest of the view with the derived values of the bars.
+/// The open interest readings of the view, and the derived values of the bars.
 fn of_venue<'a>(
     view: View<'a>,
     coin: &str,

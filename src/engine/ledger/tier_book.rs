@@ -1,11 +1,11 @@
-//! A book of the ledger: all positions of one side with one leverage, in parts per clock.
+//! A book of the ledger: all positions of one side with one leverage, in one part per turnover clock.
 //!
-//! All parts open and close in the same bins, so two clocks are stored together as lanes.
+//! All parts open and close positions in the same bins, so the parts of two clocks are stored together as SIMD lanes.
 
 use crate::engine::ledger::mass_cells::{Lanes, MassCells, plus, times};
 use crate::model::Side;
 
-/// Smallest scale of a part; a smaller one is multiplied into the cells to avoid division by tiny numbers.
+/// Smallest scale of a part. A smaller scale is multiplied into the cells, to avoid division by tiny numbers.
 const VANISHING: f64 = 1e-150;
 
 /// Undo log of a clock pair for an unclosed bar.
@@ -14,7 +14,7 @@ pub(crate) struct UndoLog {
     /// Crossed cells in order of crossing, and their sum.
     crossed: Vec<Lanes>,
     sum: Lanes,
-    /// Bounds of the cells before the bar, and after its crossing.
+    /// Bounds of the cells: before the bar, and (in `behind`) after its crossing.
     before: (i64, i64),
     behind: (i64, i64),
     scale: Lanes,
@@ -122,7 +122,7 @@ impl TierBook {
     ) {
         // Rounding can make the liquidated mass exceed the total.
         let left = above(turn.before - turn.phi * self.flux);
-        // A ratio, to avoid the difference of two large numbers.
+        // The share is computed as a ratio, to avoid the difference of two large numbers.
         let stays = if left > 0.0 {
             (if turn.after < left { turn.after } else { left }) / left
         } else {
@@ -214,7 +214,7 @@ impl ClockPair {
         (self.cells.first, self.cells.end) = mark.before;
     }
 
-    /// Removes liquidated mass, keeps the share `stays` of the rest, and closes the share `churn` of it.
+    /// Removes liquidated mass. Of the rest, the share `stays` stays open, and the share `churn` of that is closed.
     ///
     /// Returns the mass to open again. The undo log records the cells of `bins`.
     #[inline]
@@ -251,7 +251,7 @@ impl ClockPair {
         times(churn, left)
     }
 
-    /// Multiplies a tiny scale into the cells.
+    /// Multiplies a tiny scale into the cells and resets it to 1.
     #[cold]
     fn gather(&mut self) {
         let vanishing = |scale: f64| if scale < VANISHING { scale } else { 1.0 };

@@ -61,7 +61,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
             )
         })?;
         if interval % Millis::MINUTE != 0 {
-            // A given length has been checked before.
+            // A given length has already been checked, so this can only be an inferred one.
             return Err(place.fault(
                 "interval",
                 format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Bar, Millis};
 
-/// The exchanges that provide price and volume of each bar.
+/// The exchanges that provide the price and the volume of each bar.
 ///
 /// # Examples
 ///

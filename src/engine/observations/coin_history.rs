@@ -20,9 +20,9 @@ pub(crate) struct CoinHistory {
     pub(crate) open_interest: OpenInterestSeries,
     /// Exchanges of the bars, if known.
     pub(crate) sources: BarSources,
-    /// Places of the coin's orders in the ring, oldest first.
+    /// Indexes of the coin's orders in the ring, oldest first.
     pub(crate) orders: Vec<u32>,
-    /// The last receipt of an order after the UTC day of its event.
+    /// The last time of receipt of a late order: one received after the UTC day of its event.
     pub(crate) last_late_receipt: Option<Millis>,
     /// Liquidated USD by period, if given instead of orders.
     pub(crate) liquidations: Option<PeriodLiquidations>,
@@ -39,7 +39,7 @@ pub(crate) struct DerivedBar {
     pub(crate) volume_per_day: f64,
     /// Open interest at the close, if a fresh reading exists.
     pub(crate) open_interest: Option<f64>,
-    /// Whether the sum lacks an exchange with an outdated reading.
+    /// Whether the sum lacks an exchange because its last reading is too old.
     pub(crate) partial: bool,
     /// Factor from the previous set of summed exchanges to the present one, if the set changed.
     pub(crate) regrouped: Option<f64>,

@@ -36,7 +36,7 @@ pub struct Observations {
     coins: BTreeMap<String, CoinHistory>,
     now: Millis,
     fits: DailyFitsCache,
-    /// Groups of the orders by place; empty if no order has one.
+    /// Group of each order, by its index in the ring; empty if no order has a group.
     groups: Vec<Option<Box<str>>>,
 }
 
@@ -73,7 +73,7 @@ impl Observations {
             let (names, blank) = (coin.unwrap_or_default(), coin == Some(""));
             let names = [&observed.order.exchange, &observed.order.symbol, names];
             let known = pairs.get(given.number(names) as usize).copied();
-            // Known names are already normalised.
+            // The names of this order were already normalised for an earlier one.
             let pair = if let Some(pair) = known.filter(|_| !blank) {
                 TableRow::of_orders(row).amounts(&observed.order)?;
                 pair
@@ -197,7 +197,7 @@ impl Observations {
         self.coins.keys().cloned().collect()
     }
 
-    /// Places of the orders in [`Observations::rows`], sorted by receipt, then by event time.
+    /// Indexes of the orders in [`Observations::rows`], sorted by receipt, then by event time.
     #[must_use]
     pub fn in_order_of_arrival(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.ring.len()).rev().collect();

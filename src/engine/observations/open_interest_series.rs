@@ -100,7 +100,7 @@ impl OpenInterestSeries {
         self.readings.last().map(|reading| reading.timestamp)
     }
 
-    /// A cursor for instants from `start` on.
+    /// Creates a cursor for instants from `start` on.
     pub(crate) fn cursor(&self, start: Millis) -> OpenInterestCursor<'_> {
         let skipped = self
             .readings
@@ -180,10 +180,10 @@ impl OpenInterestCursor<'_> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// Factor from the last sum to the set of exchanges that are fresh at `instant`.
+    /// Factor that converts the last sum to the set of exchanges with a fresh reading at `instant`.
     ///
-    /// It removes exchanges without a fresh reading and adds returning ones. Positions neither close nor open when a
-    /// feed stops or resumes.
+    /// It removes exchanges without a fresh reading and adds exchanges that have one again. Positions neither close
+    /// nor open when a feed stops or resumes.
     pub(crate) fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
@@ -203,7 +203,7 @@ impl OpenInterestCursor<'_> {
         let was: f64 = before.iter().flatten().sum();
         let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
         let factor = of_these.sum::<f64>() / was;
-        // No factor without a previous sum or without open interest.
+        // Without a previous sum or without open interest there is no factor.
         (factor.is_finite() && factor > 0.0).then_some(factor)
     }
 

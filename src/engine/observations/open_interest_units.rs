@@ -40,13 +40,14 @@ impl OpenInterestUnit {
 
 /// Usual open interest, in daily volumes.
 const USUAL: f64 = 0.3;
-/// Readings above so many daily volumes are doubted if the other unit is far more plausible.
+/// A reading above this number of daily volumes is doubted if the other unit is far more plausible.
 const MOST: f64 = 20.0;
-/// The same limit for bars of less than a day, which give a rougher volume.
+/// The same limit if the bars cover less than a day, because their daily volume is less certain.
 const MOST_OF_LITTLE: f64 = 100.0;
-/// Readings below so many daily volumes are doubted. A small exchange may be that small compared with a large one.
+/// A reading below this number of daily volumes is doubted too. The limit is low, because an exchange may be small
+/// compared with the exchange of the bars.
 const LEAST: f64 = 1.0 / 2000.0;
-/// Units that differ by a smaller factor are indistinguishable.
+/// If the units differ by a smaller factor (the price), they are indistinguishable.
 const APART: f64 = 30.0;
 /// Maximum age of a price in milliseconds, or one bar length if longer.
 const OLDEST: i64 = Millis::DAY;
@@ -94,10 +95,10 @@ pub fn each_in_base_units(
     Ok(each.collect())
 }
 
-/// A fault of a reading with its kind.
+/// A fault of a reading, and the constructor of its kind.
 type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
-/// Converts readings; `None` for a reading that `refuse` skips.
+/// Converts readings. The result of a reading that `refuse` accepts to skip is `None`.
 fn converted(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
@@ -206,7 +207,7 @@ struct PricedReading {
 }
 
 impl PricedReading {
-    /// The reading in base units, if it is given in `unit`.
+    /// The reading in base units, on the assumption that it is given in `unit`.
     fn base(&self, unit: OpenInterestUnit) -> f64 {
         match unit {
             OpenInterestUnit::Base => self.given,
@@ -264,9 +265,9 @@ impl CoinMarket {
 
     /// Refuses the doubted readings of a coin.
     ///
-    /// As long as the sum over exchanges is doubted, the largest exchange is refused, except for single readings that
-    /// differ clearly and are plausible. Then single readings are refused that are doubted and differ clearly from
-    /// their exchange, by more than half of the log distance between the units.
+    /// While the sum over exchanges is doubted, the largest exchange is refused, except for single readings that stand
+    /// out and are plausible. After that, single readings are refused that stand out and are doubted. A reading stands
+    /// out if it differs from its exchange's median by more than half of the log distance between the units.
     fn judge(
         &self,
         coin: &str,

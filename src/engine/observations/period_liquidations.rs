@@ -1,7 +1,7 @@
 //! Liquidated USD of a coin by period, as an alternative to orders.
 //!
 //! Amounts in a wrong unit would be fitted silently, and one absurd period distorts a fit for months. The amounts are
-//! therefore compared with the traded volume, which liquidations are a small part of.
+//! therefore compared with the traded volume, because liquidations are a small part of it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,11 +9,12 @@ use crate::engine::TableFault;
 use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
-/// Largest ratio of liquidated to traded USD in one period. Bars may cover one exchange and liquidations all.
+/// Largest ratio of liquidated to traded USD in one period. It exceeds 1, because bars may cover one exchange and
+/// liquidations all of them.
 const MOST_OF_A_PERIOD: f64 = 10.0;
 /// Largest ratio over all periods.
 const MOST_OF_ALL: f64 = 1.0;
-/// A smaller ratio is refused if it would be usual for base units.
+/// A smaller ratio is refused if the amounts would be usual in base units.
 const LEAST_OF_ALL: f64 = 1e-6;
 /// Usual ratios of liquidated to traded amounts.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
@@ -112,7 +113,7 @@ impl PeriodLiquidations {
     }
 }
 
-/// Column of the larger of two amounts.
+/// Name of the column with the larger of two amounts.
 fn larger([long, short]: [f64; 2]) -> &'static str {
     if long >= short {
         "long_usd"

@@ -34,7 +34,7 @@ pub fn resize(
         return Err(no_such_length(coin, size, &lengths));
     }
     let end = range.end.min(reach);
-    // The range applies to the resampled bar, so that all of its parts are included.
+    // The range applies to the resampled bar, so that a returned bar has all of its source bars.
     let wanted = |bar: &Bar| {
         let open = open(bar);
         open >= range.start && open.on(size) <= end

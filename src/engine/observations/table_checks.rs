@@ -180,7 +180,7 @@ impl TableRow {
 
     /// Checks a length, if given.
     fn interval(self, interval: Option<i64>) -> Result<(), TableFault> {
-        // A number of minutes or seconds in place of milliseconds would close the bar too early.
+        // This detects lengths in minutes or seconds instead of milliseconds, which would close bars too early.
         let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
         self.check("interval", interval.is_none_or(whole), || {
             format!(

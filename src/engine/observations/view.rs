@@ -20,12 +20,12 @@ pub struct View<'a> {
     own: Option<&'a Specification>,
     /// The exchange that estimates are limited to; `None` for all together.
     venue: Option<&'a str>,
-    /// An external source of fits, if these observations are too short for a fit.
+    /// An external source of fits, used if these observations cover too little time for a fit.
     fitted: Option<&'a dyn FitSource>,
 }
 
 impl Observations {
-    /// Views the observations at `now`, including orders that were received late.
+    /// Creates a view of the observations at `now`, including orders that were received late.
     #[must_use]
     pub fn at_instant(&self, now: Millis) -> View<'_> {
         View {
@@ -39,7 +39,7 @@ impl Observations {
         }
     }
 
-    /// Views what was known at `as_of`, which becomes *now*; orders received later are hidden.
+    /// Creates a view as of `as_of`, which becomes *now*. Orders received later are hidden.
     ///
     /// With `None`, *now* is [`Observations::now`] and no order is hidden. Events after *now* are outside every window
     /// in both cases.
@@ -53,7 +53,7 @@ impl Observations {
 }
 
 impl Ring {
-    /// Views the orders of this ring; estimates use `observations`.
+    /// Creates a view of the orders in this ring. Estimates use `observations`.
     #[must_use]
     pub fn view<'a>(&'a self, observations: &'a Observations) -> View<'a> {
         View {
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         self.observations
     }
 
-    /// Views the same observations as known at `at`, which becomes *now*.
+    /// The same view as of `at`, which becomes *now*.
     #[must_use]
     pub fn as_of(self, at: Millis) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl<'a> View<'a> {
         self.ring
     }
 
-    /// Whether the running sums of the ring match the visible orders.
+    /// Whether the running sums of the ring are exactly those of the visible orders.
     pub(crate) fn is_current(self) -> bool {
         self.received_by.is_none() && self.now == self.ring.now()
     }
@@ -152,24 +152,24 @@ impl<'a> View<'a> {
             .is_none_or(|instant| self.ring.received_at(place) <= instant)
     }
 
-    /// Places of the orders in `(now − range, now]`, hidden ones included.
+    /// Indexes of the orders in `(now − range, now]`, hidden ones included.
     pub(crate) fn places(self, range: i64) -> Range<usize> {
         self.ring.within(self.now.back(range), self.now)
     }
 
-    /// Places of the visible orders of the last `range` milliseconds, oldest first.
+    /// Indexes of the visible orders of the last `range` milliseconds, oldest first.
     pub(crate) fn seen(self, range: i64) -> impl DoubleEndedIterator<Item = usize> {
         self.places(range).filter(move |place| self.sees(*place))
     }
 
-    /// Places of the visible orders in `range`, oldest first.
+    /// Indexes of the visible orders in `range`, oldest first.
     pub(crate) fn seen_between(self, range: TimeRange) -> impl DoubleEndedIterator<Item = usize> {
         let last = range.end.back(1).min(self.now);
         let places = self.ring.within(range.start.back(1), last);
         places.filter(move |place| self.sees(*place))
     }
 
-    /// The group of the order at a place; `None` for orders of another ring.
+    /// The group of an order by its index; `None` if the view has another ring than the observations.
     pub(crate) fn group(self, place: usize) -> Option<&'a str> {
         let is_theirs = std::ptr::eq(self.ring, self.observations.ring());
         is_theirs.then(|| self.observations.group(place)).flatten()
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
 
     /// Passes the sums of a window by exchange and coin to `take`.
     ///
-    /// Uses the running sums if they match the visible orders, and counts otherwise.
+    /// Uses the running sums if they are those of the visible orders; otherwise it sums the orders.
     pub(crate) fn each_sum(self, window: Window, mut take: impl FnMut(SumKey, &SideSums)) {
         if self.is_current() {
             self.ring
@@ -259,7 +259,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// Orders of a coin up to now, newest first: event time, side, quantity in units of the coin.
+    /// Orders of a coin up to now, newest first, as event time, side and quantity in units of the coin.
     pub(crate) fn orders_of(
         self,
         history: &'a CoinHistory,
@@ -267,12 +267,12 @@ impl<'a> View<'a> {
         self.orders_known_of(history).map(|(_, order)| order)
     }
 
-    /// The same, each with the instant from which it is known.
+    /// As [`View::orders_of`], each with the instant at which it became known.
     pub(crate) fn orders_known_of(
         self,
         history: &'a CoinHistory,
     ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
-        // A history holds places in the ring of the observations.
+        // The indexes in a history refer to the ring of the observations, not to that of the view.
         let view = Self {
             ring: self.observations.ring(),
             ..self

@@ -10,11 +10,11 @@ const BLOCK: usize = 1024;
 
 /// Upper bounds of the amounts in each block.
 ///
-/// A bound may be of an order that has left the block; the block is then read in vain.
+/// A bound may be that of an order that has already left the block. The block is then read without a result.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBounds {
     bounds: VecDeque<ExactSum>,
-    /// Orders that have left the first block.
+    /// Number of orders that have left the first block.
     gone: usize,
     len: usize,
 }
@@ -43,7 +43,7 @@ impl BlockBounds {
         }
     }
 
-    /// Removes the orders from `place` on.
+    /// Removes the orders with index `place` and above.
     pub(crate) fn truncate(&mut self, place: usize) {
         if place < self.len {
             self.len = place;
@@ -51,7 +51,7 @@ impl BlockBounds {
         }
     }
 
-    /// The blocks that overlap `places`, each with its bound and the shared places.
+    /// The blocks that overlap the indexes `places`, each with its bound and the common indexes.
     pub(crate) fn blocks(
         &self,
         places: &Range<usize>,

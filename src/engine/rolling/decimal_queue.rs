@@ -27,7 +27,7 @@ pub(crate) struct DecimalQueue {
 }
 
 impl DecimalQueue {
-    /// Stores a decimal that is to be appended later.
+    /// Converts a decimal for a later append. Stores it in the overflow table if it is long.
     pub(crate) fn keep(&mut self, value: Decimal) -> QueuedDecimal {
         if let Some(fixed) = ShortDecimal::of(value) {
             return QueuedDecimal(fixed);
@@ -54,7 +54,7 @@ impl DecimalQueue {
         Some(self.forget(slot))
     }
 
-    /// Releases a decimal that is in no column and returns its amount.
+    /// Discards a converted decimal that is in no column, and returns its amount.
     pub(crate) fn forget(&mut self, slot: QueuedDecimal) -> ExactSum {
         let amount = self.amount(slot);
         if slot.0.scale == OVERFLOW {
@@ -63,7 +63,7 @@ impl DecimalQueue {
         amount
     }
 
-    /// Removes the decimals from `place` on, to be appended again.
+    /// Removes the decimals with index `place` and above, which the caller appends again.
     pub(crate) fn drain(&mut self, place: usize) -> impl Iterator<Item = QueuedDecimal> + '_ {
         self.digits
             .drain(place..)

@@ -47,7 +47,7 @@ impl HourlySums {
         let Some(hours) = self.0.get_mut(pair as usize) else {
             return;
         };
-        // The oldest orders leave first.
+        // Orders leave in order of time, so the hour is nearly always the first one.
         let Some(place) = hours.iter().position(|hour| hour.start == start) else {
             return;
         };

@@ -112,7 +112,7 @@ impl ListingNames {
         self.coins.texts()
     }
 
-    /// Adds all names of `other` with their last event times, and returns our numbers of its pairs.
+    /// Adds all names of `other` with their last event times. Returns the number that each of its pairs has here.
     pub(crate) fn absorb(&mut self, other: &Self) -> Vec<u32> {
         (0..count(other.pairs.len()))
             .map(|theirs| {

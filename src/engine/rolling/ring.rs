@@ -72,9 +72,9 @@ pub struct Ring {
     cursors: [usize; WINDOWS],
     /// Place of the first order after now.
     present: usize,
-    /// Sum of all amounts in the ring; no other sum exceeds it.
+    /// Sum of all amounts in the ring. No other sum exceeds it, so only this one is checked for overflow.
     pub(crate) total: ExactSum,
-    /// Orders that arrived since the last [`Ring::settle`].
+    /// Orders that arrived after the last [`Ring::settle`].
     arrived: Vec<RingRow>,
 }
 
@@ -180,7 +180,7 @@ impl Ring {
                 self.count(row.kind, row.timestamp, usd);
             }
         }
-        // Of equals the last to arrive comes first: reverse, then sort stably.
+        // Among rows with equal keys, the last to arrive must come first: so reverse, then sort stably.
         rows.reverse();
         rows.sort_by_key(RingRow::key);
         self.merge(rows);
@@ -201,7 +201,7 @@ impl Ring {
         }
     }
 
-    /// Releases a row that is in no column.
+    /// Discards a row that is in no column.
     fn drop_row(&mut self, row: RingRow) {
         self.total -= self.columns.forget(row);
     }
@@ -214,7 +214,7 @@ impl Ring {
         while let Some(&timestamp) = self.columns.timestamps.get(self.present)
             && timestamp <= now
         {
-            // A future order becomes present, and so is in every window.
+            // An order at or before the new `now` enters every window.
             let (kind, usd) = self.columns.amount(self.present);
             self.count(kind, timestamp, usd);
             self.present += 1;
@@ -477,7 +477,7 @@ impl Ring {
         found.into_iter().flatten().collect()
     }
 
-    /// Places of the `limit` largest visible orders, descending; newest first among equals.
+    /// Indexes of the `limit` largest visible orders, descending; newest first among equals.
     pub(crate) fn largest(
         &self,
         places: &Range<usize>,
@@ -485,13 +485,13 @@ impl Ring {
         seen: impl Fn(usize) -> bool,
     ) -> impl Iterator<Item = usize> {
         let limit = limit.min(places.len());
-        // Blocks by bound, descending; newest first among equals, as orders are ranked.
+        // Sorts blocks by bound, descending; newest first among equals, like the orders themselves.
         let mut blocks: Vec<(ExactSum, Range<usize>)> = self.peaks.blocks(places).collect();
         blocks.sort_unstable_by_key(|(bound, block)| (Reverse(*bound), Reverse(block.end)));
         // The heap has the smallest of the found orders on top.
         let mut found: BinaryHeap<Reverse<(ExactSum, usize)>> =
             BinaryHeap::with_capacity(limit + 1);
-        // Approximate values below this are smaller than the smallest found, despite rounding.
+        // An approximate value below this is certainly smaller than the smallest amount found, despite rounding.
         let mut floor = f64::NEG_INFINITY;
         for (bound, block) in blocks {
             let least = found.peek().map(|Reverse(least)| *least);
@@ -525,7 +525,7 @@ impl Ring {
     }
 }
 
-/// A bound below `amount` by more than the rounding error of two 15-digit values.
+/// A number that is below `amount` by more than the rounding error of two 15-digit values.
 fn below(amount: f64) -> f64 {
     amount - amount.abs() * 1e-12
 }

@@ -85,7 +85,7 @@ impl RingColumns {
         self.usds.pop_front()
     }
 
-    /// Releases a row that is in no column and returns its amount.
+    /// Discards a row that is in no column, and returns its amount.
     pub(crate) fn forget(&mut self, row: RingRow) -> ExactSum {
         self.prices.forget(row.price);
         self.qtys.forget(row.qty);
@@ -144,7 +144,7 @@ impl RingColumns {
 
     /// Sorts rows that are in order of arrival.
     pub(crate) fn sort(&mut self) {
-        // Of equals the last to arrive comes first.
+        // Among rows with equal keys, the last to arrive comes first.
         let keys = self.timestamps.iter().zip(&self.received);
         if keys.is_sorted_by(|a, b| (a.0, Reverse(a.1)) < (b.0, Reverse(b.1))) {
             return;
@@ -191,7 +191,7 @@ impl RingColumns {
     }
 }
 
-/// Sorted places of all rows of some parts; among equals the lowest `rank` comes first.
+/// The rows of all parts in sorted order; among rows with equal keys, the lowest `rank` comes first.
 fn in_order<K: Ord>(parts: &[&RingColumns], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<PartPlace> {
     let all = parts.iter().map(|part| part.len()).sum();
     let mut keys: Vec<(Millis, PartPlace)> = Vec::with_capacity(all);

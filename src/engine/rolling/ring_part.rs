@@ -30,7 +30,7 @@ use crate::model::{Millis, OrderBrief, Window};
 pub struct RingPart {
     /// A ring with unsorted rows and without cursors.
     ring: Ring,
-    /// Our pair numbers by those of the source.
+    /// Maps the pair numbers of the source to those of this part.
     known: Vec<u32>,
     /// Whether the orders are sorted. A second sort would reverse the order of equals.
     settled: bool,
@@ -49,8 +49,8 @@ impl RingPart {
 
     /// Adds an order; one too old for every window is dropped.
     ///
-    /// Orders must be given in order of arrival. If the names of an order have a number, no other names of this part
-    /// may have the same.
+    /// Orders must be given in order of arrival. If an order has a number for its names, this number must stand for
+    /// the same names in the whole part.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl RingPart {
         let pair = self.pair(order);
         let ring = &mut self.ring;
         if order.timestamp <= ring.now.back(Window::H24.millis()) {
-            // The names of a dropped order still count as known.
+            // The order is dropped, but its names are already registered.
             return Ok(());
         }
         ring.total = total;

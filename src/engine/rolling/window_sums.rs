@@ -29,7 +29,7 @@ impl SideSums {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        // Most names have no orders in the shorter windows, and exact additions are costly.
+        // Empty sums are skipped: most names have no orders in the shorter windows, and exact additions are costly.
         if other.cnt == 0 {
             return;
         }
