@@ -24,7 +24,7 @@ pub struct Batch {
     pub bars: Vec<BarRow>,
     /// Open interest readings.
     pub open_interest: Vec<OpenInterestRow>,
-    /// Estimated maps as they were served.
+    /// Estimated maps, exactly as a server returned them.
     pub maps: Vec<MapRow>,
     /// Positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,

@@ -26,7 +26,7 @@ pub enum ArchiveError {
     NotAnArchive {
         /// The path.
         path: PathBuf,
-        /// What is there instead.
+        /// What the path contains instead of an archive.
         message: String,
     },
     /// The format version is not the one that this build reads.

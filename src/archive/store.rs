@@ -291,7 +291,7 @@ impl Store {
         }
     }
 
-    /// The row number up to which the orders of this journal have been checked.
+    /// The row id up to which the orders of this journal have been checked.
     pub(crate) fn checked_orders(&self) -> i64 {
         let identity = self.identity();
         match *locked(&self.shared.checked_orders) {

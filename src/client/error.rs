@@ -84,7 +84,7 @@ const SHOWN: usize = 200;
 pub(crate) fn excerpt(body: &[u8]) -> String {
     let head = body.get(..EXCERPT.min(body.len())).unwrap_or(body);
     let mut text = String::from_utf8_lossy(head).into_owned();
-    // An invalid byte becomes three bytes.
+    // The text may be longer than the bytes, because an invalid byte becomes a character of three bytes.
     let mut end = EXCERPT.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -1,9 +1,9 @@
 //! The clock of a collector: the clock of this machine, corrected by the clocks of the exchanges.
 //!
 //! Every HTTP reply has the time of the exchange (`Date`). If the clock of this machine differs from their median by
-//! more than two seconds, it is corrected; otherwise an open bar could count as closed, and events could be refused as
-//! events of the future. If someone sets the system clock, this clock does not jump. The clock also detects
-//! suspensions of this process: frames that waited during one prove nothing about coverage.
+//! more than two seconds, it is corrected. Without the correction, an open bar could count as closed, and events could
+//! be refused as lying in the future. If someone sets the system clock, this clock does not jump. The clock also
+//! detects suspensions of this process: frames that waited during one prove nothing about coverage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -7,7 +7,7 @@
 //! - `backfill` requests missing data within the request limits (`rest_client`); `positions` polls single accounts.
 //! - `health` watches all of it; `rebuild` replays recorded frames; `import` reads files and tables of the past.
 //!
-//! How an exchange encodes its messages is the business of [`feeds`](crate::feeds).
+//! [`feeds`](crate::feeds) decodes the messages of each exchange.
 
 mod backfill;
 mod clock;

@@ -99,7 +99,7 @@ pub struct Pace {
     pub retry_first: f64,
     /// Upper bound of that wait.
     pub retry_most: f64,
-    /// A connection that was live for so long resets the wait.
+    /// Time for which a connection must be live to reset that wait.
     pub healthy: f64,
     /// Time limit of the acknowledgement of a subscription.
     pub acknowledge: f64,
@@ -114,9 +114,10 @@ pub struct Pace {
     pub rotate: f64,
     /// How long a replaced socket stays open.
     pub overlap: f64,
-    /// An exchange that is silent for so long while others report is stale and reconnects.
+    /// If an exchange is silent for this time while others send events, it is stale and reconnects.
     pub stale_exchange: f64,
-    /// A redundant connection that lacks the news of the other one for so long is stale and reconnects.
+    /// If one of two redundant connections has lacked events of the other one for this time, it is stale and
+    /// reconnects.
     pub stale_connection: f64,
     /// Time between two reads of the markets.
     pub instruments: f64,

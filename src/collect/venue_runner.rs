@@ -1,4 +1,4 @@
-//! Runs everything about one exchange: markets, connections, backfill, history and checks.
+//! Runs all tasks of one exchange: markets, connections, backfill, history and checks.
 //!
 //! No task of one exchange affects another exchange.
 

@@ -29,7 +29,8 @@ impl Limiter {
         }))
     }
 
-    /// At most a weight of `most` in any window of `per`. A quarter may burst, the rest is spaced evenly.
+    /// At most a weight of `most` in any window of `per`. A quarter of the weight may go at once; the rest is spaced
+    /// evenly.
     pub(crate) fn in_window(most: u32, per: Duration) -> Self {
         Self(Mutex::new(Allowance::of_window(most, per)))
     }

@@ -193,8 +193,8 @@ pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> 
     noted.write(journal)
 }
 
-/// Skips as many row ids as rows were written to segments directly, not through the journal. A reader that follows by
-/// row id thereby notices that it has missed rows.
+/// Skips row ids for rows that were written to segments directly, one id per row. A reader that follows by row id then
+/// notices that it has missed rows.
 pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
     let by = i64::try_from(rows).unwrap_or(i64::MAX);
     let moved = journal

@@ -45,7 +45,7 @@ pub(crate) const MOST_BYTES: usize = 64 << 20;
 pub struct CompactionReport {
     /// Segments written.
     pub parts: Vec<PathBuf>,
-    /// Rows in them.
+    /// Number of rows in these segments.
     pub rows: u64,
     /// Duplicate rows, dropped because a segment already contains them.
     pub repeated: u64,

@@ -1,7 +1,7 @@
 //! Gaps that damaged segments and damaged journal rows leave.
 //!
-//! A reader cannot write to the journal, and need not wait for a writer that can: the manifest lists what each
-//! segment held, so the reader computes the gap itself.
+//! A reader cannot record gaps, because it cannot write to the journal. It computes them instead from the manifest,
+//! which lists the rows of each segment.
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;

@@ -73,7 +73,7 @@ record! {
         pub start: Millis,
         /// End of the gap, exclusive.
         pub end: Millis,
-        /// Why it exists.
+        /// Why the gap exists.
         pub cause: GapCause,
         /// The table with the missing rows; `None` for orders.
         pub holds: Option<String>,

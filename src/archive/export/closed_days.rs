@@ -1,8 +1,8 @@
-//! Exports finished days: a journal for another place, to go with copies of the segments.
+//! Exports finished days: writes a journal that, together with copies of the segments, is an archive in another place.
 //!
-//! The exported journal contains the manifest, coverage and statistics of the selected days, and their rows that
-//! are in no segment. Every answer about these days, coverage included, is therefore the same from the copy. The
-//! copy is a single file without a write-ahead log.
+//! The exported journal contains the manifest, coverage and statistics of the selected days, and their rows that are
+//! in no segment. Every answer about these days, coverage included, is therefore the same from the copy. The copy is a
+//! single file without a write-ahead log.
 
 use std::collections::BTreeSet;
 use std::fs;

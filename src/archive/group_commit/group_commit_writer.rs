@@ -116,7 +116,7 @@ impl GroupCommitWriter {
         self.queue.clone()
     }
 
-    /// Commits what is queued and stops.
+    /// Commits the queued batches and stops.
     ///
     /// Batches that cannot be written now fail.
     ///
@@ -129,7 +129,7 @@ impl GroupCommitWriter {
 
     fn finish(&mut self) -> Option<Writer> {
         let thread = self.thread.take()?;
-        // If the thread has panicked, sending fails and `join` reports it.
+        // If the thread has panicked, the send fails; `join` below reports the panic.
         let _ = self.queue.messages.send(QueueMessage::Stop);
         let writer = thread.join().ok();
         // A compaction must end before another process may write to the archive.

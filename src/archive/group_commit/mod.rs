@@ -1,7 +1,7 @@
 //! A writer thread that commits the batches of many senders in shared transactions.
 //!
-//! `write_queue` holds what is not durable yet; `group_commit_writer` drains it, retries on a full disk, and records a gap for
-//! what it must drop.
+//! `write_queue` contains the batches that are not durable yet. `group_commit_writer` commits them, retries on a full
+//! disk, and records a gap for refused rows.
 
 pub(super) mod commit_handle;
 pub(super) mod group_commit_writer;

@@ -1,4 +1,4 @@
-//! What the readers of an archive know of its damage, and when to check a damaged journal again.
+//! The known damage of an archive, which its readers share, and the decision when to check a damaged journal again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -384,7 +384,7 @@ fn record_gaps(
     spans: &[(Millis, Millis)],
     now: Millis,
 ) -> rusqlite::Result<()> {
-    // Maps are of no exchange.
+    // Maps have no exchange, so their gap has an empty name.
     let of_maps = BTreeSet::from([String::new()]);
     let exchanges = if is_of_maps(kind) {
         &of_maps

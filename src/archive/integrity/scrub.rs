@@ -28,8 +28,8 @@ const ROUND: Duration = Duration::from_hours(1);
 const GLANCE: Duration = Duration::from_secs(2);
 /// Delay of a one-time check, so that it does not slow down a process that sends only one query.
 const AT_FIRST: Duration = Duration::from_secs(1);
-/// How long dropping a [`Scrubber`] waits for its thread. A thread that still reads the journal then ends later by
-/// itself.
+/// How long dropping a [`Scrubber`] waits for its thread. If the thread is still reading the journal after that, it
+/// ends later by itself.
 const TO_END: Duration = Duration::from_millis(100);
 /// Number of sound files that are remembered.
 const REMEMBERED: usize = 1 << 17;
@@ -85,7 +85,7 @@ pub(crate) fn check_files(
 
 /// Checks a small journal again that was found damaged, if its files have changed since.
 ///
-/// A large journal is left to a [`Scrubber`].
+/// Does nothing for a large journal, which only a [`Scrubber`] checks.
 pub(crate) fn recheck_journal(store: &Store) {
     if store.has_damaged_journal() && verify::has_small_journal(store) {
         recheck(&store.twin());

@@ -1,4 +1,4 @@
-//! Estimated maps as they were served, for comparison with later estimates.
+//! Estimated maps, exactly as a server returned them, for comparison with later estimates.
 
 use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::journal::table::LONGEST;

@@ -37,7 +37,7 @@ pub struct OrderRow {
     pub dedupe_key: String,
     /// When the order was received.
     pub received_at: Millis,
-    /// The message it was decoded from, if that is worth storing.
+    /// The raw message that the order was decoded from, if it is stored.
     pub raw: Option<String>,
     /// Identifier of a group of orders by the exchange, such as all fills of one liquidation.
     pub group_id: Option<String>,

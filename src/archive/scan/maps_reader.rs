@@ -1,4 +1,4 @@
-//! Reads the estimated maps that were served, with a limit on their size.
+//! Reads stored estimated maps, with a limit on their size.
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest::Day;

@@ -55,7 +55,7 @@ pub trait OrderFold: Send + 'static {
     fn columns(&self) -> Option<FiledColumns> {
         None
     }
-    /// Adds orders of a segment, if [`columns`](OrderFold::columns) are given.
+    /// Adds orders of a segment as columns; called only if [`columns`](OrderFold::columns) returns some.
     fn take_columns(&mut self, orders: &FiledOrders<'_>) {
         let _ = orders;
     }

@@ -11,7 +11,7 @@ use crate::client::error::Error;
 const VEIL: &str = "***";
 /// Shorter values occur in ordinary text and are not redacted.
 const SHORTEST: usize = 4;
-/// If a cut text ends with at least so many characters of a secret, they are redacted too.
+/// A cut text may end with the beginning of a secret. A beginning of at least this length is redacted too.
 const TELLING: usize = 8;
 
 /// Texts to redact, longest first.

@@ -16,7 +16,7 @@ use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
 use crate::net::Limiter;
 
-/// Maximum idle runtimes. Each has a connection and a few file descriptors.
+/// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
 
 /// The state that a client keeps between calls, one per process.
@@ -81,12 +81,12 @@ impl Drop for Share {
 pub(crate) struct ProcessState {
     /// Connections of the caller's runtime.
     pub(crate) connections: Connections,
-    /// Connections of a second runtime. Set only by the process that created this.
+    /// Connections of a second runtime. Set only by the process that created this state.
     apart: OnceLock<Connections>,
     /// `None` without a rate limit.
     limiter: Option<Limiter>,
     pub(crate) quota: Quota,
-    /// Idle runtimes, last used last. Locked only by the process that created this.
+    /// Idle runtimes, last used last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
 }
 

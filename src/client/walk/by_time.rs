@@ -224,7 +224,7 @@ mod tests {
                     orders = newest_first(orders);
                 }
             }
-            // In order of time, except for rows of one instant.
+            // The order is that of time; rows of one instant may be in any order.
             prop_assert!(all.is_sorted_by_key(|order| std::cmp::Reverse(order.timestamp)));
             let mut left = orders;
             for order in &all {

@@ -1,15 +1,15 @@
 //! Walks a feed that grows while it is read.
 //!
 //! The order feed lists the newest row first and is read by offset. Every new row pushes all others to higher offsets.
-//! [`GrowingFeed`] is pure: it decides which pages to request and aligns each page with the known rows. Pages overlap. The
-//! overlap, compared as a sequence, shows how far the feed has moved and which rows are new. [`Walk`] sends the
+//! [`GrowingFeed`] is pure: it decides which pages to request and aligns each page with the known rows. Pages overlap.
+//! The overlap, compared as a sequence, shows how far the feed has moved and which rows are new. [`Walk`] sends the
 //! requests through a [`Client`] and requests pages ahead.
 //!
 //! Positions count from the newest row of the first read: that row has position 0, later rows have negative positions.
 //! After `shift` arrivals the row at position `p` has offset `p + shift`.
 //!
-//! A feed holds the last day. [`Behind`] is the pure part for older rows, which are requested by time if the service
-//! announces that.
+//! A feed contains the orders of the last 24 hours only. [`Behind`] is the pure part for older rows, which are
+//! requested by time if the service announces that.
 
 pub(super) mod by_time;
 mod feed;
@@ -59,7 +59,7 @@ enum Stage {
 
 /// Walks orders from newest to oldest, exactly, while the feed grows.
 ///
-/// Every row that was there at the start is returned once. Equal rows that are two orders stay two. Rows older than
+/// Every row that was there at the start is returned once. Two equal orders are returned as two rows. Rows older than
 /// the feed are requested by time if the service announces that.
 #[derive(Debug)]
 pub struct Walk {

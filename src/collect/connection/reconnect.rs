@@ -32,7 +32,7 @@ use crate::net::{Backoff, Connector};
 pub(crate) enum ConnectionCommand {
     /// Treat the connection as lost, for this reason.
     Restart(String),
-    /// Carry other topics from now on.
+    /// Change the topics of the connection.
     SetLine(Box<ConnectionPlan>),
 }
 

@@ -621,7 +621,7 @@ mod tests {
         feeds.on_events(Slot::Second, Some(Millis(20)), Millis(20));
         feeds.on_events(Slot::First, Some(Millis(20)), Millis(20));
         assert_eq!(stale(&feeds), [false, false]);
-        // News from the past that both have already received.
+        // A late notice of news that both have already received.
         feeds.on_events(Slot::Second, Some(Millis(19)), Millis(22));
         assert_eq!(stale(&feeds), [false, false]);
         feeds.on_events(Slot::Second, Some(Millis(30)), Millis(30));

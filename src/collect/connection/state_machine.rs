@@ -120,7 +120,7 @@ struct StateMachine {
     sequences: Sequences,
     next_request: Instant,
     next_ping: Instant,
-    /// When missing acknowledgements are no longer waited for.
+    /// When the wait for missing acknowledgements ends.
     acknowledge_by: Instant,
     heartbeat: HeartbeatMonitor,
     opened: Millis,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::Millis;
 
-/// After a warning, others of its kind are only counted for this time.
+/// For this time after a logged warning, further warnings of its kind are only counted.
 const QUIET: i64 = Millis::MINUTE;
 
 /// Limits warnings by kind. The first of a kind is logged at once. After that, one line a minute has the last warning

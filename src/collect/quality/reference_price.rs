@@ -413,7 +413,7 @@ mod tests {
         assert!(suspected(check("BTC", 100, 110_000), "5 %"));
         assert!(impossible(check("BTC", 100, 110_001), "that are open"));
         assert_eq!(check("ETH", 1, 1), Some(Outlier::Unchecked));
-        // An old close is no reference.
+        // An old close does not serve as a reference.
         prices.add_close("SOL", now.back(16 * Millis::MINUTE), 100.into());
         assert_eq!(check("SOL", 1, 1), Some(Outlier::Unchecked));
     }

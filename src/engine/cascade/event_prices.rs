@@ -127,7 +127,7 @@ mod tests {
         let last = around(99 * 60_000, 99 * 60_000 + 1, &fives);
         assert_eq!((last.price_after, last.change_5m), (Some(100.0), None));
         assert_eq!(around(101 * 60_000, 101 * 60_000, &fives).price_after, None);
-        // A missing bar is not skipped.
+        // Next to a missing bar, prices are absent: an older bar does not replace it.
         let mut holed = fives.clone();
         holed.remove(2);
         let row = around(900_001, 900_001, &holed);

@@ -24,13 +24,13 @@ const ROWS: i64 = 300;
 ///
 /// The window is `(T − range, T]`, where T is the close of the last bar closed by now. The bars in the window are
 /// replayed from an empty ledger; a column is the state at its end. A column is a multiple of the bar length, at least
-/// the usual column of the range. Rows span every non-empty cell, so the last column sums to the
-/// `liqmap`) of the same range and model. Columns that end before the first bar opens are left out.
+/// the usual column of the range. Rows span every non-empty cell, so the last column sums to the total of the `liqmap`
+/// of the same range and model. Columns that end before the first bar opens are left out.
 ///
 /// # Errors
 ///
-/// [`EngineError`] if the coin has no bars in the range, bars too long for 12 columns, or bars that start after a range
-/// of more than a month.
+/// [`EngineError`] if the coin has no bars in the range, bars too long for 12 columns, or bars that start after a
+/// range of more than a month.
 pub fn heatmap(
     view: &View,
     coin: &str,

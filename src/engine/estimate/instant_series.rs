@@ -193,7 +193,7 @@ struct StateAt<'a> {
 }
 
 impl StateAt<'_> {
-    /// The column that ends after so many bars.
+    /// The column that ends after this number of bars.
     fn column(&self, bars: usize) -> Option<&MassColumn> {
         let columns = self.columns?;
         let provisional = columns.provisional.get(&bars);
@@ -353,7 +353,7 @@ impl<'a> LedgerCursor<'a> {
         }
     }
 
-    /// Advances to so many bars with what was known at `at`; instants ascend.
+    /// Advances to this number of bars with the data known at `at`. Calls must be in ascending order of instants.
     fn advance(&mut self, at: Millis, bars: usize) {
         while self.bars < bars && self.arrivals.settled(self.bars) <= at {
             let known = self.arrivals.at(self.bars, at);
@@ -413,7 +413,7 @@ struct OrderArrivals {
 /// Times at which facts about one bar became known.
 #[derive(Clone, Copy)]
 struct BarArrivals {
-    /// Places of its orders.
+    /// Indexes of its orders: the first one, and (in `end`) the one after the last.
     first: usize,
     end: usize,
     /// When it was known whether the bar has orders. That is once two orders were known: one before the bar's close,

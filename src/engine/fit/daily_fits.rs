@@ -81,13 +81,13 @@ pub(crate) struct DailyFits {
 /// USD predicted before a period started.
 #[derive(Clone, Copy, Debug)]
 struct Expectation {
-    /// By the map as published.
+    /// Predicted by the map as it was published.
     predicted: f64,
-    /// By the map at the fitted level.
+    /// Predicted by the map with the fitted level factor only.
     fitted: f64,
-    /// By the map and the path terms.
+    /// Predicted by the map and the path terms together.
     both: f64,
-    /// By the path terms alone, fitted without a map.
+    /// Predicted by the path terms alone, fitted without a map.
     path: f64,
 }
 
@@ -216,7 +216,8 @@ impl DailyFits {
             left_out: self.left_out(day),
             covered: self.mean_covered(&known),
             with_liquidations: self.with_liquidations(&known),
-            // Before the first known period it is unknown that there will be any.
+            // Without a known period, these fields stay empty, because a fit must not reveal that liquidations become
+            // known later.
             from: (!known.is_empty()).then_some(self.study.from),
             period_ms: (!known.is_empty()).then_some(self.study.period),
             ..Fit::prior(day, &self.prior, self.kappa)

@@ -21,7 +21,8 @@ pub(crate) enum LateOrders {
 #[derive(Debug, Default)]
 pub(crate) struct DailyFitsCache(Mutex<BTreeMap<DailyFitsKey, CachedFits>>);
 
-/// Coin, model version, exchange if the fit is of one, and late orders included.
+/// Key of a cached fit: coin, model version, exchange (if the fit is limited to one), and the late orders that it
+/// includes.
 pub(crate) type DailyFitsKey = (String, String, Option<String>, LateOrders);
 
 /// The fits of a key; the inner `None` means that no liquidations are known.

@@ -164,7 +164,7 @@ mod tests {
         let realised = RealisedPeriods::of_orders(orders.into_iter());
         let known = at(9, 1).0;
         assert_eq!((realised.period, realised.from), (HOUR, "orders"));
-        // Silent hours are known once a later order arrives; the last hour is not.
+        // Hours without orders are known once a later order arrives. The last hour is not known yet.
         assert_eq!(
             hours(&realised),
             [

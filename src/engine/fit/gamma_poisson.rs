@@ -13,7 +13,7 @@ const CLOSE: f64 = 1e-9;
 /// Fitted weights and the evidence behind each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TermWeights {
-    /// Weight of each term over its prior mean.
+    /// Weight of each term, as a multiple of its prior mean.
     pub(crate) over_prior: Vec<f64>,
     /// Events explained by each term plus the weight of the prior: the effective sample size.
     pub(crate) events: Vec<f64>,

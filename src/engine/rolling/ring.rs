@@ -88,7 +88,7 @@ impl Ring {
         }
     }
 
-    /// The end of the windows.
+    /// The instant at which all windows end.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now

@@ -48,7 +48,7 @@ impl SideSums {
 pub(crate) struct WindowSums {
     /// Per exchange and coin.
     pub(crate) named: Vec<SideSums>,
-    /// Over all of them.
+    /// Sums over all exchanges and coins.
     pub(crate) all: SideSums,
 }
 

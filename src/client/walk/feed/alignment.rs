@@ -1,8 +1,8 @@
 //! Aligns a page with the known rows by the rows themselves, in their order.
 //!
-//! A feed lists rows by arrival or by time. By arrival, new rows come in front only, but times are not sorted, because
-//! a late row stands where it arrived. By time, times are sorted, but a late row comes in between. A time therefore
-//! never proves a position; equal rows in equal order do.
+//! A feed lists rows by arrival or by time. In a feed by arrival, new rows appear only at the front, but times are not
+//! sorted, because a late row is at the place of its arrival. In a feed by time, times are sorted, but a late row
+//! appears between others. A time therefore never proves a position; only equal rows in equal order do.
 
 use std::collections::HashMap;
 
