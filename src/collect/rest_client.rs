@@ -78,7 +78,7 @@ pub(crate) struct HttpClients {
     /// For addresses of this machine, without a proxy.
     loopback: reqwest::Client,
     remote: reqwest::Client,
-    /// Opens WebSockets through the same proxy.
+    /// Opens WebSocket connections through the same proxy.
     pub(crate) connector: Connector,
     /// Answers in place of the network, in tests.
     environment: CustomEnvironment,

@@ -131,7 +131,7 @@ impl DedupeKeys {
             return None;
         }
         let (_, qty, _) = of_amount(event);
-        // Venue and position.
+        // These fields are venue and position.
         let position = self.positions.get_mut(head(&event.dedupe_key, 2))?;
         if position.matched.contains_key(&event.dedupe_key) {
             return None;
