@@ -38,12 +38,12 @@ class Finished:
         self._folder = Path(folder)
         self._asked = {**asked, "version": _core.__version__}
         # Looked at before they are read: what changes meanwhile is no longer what was read.
-        self._signs = {file: self._sign(file) for file in files}
+        self._signs = {_normal(file): self._sign(file) for file in files}
         self._lines: dict[str, dict[str, Any]] | None = None
 
     def known(self, file: str) -> dict[str, Any] | None:
         """What became of a file's rows, where it is on record and all is as it was."""
-        sign = self._signs[file]
+        sign = self._signs[_normal(file)]
         if self._lines is None:
             self._lines = self._read()
         line = self._lines.get(os.path.realpath(file))
@@ -53,7 +53,7 @@ class Finished:
 
     def keep(self, file: str, told: Mapping[str, object]) -> None:
         """Put on record that all of a file is kept."""
-        sign = self._signs[file]
+        sign = self._signs[_normal(file)]
         if sign is None or self._sign(file) != sign:
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -89,6 +89,11 @@ class Finished:
             return all(file.is_sound and (self._folder / file.path).stat().st_size == file.bytes for file in files)
         except (ArchiveError, OSError):
             return False
+
+
+def _normal(file: str) -> str:
+    """The path as the native half returns it: ``./x`` as ``x``."""
+    return os.fspath(Path(file))
 
 
 def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:

@@ -167,12 +167,9 @@ def ingest(
     try:
         try:
             if plain:
-                # The native half returns normalised paths: "./x" as "x".
-                given_names = {os.fspath(Path(file)): file for file in plain}
 
                 def kept(file: str, told: dict[str, Any]) -> None:
-                    name = given_names[os.fspath(file)]
-                    finished.keep(name, _counts(_told(told)) | {"contracts": told["contracts"]})
+                    finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
 
                 begun.append(of_files)
                 seen = _counting(shown.update)
