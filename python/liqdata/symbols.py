@@ -19,19 +19,21 @@ class Symbol:
     Attributes
     ----------
     coin : str
-        The coin, such as ``"BTC"``.
+        The coin, such as ``"BTC"``. The coin of a builder's market on Hyperliquid has its namespace: ``"XYZ:TSLA"``.
+    namespace : str or None
+        The builder's name in lower case, ``"xyz"`` of ``"xyz:TSLA"``; ``None`` for every other coin.
     quote : str or None
         Quote currency of a pair, such as ``"USDT"``; ``None`` for a coin.
     pair : str or None
         The pair in the spelling of this package, such as ``"BTCUSDT"``; ``None`` for a coin. Perpetual and dated
         contracts share it.
-    kind : {"perpetual", "dated", "spot"} or None
+    kind : {"perpetual", "dated", "spot", "option"} or None
         Contract type of the spelling, perpetual by default; ``None`` for a coin.
     exchange : str or None
         The exchange, if one was named.
     native_id : str or None
-        The exchange's own name of the perpetual contract. ``None`` without an exchange, for a coin or a dated contract,
-        and if the name does not follow from the pair.
+        The exchange's own name of the perpetual contract. ``None`` without an exchange, for a coin, for a contract of
+        another type, and if the name does not follow from the pair.
     scale : int
         Number of coins in one listed unit: 1000 for ``"1000PEPEUSDT"``.
 
@@ -41,12 +43,16 @@ class Symbol:
     >>> found = liqdata.symbols.parse("BINANCE:1000PEPEUSDT.P")
     >>> found.coin, found.quote, found.kind, found.exchange, found.scale
     ('PEPE', 'USDT', 'perpetual', 'binance', 1000)
+    >>> found = liqdata.symbols.parse("XYZ-TSLA/USDC:USDC")
+    >>> found.coin, found.namespace, found.quote
+    ('XYZ:TSLA', 'xyz', 'USDC')
     """
 
     coin: str
+    namespace: str | None
     quote: str | None
     pair: str | None
-    kind: Literal["perpetual", "dated", "spot"] | None
+    kind: Literal["perpetual", "dated", "spot", "option"] | None
     exchange: str | None
     native_id: str | None
     scale: int
@@ -62,8 +68,8 @@ def parse(text: str, *, exchange: str | None = None) -> Symbol:
     Parameters
     ----------
     text : str
-        Such as ``"BTC"``, ``"BTCUSDT"``, ``"BTC/USDT:USDT"``, ``"BTC-USDT-SWAP"``, ``"PF_XBTUSD"``, ``"BTCUSDT.P"`` or
-        ``"BINANCE:BTCUSDT"``.
+        Such as ``"BTC"``, ``"BTCUSDT"``, ``"BTC/USDT:USDT"``, ``"BTC-USDT-SWAP"``, ``"PF_XBTUSD"``, ``"BTCUSDT.P"``,
+        ``"BINANCE:BTCUSDT"``, ``"xyz:TSLA"`` or ``"BTC-27NOV26-80000-C"``.
     exchange : str, optional
         The exchange for ``native_id``.
 
@@ -92,12 +98,13 @@ def parse(text: str, *, exchange: str | None = None) -> Symbol:
     if exchange is not None and not isinstance(exchange, str):
         message = f'exchange: {exchange!r} is no text; allowed: an exchange such as "binance"'
         raise BadQuery(message, parameter="exchange")
-    coin, quote, pair, kind, where, native_id, scale = _core.symbol(text, exchange)
+    coin, namespace, quote, pair, kind, where, native_id, scale = _core.symbol(text, exchange)
     return Symbol(
         coin=coin,
+        namespace=namespace,
         quote=quote,
         pair=pair,
-        kind=cast('Literal["perpetual", "dated", "spot"] | None', kind),
+        kind=cast('Literal["perpetual", "dated", "spot", "option"] | None', kind),
         exchange=where,
         native_id=native_id,
         scale=scale,

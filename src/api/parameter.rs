@@ -324,9 +324,14 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
     BadQuery::new(name, format!("{text:?} is blank"), allowed)
 }
 
-/// Parses a coin or a pair in any spelling; a prefix with an exchange is refused, as `exchange` is its own parameter.
+/// Parses a coin or a pair in any spelling.
+///
+/// An option is refused, and so is a prefix with an exchange, as `exchange` is its own parameter.
 pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
+    symbol.gives_orders().map_err(|reason| {
+        BadQuery::new(name, format!("{text:?} gives no rows: {reason}"), allowed)
+    })?;
     match symbol.exchange() {
         None => Ok(symbol),
         Some(exchange) => Err(BadQuery::new(

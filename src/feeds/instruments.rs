@@ -135,7 +135,7 @@ impl Listing {
     /// The unscaled coin, and coins per listed base unit.
     #[must_use]
     pub fn coin(&self) -> (String, u32) {
-        coin_of_base(&self.instrument.base.to_uppercase())
+        coin_of_base(&self.instrument.base)
     }
 
     /// Whether its bars and open interest represent the coin: a linear perpetual contract in USDT.

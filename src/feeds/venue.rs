@@ -57,7 +57,7 @@ impl Venue {
 
     /// The exchange's name of the perpetual contract of `symbol`.
     ///
-    /// `None` for a coin, for a dated contract, and if base and quote do not determine the name.
+    /// `None` for a coin, for a contract that is not perpetual, for a builder's market, and if base and quote do not determine the name.
     ///
     /// # Examples
     ///
@@ -73,7 +73,7 @@ impl Venue {
     pub fn native_id(&self, symbol: &Symbol) -> Option<String> {
         let quote = symbol.quote()?;
         let base = symbol.name().strip_suffix(quote)?;
-        if symbol.kind() != ContractKind::Perpetual {
+        if symbol.kind() != ContractKind::Perpetual || symbol.namespace().is_some() {
             return None;
         }
         (self.rules.native)(base, quote)

@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::BadQuery;
 use crate::market::refusal::Refusal;
-use crate::model::{
-    ALIKE, EXCHANGES, Symbol, coin_of_pair, did_you_mean, is_coin, may_be_scaled, nearest,
-};
+use crate::model::{ALIKE, EXCHANGES, Symbol, did_you_mean, is_coin, may_be_scaled, nearest};
 
 /// Coins listed in a message if none is similar.
 const LISTED: usize = 20;
@@ -66,7 +64,7 @@ impl KnownNames {
         }
         let known = self.coins.is_empty()
             || is_coin(symbol.coin())
-            || self.coins.contains(&coin_of_pair(symbol.name()).0)
+            || self.coins.contains(symbol.name())
             || self.coins.contains(symbol.coin())
             || self
                 .listings
@@ -166,6 +164,7 @@ mod tests {
             ("binance", "BTCUSDT", "BTC"),
             ("nowhere", "FARTUSDT", "FART"),
             ("binance", "1000PEPEUSDT", "PEPE"),
+            ("hyperliquid", "XYZ:TSLA", "XYZ:TSLA"),
         ] {
             names.note(exchange, symbol, coin);
         }
@@ -181,6 +180,8 @@ mod tests {
             "1000PEPE-USDT",
             "kPEPE",
             "XBT",
+            "xyz:TSLA",
+            "XYZ-TSLA/USDC:USDC",
         ] {
             names()
                 .check_symbol(&Symbol::read(symbol).unwrap())
@@ -203,6 +204,10 @@ mod tests {
         let scaled = Symbol::read("PEPEUSDT").unwrap();
         let refusal = names().check_symbol(&scaled).unwrap_err();
         assert!(refusal.message.contains("\"1000PEPEUSDT\""), "{refusal}");
+        for other in ["TSLA", "XYZ", "xyz:NVDA"] {
+            let other = Symbol::read(other).unwrap();
+            names().check_symbol(&other).unwrap_err();
+        }
         let refusal = names().check_exchange("bnance").unwrap_err();
         assert!(refusal.message.contains("\"binance\""), "{refusal}");
         assert_eq!(refusal.parameter.as_deref(), Some("exchange"));

@@ -51,12 +51,16 @@ pub use rows::totals::*;
 pub use side::Side;
 pub use sorting::sort_small;
 pub use symbols::coin::Coin;
+pub use symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
 pub use symbols::names::{
-    EXCHANGES, coin_of_base, did_you_mean, exchange_name, is_coin, known_exchange, may_be_scaled,
-    own_name, quote_of_pair, well_known,
+    EXCHANGES, did_you_mean, exchange_name, is_coin, known_exchange, own_name, well_known,
 };
+pub(crate) use symbols::quotes::{bitfinex_currency, is_quote};
+pub use symbols::quotes::{is_dollar, quote_of_pair};
+pub use symbols::scales::{coin_of_base, may_be_scaled};
+pub use symbols::spelling::without_month;
 pub use symbols::suggestion::{ALIKE, exchange_meant, nearest};
-pub use symbols::symbol::{ContractKind, Symbol, coin_of_pair, without_month};
+pub use symbols::symbol::{Symbol, coin_of_pair};
 pub(crate) use text::hashing::seeded;
 pub(crate) use text::interner::{Interner, Listings, count};
 pub use text::label_column::Labels;
@@ -67,7 +71,7 @@ pub use time::time_range::TimeRange;
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;
 pub use values::fixed_point::FixedPoint;
-pub use values::notional::{is_dollar, is_far_from_product, is_worth_its_product};
+pub use values::notional::{is_far_from_product, is_worth_its_product};
 pub(crate) use values::powers_of_ten::{POWERS_OF_TEN, POWERS_OF_TEN_F64, power_of_ten};
 pub use values::short_decimal::SHORT_TEXT;
 pub(crate) use values::short_decimal::push_decimal;

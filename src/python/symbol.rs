@@ -16,9 +16,10 @@ const SLIP: f64 = 0.93;
 const ALLOWED: &str =
     "a coin such as \"BTC\" or a trading pair such as \"BTCUSDT\", in whichever spelling";
 
-/// Coin, quote, pair, kind, exchange, native id, scale.
+/// Coin, namespace, quote, pair, kind, exchange, native id, scale.
 type Parts = (
     String,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<&'static str>,
@@ -77,6 +78,7 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     let is_pair = symbol.quote().is_some();
     Ok((
         symbol.coin().to_owned(),
+        symbol.namespace().map(str::to_owned),
         symbol.quote().map(str::to_owned),
         is_pair.then(|| symbol.name().to_owned()),
         is_pair.then(|| ContractKind::name(symbol.kind())),

@@ -238,6 +238,7 @@ def test_a_symbol_tells_all_its_parts():
     found = liqdata.symbols.parse("BTC/USDT:USDT", exchange="okex")
     assert found == liqdata.symbols.Symbol(
         coin="BTC",
+        namespace=None,
         quote="USDT",
         pair="BTCUSDT",
         kind="perpetual",
@@ -304,6 +305,51 @@ def test_what_cannot_be_meant_is_refused(text, exchange, parameter, words):
     with pytest.raises(BadQuery, match=words.replace("?", r"\?")) as caught:
         liqdata.symbols.parse(text, exchange=exchange)
     assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    "text,coin,scale",
+    [
+        ("1000CATSUSDT", "CATS", 1000),
+        ("1000000BOB-USDT", "BOB", 1_000_000),
+        ("1MCHEEMS_USDT", "CHEEMS", 1_000_000),
+        ("kBONK", "BONK", 1000),
+        ("KAVAUSDT", "KAVA", 1),
+        ("1000CAT/USDT:USDT", "1000CAT", 1),
+        ("CATUSDT", "CAT", 1),
+    ],
+)
+def test_a_scale_is_no_part_of_the_coin(text, coin, scale):
+    found = liqdata.symbols.parse(text)
+    assert (found.coin, found.scale) == (coin, scale)
+
+
+@pytest.mark.parametrize("text,quote", [("WEMIXKRW", "KRW"), ("SOL/EUR", "EUR"), ("LDOBTC", "BTC"), ("SOL BNB", "BNB")])
+def test_a_quote_other_than_usd_is_told_apart(text, quote):
+    assert liqdata.symbols.parse(text).quote == quote
+
+
+@pytest.mark.parametrize("text", ["ETH-25DEC26-4000-P", "SOL-USD-261225-200-C", "XRP/USDC:USDC-261225-2-C"])
+def test_an_option_is_no_contract_of_the_coin(market, text):
+    assert liqdata.symbols.parse(text).kind == "option"
+    with pytest.raises(BadQuery, match="option"):
+        market.orders(text)
+
+
+def test_a_builders_market_is_a_coin_of_its_own(folder):
+    table = orders(["flx:GOLD", "FLX-OIL/USDH:USDH", "FLXUSDT", "GOLDUSDT"], "hyperliquid")
+    found = liqdata.symbols.parse("FLX-OIL/USDH:USDH")
+    assert (found.coin, found.namespace, found.quote) == ("FLX:OIL", "flx", "USDH")
+    market = liqdata.Market(orders=table, now=NOW)
+    liqdata.ingest(folder, orders=table)
+    with liqdata.open(folder, as_of=NOW) as archive, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+        for door in (market, archive, client):
+            coins = ["FLX", "FLX:GOLD", "FLX:OIL", "GOLD"]
+            assert sorted(row["coin"] for row in door.coins("24h")) == coins
+            assert [len(door.orders(coin)) for coin in coins] == [1] * 4
+            assert len(door.orders("FLX-OIL/USDH:USDH")) == 1
+            with pytest.raises(BadQuery, match="FLX"):
+                door.orders("flx:SILVER")
 
 
 @pytest.mark.parametrize("name", ["MELANIA", "WBTC", "STETH", "USDE", "PYUSD", "BTCDOM", "币安人生"])

@@ -16,7 +16,7 @@ use crate::collect::lock::locked;
 use crate::collect::quality::ratio::are_apart;
 use crate::collect::quarantine::quarantined_order::QuarantineReason;
 use crate::feeds::price_of_one;
-use crate::model::{Millis, coin_of_base, quote_of_pair};
+use crate::model::{Millis, coin_of_pair};
 
 /// Greatest age of a reading that serves as a reference, in milliseconds.
 const FRESH: i64 = 15 * Millis::MINUTE;
@@ -131,8 +131,7 @@ impl ReferencePrices {
         own: Option<PricePoint>,
     ) -> Option<Outlier> {
         let symbol = &row.order.symbol;
-        let base = symbol.strip_suffix(quote_of_pair(symbol).unwrap_or_default());
-        let (_, scale) = coin_of_base(base.unwrap_or(symbol));
+        let (_, scale) = coin_of_pair(symbol);
         let Some(price) = price_of_one(row.order.price, scale) else {
             return Some(Outlier::Unchecked);
         };

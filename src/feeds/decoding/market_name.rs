@@ -5,12 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::{coin_of_base, own_name, quote_of_pair};
-
-/// Quote currencies that count as USD one to one.
-const DOLLARS: [&str; 8] = [
-    "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
-];
+use crate::model::{coin_of_base, is_dollar, own_name, quote_of_pair};
 
 /// Base and quote of a contract, normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +49,7 @@ impl<'a> MarketName<'a> {
 
     /// Whether the quote currency counts as USD.
     pub(crate) fn is_in_dollars(&self) -> bool {
-        DOLLARS.contains(&&*self.quote)
+        is_dollar(&self.quote)
     }
 }
 

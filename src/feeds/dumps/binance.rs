@@ -15,7 +15,7 @@ use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
 use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
-use crate::model::{ContractKind, Millis, Side, Symbol, coin_of_base};
+use crate::model::{Millis, Side, Symbol, coin_of_base};
 
 /// USD per coin-margined contract of Binance.
 pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
@@ -107,10 +107,8 @@ impl BinanceLiquidations {
 /// The coin and its scale, if the contract's bars and open interest represent the coin.
 pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), RowError> {
     let read = Symbol::read(contract).ok_or_else(|| RowError::new("symbol: blank", contract))?;
-    if read.kind() == ContractKind::Dated {
-        let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
-        return Err(RowError::new(reason, contract));
-    }
+    let gives = read.gives_bars();
+    gives.map_err(|reason| RowError::new(reason.to_string(), contract))?;
     let market = crate::feeds::venue(exchange)
         .map(|venue| (venue.rules.market)(contract))
         .map_err(|fault| RowError::new(fault.to_string(), exchange))?;

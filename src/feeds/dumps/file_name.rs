@@ -1,6 +1,6 @@
 //! The parts of a file name: contract, bar interval, exchange and date.
 
-use crate::model::{Millis, quote_of_pair, read_span};
+use crate::model::{Millis, is_quote, read_span};
 
 /// A parsed file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,14 +38,14 @@ impl FileName {
         self.stem.to_lowercase().contains(&word.to_lowercase())
     }
 
-    /// The contract of a Binance file: the words before `-liquidationSnapshot`, `-metrics` or the interval.
-    pub(crate) fn contract(&self) -> Option<&str> {
+    /// The contract of a Binance file in upper case: the words before `-liquidationSnapshot`, `-metrics` or the interval.
+    pub(crate) fn contract(&self) -> Option<String> {
         let (contract, rest) = self.stem.split_once('-')?;
         let word = rest.split('-').next().unwrap_or(rest);
         let known = word.eq_ignore_ascii_case("liquidationSnapshot")
             || word.eq_ignore_ascii_case("metrics")
             || read_span(word).is_some();
-        (known && !contract.is_empty()).then_some(contract)
+        (known && !contract.is_empty()).then(|| contract.to_uppercase())
     }
 
     /// The symbol before the interval, as users name files: `BTC_USDT_USDT-5m-futures`, `btc_5m_candles`.
@@ -57,7 +57,7 @@ impl FileName {
         let quote = words
             .next()
             .map(|word| word.to_uppercase())
-            .filter(|word| quote_of_pair(&["BTC", word].concat()) == Some(word));
+            .filter(|word| is_quote(word));
         Some(match quote {
             Some(quote) => format!("{first}/{quote}"),
             None => first,
@@ -114,16 +114,19 @@ mod tests {
     #[test]
     fn a_name_says_contract_length_and_time() {
         let day = FileName::new("/data/BTCUSD_PERP-liquidationSnapshot-2023-06-25.zip", None);
-        assert_eq!(day.contract(), Some("BTCUSD_PERP"));
+        assert_eq!(day.contract().as_deref(), Some("BTCUSD_PERP"));
         let start = Millis::read_iso("2023-06-25").unwrap();
         assert_eq!(day.span(), Some((start, start.on(Millis::DAY))));
 
         let month = FileName::new("x.zip", Some("BTCUSDT-1m-2024-12.csv"));
-        assert_eq!(month.contract(), Some("BTCUSDT"));
+        assert_eq!(month.contract().as_deref(), Some("BTCUSDT"));
         let at = |text: &str| Millis::read_iso(text).unwrap();
         assert_eq!(month.span(), Some((at("2024-12-01"), at("2025-01-01"))));
         assert_eq!(month.interval(), Some(Millis::MINUTE));
         assert_eq!(month.shown, "x.zip:BTCUSDT-1m-2024-12.csv");
+
+        let renamed = FileName::new("ethusd_perp-metrics-2024-12-01.csv", None);
+        assert_eq!(renamed.contract().as_deref(), Some("ETHUSD_PERP"));
 
         let tardis = FileName::new(
             "binance-futures_liquidations_2021-09-01_PERPETUALS.csv.gz",

@@ -268,7 +268,7 @@ fn begin<'a>(
     };
     let decoder = match format {
         Format::BinanceLiquidations => Decoder::BinanceLiquidations(binance::BinanceLiquidations {
-            contract: contract()?.to_owned(),
+            contract: contract()?,
             columns: columns(&header, binance::LIQUIDATIONS).ok_or_else(missing)?,
         }),
         Format::BinanceMetrics => Decoder::Metrics(binance::Metrics {
@@ -276,7 +276,7 @@ fn begin<'a>(
         }),
         Format::BinanceKlines => {
             let exchange = exchange.map_or_else(|| "binance".to_owned(), exchange_name);
-            let klines = binance::Klines::new(&exchange, contract()?, &header)
+            let klines = binance::Klines::new(&exchange, &contract()?, &header)
                 .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
             Decoder::Klines(klines.ok_or_else(missing)?)
         }

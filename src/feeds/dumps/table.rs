@@ -18,8 +18,8 @@ use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::occurrence::{Occurrences, key};
 use crate::model::seeded;
 use crate::model::{
-    ContractKind, Millis, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
-    is_worth_its_product, nearest_f64, quote_of_pair, read_span,
+    Millis, NotOfCoin, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
+    is_worth_its_product, nearest_f64, read_span,
 };
 
 pub(super) const TIME: &[&str] = &[
@@ -235,7 +235,7 @@ impl CsvTable {
                 in_usd,
                 interval,
             } => {
-                not_dated(&symbol, contract)?;
+                of_coin(symbol.gives_bars(), contract)?;
                 let mut prices = [Decimal::ZERO; 4];
                 for (price, column) in prices.iter_mut().zip(columns) {
                     *price = line.positive(*column)?;
@@ -276,7 +276,7 @@ impl CsvTable {
                 in_usd,
                 later,
             } => {
-                not_dated(&symbol, contract)?;
+                of_coin(symbol.gives_bars(), contract)?;
                 let reading = RowReading {
                     exchange,
                     coin: symbol.coin().to_owned(),
@@ -310,6 +310,7 @@ fn order(
     (exchange, contract, symbol, timestamp): Of<'_>,
     ([side, price, qty], value, received, of_order): Columns,
 ) -> Result<RowOrder, RowError> {
+    of_coin(symbol.gives_orders(), contract)?;
     let side = position(line.text(side)?, of_order)?;
     let (price, qty) = (line.positive(price)?, line.positive(qty)?);
     let value_usd = match value {
@@ -365,12 +366,8 @@ fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
     Some(stripped(coins))
 }
 
-fn not_dated(symbol: &Symbol, contract: &str) -> Result<(), RowError> {
-    if symbol.kind() == ContractKind::Dated {
-        let reason = "the contract is dated; a coin's bars and open interest are those of a perpetual contract";
-        return Err(RowError::new(reason, contract));
-    }
-    Ok(())
+fn of_coin(gives: Result<(), NotOfCoin>, contract: &str) -> Result<(), RowError> {
+    gives.map_err(|reason| RowError::new(reason.to_string(), contract))
 }
 
 /// The notional of an order as price times quantity, if that is valid.
@@ -380,8 +377,7 @@ fn worth(
     qty: Decimal,
     contract: &str,
 ) -> Result<Decimal, RowError> {
-    let quote = symbol.quote().or_else(|| quote_of_pair(contract));
-    if !quote.is_some_and(is_dollar) {
+    if !symbol.quote().is_some_and(is_dollar) {
         let reason = "there is no value_usd column, and the quote currency does not count as USD";
         return Err(RowError::new(reason, contract));
     }

@@ -1,6 +1,12 @@
 //! Symbols, coins and exchange names, and how their spellings are parsed.
+//!
+//! [`Symbol`](symbol::Symbol) reads every spelling, by one table of quotes, one of scales and one of well-known coins.
 
 pub(super) mod coin;
+pub(super) mod contract_kind;
 pub(super) mod names;
+pub(super) mod quotes;
+pub(super) mod scales;
+pub(super) mod spelling;
 pub(super) mod suggestion;
 pub(super) mod symbol;

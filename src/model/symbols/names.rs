@@ -1,33 +1,4 @@
-//! Names of coins, quote currencies and exchanges.
-
-/// Quotes that prove a pair: no coin has a name that is another name followed by one of these.
-pub(crate) const PLAIN_QUOTES: [&str; 4] = ["USDT", "USDC", "FDUSD", "BUSD"];
-
-/// Quote currencies in the order in which a pair is split; longer ones precede their own suffixes.
-pub(crate) const QUOTES: [&str; 16] = [
-    "FDUSD", "USDT", "USDC", "BUSD", "USD1", "USDE", "TUSD", "USD", "EUR", "TRY", "BRL", "GBP",
-    "JPY", "KRW", "BTC", "ETH",
-];
-
-/// Retired quotes. Their first letter usually belongs to a coin quoted in USD: `BNBUSD`, `DOTUSD`.
-const RETIRED_QUOTES: [&str; 2] = ["BUSD", "TUSD"];
-
-/// Bases listed by the thousand or million, where the number is not part of the coin's name.
-const SCALED: [&str; 28] = [
-    "PEPE", "SHIB", "BONK", "FLOKI", "LUNC", "XEC", "SATS", "RATS", "CAT", "WHY", "CHEEMS", "MOG",
-    "X", "LADYS", "BABYDOGE", "TURBO", "NEIROCTO", "NEIRO", "TOSHI", "APU", "COQ", "STARL", "WEN",
-    "QUBIC", "BTT", "ELON", "AIDOGE", "PUMP",
-];
-
-/// Scale prefixes, longest first.
-const SCALES: [(&str, u32); 6] = [
-    ("1000000", 1_000_000),
-    ("100000", 100_000),
-    ("10000", 10_000),
-    ("1000", 1000),
-    ("1M", 1_000_000),
-    ("K", 1000),
-];
+//! Names of coins and exchanges.
 
 /// Well-known coins: their bare name is never a trading pair.
 const WELL_KNOWN: [&str; 40] = [
@@ -36,50 +7,6 @@ const WELL_KNOWN: [&str; 40] = [
     "ARB", "OP", "INJ", "TIA", "SEI", "WIF", "BONK", "WLD", "TON", "HYPE", "ENA", "ONDO", "TAO",
     "FARTCOIN",
 ];
-
-/// The quote currency of a pair, if known.
-///
-/// # Examples
-///
-/// ```
-/// use liqdata::model::quote_of_pair;
-///
-/// assert_eq!(quote_of_pair("BNBUSD"), Some("USD"));
-/// assert_eq!(quote_of_pair("BTCBUSD"), Some("BUSD"));
-/// assert_eq!(quote_of_pair("USDT"), None);
-/// ```
-#[must_use]
-pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
-    QUOTES.into_iter().find(|quote| {
-        pair.strip_suffix(quote).is_some_and(|base| {
-            !base.is_empty() && (!RETIRED_QUOTES.contains(quote) || is_coin(&coin_of_base(base).0))
-        })
-    })
-}
-
-/// The coin of a pair's base and how many of it one listed unit holds: `1000PEPE` → (`PEPE`, 1000).
-#[must_use]
-pub fn coin_of_base(base: &str) -> (String, u32) {
-    for (prefix, scale) in SCALES {
-        if let Some(rest) = base.strip_prefix(prefix)
-            && SCALED.contains(&rest)
-        {
-            return (rest.to_owned(), scale);
-        }
-    }
-    if let Some(rest) = base.strip_suffix("1000")
-        && SCALED.contains(&rest)
-    {
-        return (rest.to_owned(), 1000);
-    }
-    (base.to_owned(), 1)
-}
-
-/// Whether some exchanges list the coin by the thousand or million.
-#[must_use]
-pub fn may_be_scaled(coin: &str) -> bool {
-    SCALED.contains(&coin)
-}
 
 /// The well-known coins, which every market has.
 pub fn well_known() -> impl Iterator<Item = &'static str> {
@@ -156,6 +83,26 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("okex", "okx"),
 ];
 
+/// Prefixes of charting sites for exchanges that this package does not support: `KUCOIN:BTCUSDT`.
+const CHARTED: [&str; 16] = [
+    "binanceus",
+    "bingx",
+    "bitflyer",
+    "bithumb",
+    "bitmart",
+    "bitstamp",
+    "blofin",
+    "coinbase",
+    "crypto.com",
+    "gemini",
+    "kucoin",
+    "mexc",
+    "phemex",
+    "poloniex",
+    "upbit",
+    "whitebit",
+];
+
 /// Normalizes an exchange name: lower case, `gateio` is `gate`, `huobi` is `htx` and `okex` is `okx`.
 #[must_use]
 pub fn exchange_name(text: &str) -> String {
@@ -169,4 +116,10 @@ pub fn exchange_name(text: &str) -> String {
 pub fn known_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
     EXCHANGES.into_iter().find(|known| *known == name)
+}
+
+/// The exchange before the colon of a spelling, whether this package supports it or not.
+pub(crate) fn prefixed_exchange(text: &str) -> Option<&'static str> {
+    let name = exchange_name(text);
+    known_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))
 }

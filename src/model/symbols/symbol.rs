@@ -1,62 +1,15 @@
 //! Parsing of symbols in the spellings of exchanges, libraries and charting sites.
 //!
-//! One parser reads `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD` and `BINANCE:BTCUSDT.P`. Perpetual
-//! and dated contracts of a pair share its name, and so do their orders.
+//! One parser reads `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD`, `BINANCE:BTCUSDT.P`, `xyz:TSLA` and
+//! `BTC-27NOV26-80000-C`. Perpetual and dated contracts of a pair share its name, and so do their orders.
 
 use std::fmt;
 
-use crate::model::symbols::names::{
-    PLAIN_QUOTES, QUOTES, coin_of_base, is_coin, known_exchange, own_name, quote_of_pair,
-};
-
-/// Suffixes of perpetual contracts.
-const PERPETUAL: [&str; 7] = [
-    "SWAP",
-    "PERP",
-    "PERPETUAL",
-    "XPERP",
-    "UMCBL",
-    "DMCBL",
-    "CMCBL",
-];
-
-/// Prefixes of contracts: two of perpetual ones, then two of dated ones.
-const PREFIXES: [&str; 4] = ["PF_", "PI_", "FI_", "FF_"];
-
-/// Spellings of a quote with a margin suffix; `USDTM` is not a quote of its own.
-const WITH_M: [(&str, &str); 3] = [("USDTM", "USDT"), ("USDCM", "USDC"), ("USDM", "USD")];
-
-/// Delivery month letters, January to December.
-const MONTH_LETTERS: &str = "FGHJKMNQUVXZ";
-
-/// Month names, as in `27NOV26`.
-const MONTHS: [&str; 12] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
-];
-
-/// The kind of contract that a spelling names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ContractKind {
-    /// Without expiry; the default.
-    #[default]
-    Perpetual,
-    /// With a delivery date.
-    Dated,
-    /// Spot: the coin itself.
-    Spot,
-}
-
-impl ContractKind {
-    /// The name of the kind.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Perpetual => "perpetual",
-            Self::Dated => "dated",
-            Self::Spot => "spot",
-        }
-    }
-}
+use crate::model::symbols::contract_kind::{ContractKind, NotOfCoin, Settlement};
+use crate::model::symbols::names::{own_name, prefixed_exchange};
+use crate::model::symbols::quotes::is_dollar;
+use crate::model::symbols::scales::{coin_of_base, unscaled_base};
+use crate::model::symbols::spelling::{Spelling, bitfinex_pair, split_namespace};
 
 /// A parsed coin or trading pair.
 ///
@@ -75,9 +28,11 @@ impl ContractKind {
 pub struct Symbol {
     name: String,
     coin: String,
+    namespace: Option<String>,
     scale: u32,
     quote: Option<String>,
     kind: ContractKind,
+    settlement: Option<Settlement>,
     exchange: Option<&'static str>,
 }
 
@@ -86,29 +41,54 @@ impl Symbol {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (exchange, rest) = match text.split_once(':') {
-            Some((left, rest)) if !rest.trim().is_empty() => match known_exchange(left) {
+        let (exchange, text) = match text.split_once(':') {
+            Some((left, rest)) if !rest.trim().is_empty() => match prefixed_exchange(left) {
                 Some(exchange) => (Some(exchange), rest.trim()),
                 None => (None, text),
             },
             _ => (None, text),
         };
-        let whole = rest.to_uppercase();
-        let parts = Parts::of(&whole)?;
-        let base = own_name(parts.base);
-        let (coin, scale) = coin_of_base(base);
-        let quote = parts.quote.map(str::to_owned);
-        let name = quote
-            .as_ref()
-            .map_or_else(|| coin.clone(), |quote| [base, quote].concat());
+        if let Some((base, quote)) = bitfinex_pair(text) {
+            return Some(Self::of(None, base, Some(quote)).on(exchange));
+        }
+        let whole = text.to_uppercase();
+        let (namespace, rest) = match split_namespace(&whole) {
+            Some((namespace, rest)) => (Some(namespace), rest),
+            None => (None, whole.as_str()),
+        };
+        let parts = Spelling::read(rest)?;
         Some(Self {
-            name,
-            coin,
-            scale,
-            quote,
             kind: parts.kind,
-            exchange,
+            settlement: parts.settlement,
+            ..Self::of(namespace, parts.base, parts.quote).on(exchange)
         })
+    }
+
+    fn of(namespace: Option<&str>, base: &str, quote: Option<&str>) -> Self {
+        let base = own_name(base);
+        let (coin, scale) = unscaled_base(base);
+        let quote = quote.map(own_name);
+        let within = |name: &str| match namespace {
+            Some(namespace) => [namespace, ":", name].concat(),
+            None => name.to_owned(),
+        };
+        Self {
+            name: match quote {
+                Some(quote) => within(base) + quote,
+                None => within(coin),
+            },
+            coin: within(coin),
+            namespace: namespace.map(str::to_lowercase),
+            scale,
+            quote: quote.map(str::to_owned),
+            kind: ContractKind::default(),
+            settlement: None,
+            exchange: None,
+        }
+    }
+
+    fn on(self, exchange: Option<&'static str>) -> Self {
+        Self { exchange, ..self }
     }
 
     /// The normalized name: `BTC` for a coin, `BTCUSDT` for a pair. A pair keeps its scale prefix.
@@ -117,10 +97,16 @@ impl Symbol {
         &self.name
     }
 
-    /// The coin.
+    /// The coin; that of a builder's market has its namespace, as in `XYZ:TSLA`.
     #[must_use]
     pub fn coin(&self) -> &str {
         &self.coin
+    }
+
+    /// The builder's name of a Hyperliquid market: `xyz` of `xyz:TSLA`.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
     }
 
     /// Coins per listed unit: 1000 for `1000PEPEUSDT`.
@@ -141,6 +127,59 @@ impl Symbol {
         self.kind
     }
 
+    /// How the contract settles; `None` if the spelling does not say.
+    #[must_use]
+    pub fn settlement(&self) -> Option<Settlement> {
+        self.settlement
+    }
+
+    /// Whether its prices are in USD: those of a coin alone, or of a pair with a quote that counts as USD.
+    #[must_use]
+    pub fn is_usd(&self) -> bool {
+        self.quote().is_none_or(is_dollar)
+    }
+
+    /// Whether its orders are orders of the coin: those of an option are not.
+    ///
+    /// An order keeps the quote currency of its pair. Price times quantity is a value in USD only if the symbol
+    /// [is in USD](Self::is_usd).
+    ///
+    /// # Errors
+    ///
+    /// [`NotOfCoin`] with the reason.
+    pub fn gives_orders(&self) -> Result<(), NotOfCoin> {
+        match self.kind {
+            ContractKind::Option => Err(NotOfCoin::Option),
+            ContractKind::Perpetual | ContractKind::Dated | ContractKind::Spot => Ok(()),
+        }
+    }
+
+    /// Whether its bars and open interest are those of the coin: perpetual or spot, and in USD.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOfCoin`] with the reason. A price in another quote can be converted; an option and a dated contract cannot.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::model::Symbol;
+    ///
+    /// assert!(Symbol::read("BTC/USDT:USDT").unwrap().gives_bars().is_ok());
+    /// let reason = Symbol::read("BTCKRW").unwrap().gives_bars().unwrap_err();
+    /// assert_eq!(reason.to_string(), "the quote currency KRW does not count as USD");
+    /// ```
+    pub fn gives_bars(&self) -> Result<(), NotOfCoin> {
+        self.gives_orders()?;
+        if self.kind == ContractKind::Dated {
+            return Err(NotOfCoin::Dated);
+        }
+        match self.quote() {
+            Some(quote) if !is_dollar(quote) => Err(NotOfCoin::Quote(quote.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
     /// The exchange prefix, normalized.
     #[must_use]
     pub fn exchange(&self) -> Option<&'static str> {
@@ -154,6 +193,7 @@ impl Symbol {
     #[must_use]
     pub fn means(&self, symbol: &str, coin: &str) -> bool {
         self.name == symbol
+            || self.name == coin
             || self.quote.is_none() && self.coin == coin
             || Self::read(symbol).is_some_and(|listed| listed.name == self.name)
     }
@@ -167,11 +207,7 @@ impl Symbol {
     }
 }
 
-/// The coin of a pair and the coins per listed unit: `BTCUSDT` → (`BTC`, 1), `1000PEPEUSDT` → (`PEPE`, 1000).
-///
-/// Parses like [`Symbol::read`], except that the text must be a pair: `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `XBTUSDTM` and
-/// `PF_XBTUSD` are all `BTC`. A pair without a known quote is its own coin. Digits are removed only for known scales,
-/// so `1INCH` stays `1INCH`.
+/// The coin of a pair or coin and the coins per listed unit, as [`Symbol::read`] parses it.
 ///
 /// # Examples
 ///
@@ -184,13 +220,7 @@ impl Symbol {
 #[must_use]
 pub fn coin_of_pair(pair: &str) -> (String, u32) {
     match Symbol::read(pair) {
-        Some(named) if named.quote().is_some() => (named.coin().to_owned(), named.scale()),
-        // A name that could be a coin is a pair here if it ends in a quote: `GMTUSD`.
-        Some(named) => {
-            let name = named.name();
-            let base = quote_of_pair(name).and_then(|quote| name.strip_suffix(quote));
-            coin_of_base(base.unwrap_or(name))
-        }
+        Some(symbol) => (symbol.coin, symbol.scale),
         None => coin_of_base(pair),
     }
 }
@@ -199,134 +229,6 @@ impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
-}
-
-/// Separators between the parts of a symbol.
-const SEPARATORS: [char; 4] = ['-', '_', '/', ':'];
-
-/// The parts of a spelling.
-struct Parts<'a> {
-    base: &'a str,
-    quote: Option<&'a str>,
-    kind: ContractKind,
-}
-
-impl<'a> Parts<'a> {
-    /// Splits an upper-case spelling without exchange.
-    fn of(whole: &'a str) -> Option<Self> {
-        if let Some(parts) = Self::of_two_currencies(whole) {
-            return Some(parts);
-        }
-        let plain = whole.strip_suffix(".P").unwrap_or(whole);
-        let prefix = PREFIXES.iter().position(|prefix| plain.starts_with(prefix));
-        let plain = prefix
-            .and_then(|at| plain.strip_prefix(PREFIXES.get(at)?))
-            .unwrap_or(plain);
-        let mut words = plain.split(SEPARATORS).filter(|word| !word.is_empty());
-        let head = words.next()?;
-        let others: Vec<&str> = words.collect();
-        let is_dated = prefix.is_some_and(|at| at > 1) || others.iter().any(|word| is_date(word));
-        let is_perpetual = others.iter().any(|word| PERPETUAL.contains(word));
-        let of = |base, quote, kind| {
-            let kind = if is_dated { ContractKind::Dated } else { kind };
-            Some(Self { base, quote, kind })
-        };
-        if let Some(quote) = others.first().filter(|word| is_quote(word)) {
-            let settled = is_perpetual || plain.contains(':');
-            let is_spot = plain.contains('/') && !settled;
-            let kind = if is_spot {
-                ContractKind::Spot
-            } else {
-                ContractKind::Perpetual
-            };
-            return of(head, Some(*quote), kind);
-        }
-        if let Some((base, quote, kind)) = joined(head) {
-            return of(base, Some(quote), kind);
-        }
-        // A contract in USD that does not name its quote: `BTC-PERPETUAL`, `BTC-27NOV26`.
-        let in_dollars = others.first().is_some_and(|word| *word == "PERPETUAL") || is_dated;
-        of(
-            head,
-            (in_dollars && is_coin(own_name(head))).then_some("USD"),
-            ContractKind::Perpetual,
-        )
-    }
-
-    /// Parses spellings such as `TBTCF0:USTF0`.
-    fn of_two_currencies(whole: &'a str) -> Option<Self> {
-        let (base, quote) = whole.strip_prefix('T')?.split_once(':')?;
-        let quote = match quote.strip_suffix("F0")? {
-            "UST" => "USDT",
-            quote => quote,
-        };
-        Some(Self {
-            base: base.strip_suffix("F0").filter(|base| !base.is_empty())?,
-            quote: Some(quote),
-            kind: ContractKind::Perpetual,
-        })
-    }
-}
-
-/// Base, quote and kind of a pair without separators.
-fn joined(word: &str) -> Option<(&str, &str, ContractKind)> {
-    if let Some(base) = word.strip_suffix("PERP")
-        && !base.is_empty()
-    {
-        return match plain_pair(base) {
-            Some((base, quote)) => Some((base, quote, ContractKind::Perpetual)),
-            None => Some((base, "USDC", ContractKind::Perpetual)),
-        };
-    }
-    if let Some((base, quote)) = plain_pair(word) {
-        return Some((base, quote, ContractKind::Perpetual));
-    }
-    for (ending, quote) in WITH_M {
-        if let Some(base) = word.strip_suffix(ending)
-            && !base.is_empty()
-            && (quote != "USD" || is_coin(own_name(base)))
-        {
-            return Some((base, quote, ContractKind::Perpetual));
-        }
-    }
-    let pair = without_month(word)?;
-    match plain_pair(pair) {
-        Some((base, quote)) => Some((base, quote, ContractKind::Dated)),
-        None => is_coin(own_name(pair)).then_some((pair, "USD", ContractKind::Dated)),
-    }
-}
-
-/// Base and quote of a name that cannot be a coin.
-fn plain_pair(word: &str) -> Option<(&str, &str)> {
-    let quote = quote_of_pair(word)?;
-    let base = word.strip_suffix(quote)?;
-    let (coin, scale) = coin_of_base(own_name(base));
-    (PLAIN_QUOTES.contains(&quote) || scale > 1 || is_coin(&coin)).then_some((base, quote))
-}
-
-fn is_quote(word: &str) -> bool {
-    QUOTES.contains(&word)
-}
-
-/// Whether a part is a date: `261225`, `20261225`, `27NOV26`.
-fn is_date(word: &str) -> bool {
-    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
-    if digits(word) {
-        return matches!(word.len(), 4 | 6 | 8);
-    }
-    MONTHS.iter().any(|month| {
-        word.split_once(month).is_some_and(|(day, year)| {
-            (1..=2).contains(&day.len()) && year.len() == 2 && digits(day) && digits(year)
-        })
-    })
-}
-
-/// `name` without a delivery month suffix such as `Z26`.
-#[must_use]
-pub fn without_month(name: &str) -> Option<&str> {
-    let (head, year) = name.split_at_checked(name.len().checked_sub(2)?)?;
-    let rest = head.strip_suffix(|letter| MONTH_LETTERS.contains(letter))?;
-    (year.bytes().all(|digit| digit.is_ascii_digit()) && !rest.is_empty()).then_some(rest)
 }
 
 #[cfg(test)]
@@ -363,6 +265,13 @@ mod tests {
             ("1000SHIBBUSD", "SHIB", 1000),
             ("KAVAUSDT", "KAVA", 1),
             ("NOQUOTE", "NOQUOTE", 1),
+            ("1000CATSUSDT", "CATS", 1000),
+            ("1000CATUSDT", "1000CAT", 1),
+            ("CATUSDT", "CAT", 1),
+            ("1000CHEEMS-USDT-SWAP", "CHEEMS", 1000),
+            ("1KBONK_USDT", "BONK", 1000),
+            ("kDOGS", "DOGS", 1000),
+            ("KSMUSDT", "KSM", 1),
         ] {
             assert_eq!(coin_of_pair(pair), (coin.to_owned(), scale), "{pair}");
         }
@@ -434,6 +343,26 @@ mod tests {
             ("USDT", "USDT", "USDT", None, Perpetual),
             ("NOPE", "NOPE", "NOPE", None, Perpetual),
             ("WBTC", "WBTC", "WBTC", None, Perpetual),
+            ("WBTC-PERP", "WBTC", "WBTC", None, Perpetual),
+            ("BTC USDT", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("BTC / USDT", "BTCUSDT", "BTC", Some("USDT"), Spot),
+            ("BTC USDT PERP", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("SPOT_ETH_USDC", "ETHUSDC", "ETH", Some("USDC"), Spot),
+            ("PERP_ETH_USDC", "ETHUSDC", "ETH", Some("USDC"), Perpetual),
+            ("PERP/USDT", "PERPUSDT", "PERP", Some("USDT"), Spot),
+            ("PERP_USDT", "PERPUSDT", "PERP", Some("USDT"), Perpetual),
+            ("tBTCUSD", "BTCUSD", "BTC", Some("USD"), Perpetual),
+            ("tAVAX:UST", "AVAXUSDT", "AVAX", Some("USDT"), Perpetual),
+            ("tBTC", "TBTC", "TBTC", None, Perpetual),
+            ("BTC_CQ", "BTCUSD", "BTC", Some("USD"), Dated),
+            ("AIUSD_PERP", "AIUSD", "AI", Some("USD"), Perpetual),
+            ("BTCEUR", "BTCEUR", "BTC", Some("EUR"), Perpetual),
+            ("KRW-SOL", "SOLKRW", "SOL", Some("KRW"), Perpetual),
+            ("sol_btc", "SOLBTC", "SOL", Some("BTC"), Perpetual),
+            ("ETHXBT", "ETHBTC", "ETH", Some("BTC"), Perpetual),
+            ("BTC/FOO", "BTCFOO", "BTC", Some("FOO"), Spot),
+            ("BTC-GEL", "BTCGEL", "BTC", Some("GEL"), Perpetual),
+            ("NVDA_24_5-USD", "NVDAUSD", "NVDA", Some("USD"), Perpetual),
         ] {
             let read = Symbol::read(text).unwrap();
             let found = (read.name(), read.coin(), read.quote(), read.kind());
@@ -446,11 +375,122 @@ mod tests {
     }
 
     #[test]
+    fn an_option_is_recognised_in_the_spellings_of_exchanges() {
+        for (text, coin, quote) in [
+            ("BTC-27NOV26-80000-C", "BTC", "USD"),
+            ("ETH-1JAN27-4000-P", "ETH", "USD"),
+            ("SOL_USDC-27NOV26-1d5-C", "SOL", "USDC"),
+            ("BTC-USD-261225-80000-P", "BTC", "USD"),
+            ("BTC-27NOV26-80000-C-USDT", "BTC", "USDT"),
+            ("DOGE-261225-0.2-P", "DOGE", "USD"),
+            ("BTC_USDT-20261225-80000-C", "BTC", "USDT"),
+            ("BTC/USDT:USDT-261225-80000-C", "BTC", "USDT"),
+            ("P-ETH-4000-311226", "ETH", "USD"),
+        ] {
+            let read = Symbol::read(text).unwrap();
+            let found = (read.coin(), read.quote(), read.kind());
+            assert_eq!(found, (coin, Some(quote), ContractKind::Option), "{text}");
+            assert_eq!(read.gives_orders(), Err(NotOfCoin::Option), "{text}");
+            assert_eq!(read.gives_bars(), Err(NotOfCoin::Option), "{text}");
+        }
+        for text in ["C-USDT-261225", "C-USDT-SWAP", "PUSDT", "BTC-27NOV26"] {
+            let read = Symbol::read(text).unwrap();
+            assert_ne!(read.kind(), ContractKind::Option, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_belongs_to_the_coin() {
+        for (text, name, coin, namespace) in [
+            ("xyz:TSLA", "XYZ:TSLA", "XYZ:TSLA", "xyz"),
+            ("XYZ:TSLA", "XYZ:TSLA", "XYZ:TSLA", "xyz"),
+            ("hyperliquid:xyz:TSLA", "XYZ:TSLA", "XYZ:TSLA", "xyz"),
+            ("XYZ-TSLA/USDC:USDC", "XYZ:TSLAUSDC", "XYZ:TSLA", "xyz"),
+            ("XYZ:TSLAUSDC", "XYZ:TSLAUSDC", "XYZ:TSLA", "xyz"),
+            ("xyz:TSLA/USDC:USDC", "XYZ:TSLAUSDC", "XYZ:TSLA", "xyz"),
+            ("flx:GOLD-USDH", "FLX:GOLDUSDH", "FLX:GOLD", "flx"),
+            ("hyna:BTC", "HYNA:BTC", "HYNA:BTC", "hyna"),
+            ("HYNA-BTC/USDE:USDE", "HYNA:BTCUSDE", "HYNA:BTC", "hyna"),
+            ("xyz:EUR", "XYZ:EUR", "XYZ:EUR", "xyz"),
+            ("km:US500", "KM:US500", "KM:US500", "km"),
+        ] {
+            let read = Symbol::read(text).unwrap();
+            let found = (read.name(), read.coin(), read.namespace());
+            assert_eq!(found, (name, coin, Some(namespace)), "{text}");
+            assert_eq!(Symbol::read(read.name()).unwrap().coin(), coin, "{text}");
+        }
+        for text in [
+            "BTC:USDT",
+            "btc:eur",
+            "BTC/USDT:USDT",
+            "BTC/USD:BTC",
+            "1000PEPE:USDC",
+            "BTC-USDT:USDT",
+            "BTC-USDT/USDT",
+            "BINANCE:BTCUSDT.P",
+            "KUCOIN:BTCUSDT",
+            "tBTCF0:USTF0",
+            "tAVAX:USD",
+        ] {
+            assert_eq!(Symbol::read(text).unwrap().namespace(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_spelling_says_how_a_contract_settles() {
+        use Settlement::{Inverse, Linear, Quanto};
+        for (text, settlement) in [
+            ("BTC/USDT:USDT", Some(Linear)),
+            ("BTC/USD:BTC", Some(Inverse)),
+            ("XBT/USD:BTC-261225", Some(Inverse)),
+            ("ETH/USD:BTC", Some(Quanto)),
+            ("BTCUSD_PERP", Some(Inverse)),
+            ("ETHUSD_DMCBL", Some(Inverse)),
+            ("ETHUSDT_UMCBL", Some(Linear)),
+            ("PI_XBTUSD", Some(Inverse)),
+            ("PF_XBTUSD", Some(Linear)),
+            ("XBTUSDM", Some(Inverse)),
+            ("BTC-PERPETUAL", Some(Inverse)),
+            ("BTCUSDT", None),
+            ("BTC", None),
+        ] {
+            let read = Symbol::read(text).unwrap();
+            assert_eq!(read.settlement(), settlement, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_perpetual_contracts_and_spot_in_usd_give_bars() {
+        for text in [
+            "BTC",
+            "BTCUSDT",
+            "BTC/USDC",
+            "SOLUSD1",
+            "BTCUSD_PERP",
+            "xyz:TSLA",
+        ] {
+            assert_eq!(Symbol::read(text).unwrap().gives_bars(), Ok(()), "{text}");
+        }
+        for (text, reason) in [
+            ("BTCUSDT_261225", NotOfCoin::Dated),
+            ("BTC-27NOV26", NotOfCoin::Dated),
+            ("BTC-TRY", NotOfCoin::Quote("TRY".to_owned())),
+            ("SOLETH", NotOfCoin::Quote("ETH".to_owned())),
+            ("BTC/FOO", NotOfCoin::Quote("FOO".to_owned())),
+        ] {
+            let read = Symbol::read(text).unwrap();
+            assert_eq!(read.gives_bars(), Err(reason), "{text}");
+            assert_eq!(read.gives_orders(), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
     fn an_exchange_prefix_is_recognised() {
         for (text, exchange, name) in [
             ("BINANCE:BTCUSDT", Some("binance"), "BTCUSDT"),
             ("BYBIT:BTCUSDT.P", Some("bybit"), "BTCUSDT"),
             ("okex:BTC-USDT-SWAP", Some("okx"), "BTCUSDT"),
+            ("COINBASE:BTCUSD", Some("coinbase"), "BTCUSD"),
             ("BTC:USDT", None, "BTCUSDT"),
         ] {
             let read = Symbol::read(text).unwrap();
@@ -476,6 +516,12 @@ mod tests {
             ("FART-USD", "FARTUSD", "FART", true),
             ("FARTUSD", "FART-USD", "FART", true),
             ("NOQUOTE", "NOQUOTE", "NOQUOTE", true),
+            ("xyz:TSLA", "XYZ-TSLA/USDC:USDC", "XYZ:TSLA", true),
+            ("xyz:TSLA", "XYZ:NVDA", "XYZ:NVDA", false),
+            ("XYZUSDT", "XYZ:TSLA", "XYZ:TSLA", false),
+            ("CAT", "1000CATUSDT", "1000CAT", false),
+            ("1000CAT", "1000CATUSDT", "1000CAT", true),
+            ("LSTBTC", "LSTBTCUSDT", "LSTBTC", true),
         ] {
             let read = Symbol::read(asked).unwrap();
             assert_eq!(read.means(symbol, coin), means, "{asked} {symbol}");

@@ -1,12 +1,8 @@
 //! Plausibility of an order's notional against price and quantity.
 
-use crate::model::symbols::names::quote_of_pair;
+use crate::model::symbols::contract_kind::Settlement;
+use crate::model::symbols::quotes::is_dollar;
 use crate::model::symbols::symbol::Symbol;
-
-/// Quote currencies that count as USD.
-const DOLLARS: [&str; 8] = [
-    "USDT", "USDC", "USD", "FDUSD", "BUSD", "USD1", "USDE", "TUSD",
-];
 
 /// Exchanges with coin-margined USD contracts, where the quantity may be a number of contracts.
 const INVERSE: [&str; 10] = [
@@ -17,12 +13,6 @@ const INVERSE: [&str; 10] = [
 const FACTOR: f64 = 10.0;
 /// Smaller differences in USD may be rounding: some files round quantities to two decimals.
 const ROUNDED: f64 = 100.0;
-
-/// Whether a quote currency counts as USD.
-#[must_use]
-pub fn is_dollar(quote: &str) -> bool {
-    DOLLARS.contains(&quote)
-}
 
 /// Whether price times quantity of a pair is certainly its notional in USD.
 ///
@@ -40,15 +30,12 @@ pub fn is_worth_its_product(exchange: &str, pair: &str) -> bool {
     let Some(symbol) = Symbol::read(pair) else {
         return false;
     };
-    // The settlement currency follows the colon.
-    if let Some((_, settlement)) = pair.rsplit_once(':')
-        && !is_dollar(&settlement.trim().to_ascii_uppercase())
-    {
-        return false;
-    }
-    let quote = symbol.quote().or_else(|| quote_of_pair(pair));
+    let quote = symbol.quote();
     symbol.scale() == 1
         && quote.is_some_and(is_dollar)
+        && symbol
+            .settlement()
+            .is_none_or(|settlement| settlement == Settlement::Linear)
         && (quote != Some("USD") || !INVERSE.contains(&exchange))
 }
 

@@ -29,7 +29,7 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{
     ConnectionPlans, KeyAmbiguity, PositionAnnouncement, SocketPlan,
 };
-use crate::model::{Millis, Side};
+use crate::model::{Millis, Side, bitfinex_currency};
 
 /// The key of all liquidations.
 const LIQUIDATIONS: &str = "liq:global";
@@ -105,19 +105,12 @@ pub(crate) static VENUE: Venue = Venue {
 
 /// Names: `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
 fn market(native_id: &str) -> MarketName<'_> {
-    fn currency(name: &str) -> &str {
-        match name.strip_suffix("F0").unwrap_or(name) {
-            "UST" => "USDT",
-            "UDC" => "USDC",
-            name => name,
-        }
-    }
     let name = native_id.strip_prefix('t').unwrap_or(native_id);
     let (base, quote) = name
         .split_once(':')
         .or_else(|| name.split_at_checked(name.len().saturating_sub(3)))
         .unwrap_or((name, ""));
-    MarketName::new(currency(base), currency(quote))
+    MarketName::new(bitfinex_currency(base), bitfinex_currency(quote))
 }
 
 members!(Message<'a> {

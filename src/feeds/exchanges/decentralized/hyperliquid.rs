@@ -125,7 +125,7 @@ pub fn open_coins(body: &str) -> Result<Vec<OpenCoin>, Error> {
     }
     let coins = universe.universe.into_iter().zip(contexts).enumerate();
     let found = coins.map(|(place, (listed, context))| {
-        let (coin, scale) = coin_of(&listed.name);
+        let (coin, scale) = coin_of_base(&listed.name);
         let text = &context.open_interest;
         let open = exact(|| format!("[1][{place}].openInterest"), text)?;
         Ok(OpenCoin {
@@ -179,7 +179,7 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
     let mut rows = Vec::with_capacity(state.asset_positions.len());
     for (place, AssetPosition { position }) in state.asset_positions.into_iter().enumerate() {
         let of = |name: &'static str| move || format!("assetPositions[{place}].position.{name}");
-        let (coin, scale) = coin_of(&position.coin);
+        let (coin, scale) = coin_of_base(&position.coin);
         let size = exact(of("szi"), &position.szi)?;
         if size.is_zero() {
             continue;
@@ -215,16 +215,6 @@ pub fn positions(account: &str, body: &str, at: Millis) -> Result<Vec<PositionRo
         });
     }
     Ok(rows)
-}
-
-/// The coin of a listing, and coins per listed unit: `kPEPE` is 1000 `PEPE`.
-fn coin_of(native: &str) -> (String, u32) {
-    match native.strip_prefix('k') {
-        Some(coin) if coin.starts_with(|first: char| first.is_ascii_uppercase()) => {
-            (coin.to_owned(), 1000)
-        }
-        _ => coin_of_base(native),
-    }
 }
 
 /// Whether a frame acknowledges a subscription.

@@ -1,0 +1,150 @@
+//! Scales of listings: how many coins one listed unit holds.
+//!
+//! Exchanges list cheap coins by the thousand or million, as `1000PEPE`, `1MBABYDOGE`, `kPEPE` or `SHIB1000`. A number
+//! is always a scale, a letter only in names of the table.
+
+/// Cheap coins, which some exchanges list by the thousand or million.
+const SCALED: &[&str] = &[
+    "PEPE", "SHIB", "BONK", "FLOKI", "LUNC", "XEC", "SATS", "RATS", "CATS", "WHY", "CHEEMS", "MOG",
+    "X", "LADYS", "BABYDOGE", "TURBO", "NEIROCTO", "NEIRO", "TOSHI", "APU", "COQ", "STARL", "WEN",
+    "QUBIC", "BTT", "ELON", "AIDOGE", "PUMP", "MUMU", "PEIPEI", "NFT",
+];
+
+/// Names with a letter as scale: the `k` of Hyperliquid and Pacifica, the `M` of Gate.
+const LETTERED: &[(&str, &str, u32)] = &[
+    ("KPEPE", "PEPE", 1000),
+    ("KSHIB", "SHIB", 1000),
+    ("KBONK", "BONK", 1000),
+    ("KFLOKI", "FLOKI", 1000),
+    ("KLUNC", "LUNC", 1000),
+    ("KNEIRO", "NEIRO", 1000),
+    ("KDOGS", "DOGS", 1000),
+    ("MBABYDOGE", "BABYDOGE", 1_000_000),
+];
+
+/// Coins whose own name looks like a scaled one, because their ticker is that of another coin.
+///
+/// Binance and Bybit list Simon's Cat as `1000CAT`; `CAT` is also the ticker of other coins.
+const CLASHING: &[&str] = &["1000CAT"];
+
+/// Fewest letters of a coin after `1K` or `1M`: `1MIL` is a coin.
+const SHORTEST: usize = 3;
+
+/// The coin of a base in upper case, and how many coins one listed unit holds.
+pub(crate) fn unscaled_base(base: &str) -> (&str, u32) {
+    if CLASHING.contains(&base) {
+        return (base, 1);
+    }
+    let lettered = || {
+        let named = LETTERED.iter().find(|(listed, ..)| *listed == base);
+        named.map(|(_, coin, scale)| (*coin, *scale))
+    };
+    let suffixed = || {
+        let coin = base.strip_suffix("1000")?;
+        SCALED.contains(&coin).then_some((coin, 1000))
+    };
+    numbered(base)
+        .or_else(lettered)
+        .or_else(suffixed)
+        .unwrap_or((base, 1))
+}
+
+/// The coin after a number of at least a thousand, or after `1K` or `1M`.
+fn numbered(base: &str) -> Option<(&str, u32)> {
+    let rest = base.strip_prefix('1')?;
+    for (letter, scale) in [('K', 1000), ('M', 1_000_000)] {
+        if let Some(coin) = rest.strip_prefix(letter) {
+            let is_coin =
+                coin.len() >= SHORTEST && coin.bytes().all(|sign| sign.is_ascii_alphabetic());
+            return is_coin.then_some((coin, scale));
+        }
+    }
+    let coin = rest.trim_start_matches('0');
+    let zeros = u32::try_from(rest.len().checked_sub(coin.len())?).ok()?;
+    let is_name = coin.starts_with(|first: char| !first.is_ascii_digit());
+    let scale = 10_u32.checked_pow(zeros)?;
+    (scale >= 1000 && is_name).then_some((coin, scale))
+}
+
+/// The coin of a listed base in any case, and how many coins one listed unit holds: `1000PEPE` → (`PEPE`, 1000).
+///
+/// The namespace of a builder's market belongs to the coin.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::coin_of_base;
+///
+/// assert_eq!(coin_of_base("1000PEPE"), ("PEPE".to_owned(), 1000));
+/// assert_eq!(coin_of_base("kPEPE"), ("PEPE".to_owned(), 1000));
+/// assert_eq!(coin_of_base("1INCH"), ("1INCH".to_owned(), 1));
+/// assert_eq!(coin_of_base("xyz:TSLA"), ("XYZ:TSLA".to_owned(), 1));
+/// ```
+#[must_use]
+pub fn coin_of_base(base: &str) -> (String, u32) {
+    let base = base.to_uppercase();
+    match base.split_once(':') {
+        Some((namespace, own)) => {
+            let (coin, scale) = unscaled_base(own);
+            (format!("{namespace}:{coin}"), scale)
+        }
+        None => {
+            let (coin, scale) = unscaled_base(&base);
+            (coin.to_owned(), scale)
+        }
+    }
+}
+
+/// Whether some exchanges list the coin by the thousand or million.
+#[must_use]
+pub fn may_be_scaled(coin: &str) -> bool {
+    SCALED.contains(&coin)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::symbols::scales::*;
+
+    #[test]
+    fn a_number_is_a_scale_and_a_letter_only_in_the_table() {
+        for (base, coin, scale) in [
+            ("1000PEPE", "PEPE", 1000),
+            ("1000FOO", "FOO", 1000),
+            ("10000SATS", "SATS", 10_000),
+            ("100000MOG", "MOG", 100_000),
+            ("1000000BOB", "BOB", 1_000_000),
+            ("10000000AIDOGE", "AIDOGE", 10_000_000),
+            ("1MBABYDOGE", "BABYDOGE", 1_000_000),
+            ("1MCHEEMS", "CHEEMS", 1_000_000),
+            ("1KSHIB", "SHIB", 1000),
+            ("1000IQ50", "IQ50", 1000),
+            ("1000X", "X", 1000),
+            ("SHIB1000", "SHIB", 1000),
+            ("KFLOKI", "FLOKI", 1000),
+            ("MBABYDOGE", "BABYDOGE", 1_000_000),
+        ] {
+            assert_eq!(unscaled_base(base), (coin, scale), "{base}");
+        }
+        for own in [
+            "1INCH",
+            "1000CAT",
+            "100X",
+            "1MIL",
+            "1",
+            "1000",
+            "10",
+            "0G",
+            "KAVA",
+            "KSM",
+            "KCAT",
+            "MASK",
+            "MATIC",
+            "MBOX",
+            "SPX6900",
+            "FOO1000",
+            "10000000000PEPE",
+        ] {
+            assert_eq!(unscaled_base(own), (own, 1), "{own}");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The parts of a symbol's spelling.
+
+use crate::model::symbols::contract_kind::{ContractKind, Settlement};
+use crate::model::symbols::names::{is_coin, own_name};
+use crate::model::symbols::quotes::{
+    bitfinex_currency, is_dollar, is_known_base, is_quote, quote_of_pair, split_pair,
+};
+
+/// Suffixes of perpetual contracts.
+const PERPETUAL: [&str; 7] = [
+    "SWAP",
+    "PERP",
+    "PERPETUAL",
+    "XPERP",
+    "UMCBL",
+    "DMCBL",
+    "CMCBL",
+];
+
+/// Prefixes of Kraken's contracts: linear and inverse perpetual ones, then inverse and linear dated ones.
+const PREFIXES: [(&str, ContractKind, Settlement); 4] = [
+    ("PF_", ContractKind::Perpetual, Settlement::Linear),
+    ("PI_", ContractKind::Perpetual, Settlement::Inverse),
+    ("FI_", ContractKind::Dated, Settlement::Inverse),
+    ("FF_", ContractKind::Dated, Settlement::Linear),
+];
+
+/// Spellings of a quote with a margin suffix; `USDTM` is not a quote of its own.
+const WITH_M: [(&str, &str, Settlement); 3] = [
+    ("USDTM", "USDT", Settlement::Linear),
+    ("USDCM", "USDC", Settlement::Linear),
+    ("USDM", "USD", Settlement::Inverse),
+];
+
+/// Delivery month letters, January to December.
+const MONTH_LETTERS: &str = "FGHJKMNQUVXZ";
+
+/// Month names, as in `27NOV26`.
+const MONTHS: [&str; 12] = [
+    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
+];
+
+/// The words of an option's right.
+const RIGHTS: [&str; 4] = ["C", "P", "CALL", "PUT"];
+
+/// The quote of Upbit's main market.
+const WON: &[&str] = &["KRW"];
+
+/// Lengths of a builder's name before the coin of its market, as in `xyz:TSLA`.
+const NAMESPACE: std::ops::RangeInclusive<usize> = 2..=6;
+
+/// Lengths of an unknown quote after `-` or `_`.
+const UNKNOWN_QUOTE: std::ops::RangeInclusive<usize> = 3..=5;
+
+fn is_separator(sign: char) -> bool {
+    matches!(sign, '-' | '_' | '/' | ':') || sign.is_whitespace()
+}
+
+/// The parts of a spelling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spelling<'a> {
+    pub(super) base: &'a str,
+    pub(super) quote: Option<&'a str>,
+    pub(super) kind: ContractKind,
+    /// `None` if the spelling does not say.
+    pub(super) settlement: Option<Settlement>,
+}
+
+impl<'a> Spelling<'a> {
+    /// Splits an upper-case spelling without exchange and namespace.
+    pub(super) fn read(whole: &'a str) -> Option<Self> {
+        if let Some(pair) = bitfinex_derivative(whole) {
+            return Some(pair);
+        }
+        let plain = whole.strip_suffix(".P").unwrap_or(whole);
+        let of_prefix = |(prefix, kind, settlement): &(&str, ContractKind, Settlement)| {
+            Some((plain.strip_prefix(prefix)?, *kind, *settlement))
+        };
+        let prefixed = PREFIXES.iter().find_map(of_prefix);
+        let plain = prefixed.map_or(plain, |(rest, ..)| rest);
+        let (plain, is_spot) = ordered(plain);
+        let words: Vec<&str> = plain
+            .split(is_separator)
+            .filter(|word| !word.is_empty())
+            .collect();
+        let (head, others, has_right) = match words.as_slice() {
+            // Delta names the right first: `C-BTC-80000-271126`.
+            ["C" | "P", base, strike, date] if is_number(strike) && is_date(date) => {
+                (*base, words.get(2..).unwrap_or_default(), true)
+            }
+            // Upbit names the quote first.
+            [quote, base] if WON.contains(quote) => (*base, WON, false),
+            [head, others @ ..] => (
+                *head,
+                others,
+                others.iter().any(|word| RIGHTS.contains(word)),
+            ),
+            [] => return None,
+        };
+        let marks = Marks {
+            plain,
+            others,
+            prefix: prefixed.map(|(_, kind, settlement)| (kind, settlement)),
+            is_spot,
+            has_right,
+        };
+        let mut spelling = Self::split(head, &marks);
+        if let Some(kind) = marks.kind() {
+            spelling.kind = kind;
+        }
+        if spelling.quote.is_none() && spelling.kind == ContractKind::Option {
+            spelling.quote = Some("USD");
+        }
+        spelling.settlement = marks.settlement(&spelling).or(spelling.settlement);
+        Some(spelling)
+    }
+
+    fn split(head: &'a str, marks: &Marks<'a, '_>) -> Self {
+        let others = marks.others;
+        let pair = |quote: &&'a str| Self {
+            base: head,
+            quote: Some(*quote),
+            kind: marks.kind_of_separated(),
+            settlement: None,
+        };
+        if let Some(quote) = others.first().filter(|word| is_quote(word)) {
+            return pair(quote);
+        }
+        if let Some(joined) = joined(head, marks.name_a_contract()) {
+            return joined;
+        }
+        if let Some(quote) = others.iter().find(|word| is_quote(word)) {
+            return pair(quote);
+        }
+        if let Some(quote) = others.first().filter(|word| marks.may_quote(word)) {
+            return pair(quote);
+        }
+        // A contract in USD that does not name its quote: `BTC-PERPETUAL`, `BTC-27NOV26`.
+        let in_usd = others.first().is_some_and(|word| *word == "PERPETUAL")
+            || marks.kind() == Some(ContractKind::Dated);
+        Self {
+            base: head,
+            quote: (in_usd && is_coin(own_name(head))).then_some("USD"),
+            kind: ContractKind::Perpetual,
+            settlement: in_usd.then_some(Settlement::Inverse),
+        }
+    }
+}
+
+/// What a spelling says about its contract.
+struct Marks<'a, 'w> {
+    plain: &'a str,
+    /// The words after the base or pair.
+    others: &'w [&'a str],
+    prefix: Option<(ContractKind, Settlement)>,
+    is_spot: bool,
+    /// Whether it names the right of an option.
+    has_right: bool,
+}
+
+impl Marks<'_, '_> {
+    /// The kind, if something names it.
+    fn kind(&self) -> Option<ContractKind> {
+        let has_date = self.others.iter().any(|word| is_date(word));
+        if has_date && self.has_right {
+            return Some(ContractKind::Option);
+        }
+        if has_date
+            || self
+                .prefix
+                .is_some_and(|(kind, _)| kind == ContractKind::Dated)
+        {
+            return Some(ContractKind::Dated);
+        }
+        let is_spot = self.is_spot || self.others.contains(&"SPOT");
+        is_spot.then_some(ContractKind::Spot)
+    }
+
+    /// The kind of a pair with a separator: `BTC/USDT` is spot, `BTC/USDT:USDT` is not.
+    fn kind_of_separated(&self) -> ContractKind {
+        let is_perpetual = self.others.iter().any(|word| PERPETUAL.contains(word));
+        let is_settled = is_perpetual || self.plain.contains(':');
+        if self.plain.contains('/') && !is_settled {
+            ContractKind::Spot
+        } else {
+            ContractKind::Perpetual
+        }
+    }
+
+    /// Whether the spelling is a contract's own name, so that its first word is a pair: `PF_XBTUSD`, `AIUSD_PERP`.
+    fn name_a_contract(&self) -> bool {
+        let suffix = self.plain.split_once('_').map(|(_, suffix)| suffix);
+        self.prefix.is_some() || suffix.is_some_and(|suffix| suffix == "PERP" || is_date(suffix))
+    }
+
+    /// Whether a word that is not a known quote may be one.
+    fn may_quote(&self, word: &str) -> bool {
+        let is_name = word.bytes().any(|sign| sign.is_ascii_alphabetic());
+        let is_mark = PERPETUAL.contains(&word) || word == "SPOT" || is_date(word);
+        let is_short = UNKNOWN_QUOTE.contains(&word.len())
+            && word.bytes().all(|sign| sign.is_ascii_alphabetic());
+        is_name && !is_mark && (self.plain.contains('/') || is_short)
+    }
+
+    /// The settlement: of the prefix, of the currency after the colon, or of the suffix.
+    fn settlement(&self, spelling: &Spelling<'_>) -> Option<Settlement> {
+        if let Some((_, settlement)) = self.prefix {
+            return Some(settlement);
+        }
+        if let Some((pair, settled)) = self.plain.split_once(':')
+            && pair.contains('/')
+        {
+            let currency = settled.split(is_separator).next().unwrap_or(settled);
+            return Some(match own_name(currency) {
+                currency if currency == own_name(spelling.base) => Settlement::Inverse,
+                currency if Some(currency) == spelling.quote || is_dollar(currency) => {
+                    Settlement::Linear
+                }
+                _ => Settlement::Quanto,
+            });
+        }
+        match self.others {
+            ["UMCBL" | "CMCBL"] => Some(Settlement::Linear),
+            ["DMCBL" | "PERP"] if spelling.quote == Some("USD") => Some(Settlement::Inverse),
+            _ => None,
+        }
+    }
+}
+
+/// A name of Orderly without its product, and whether that is spot: `PERP_BTC_USDC`, `SPOT_BTC_USDC`.
+fn ordered(plain: &str) -> (&str, bool) {
+    let after = |product: &str| {
+        let rest = plain.strip_prefix(product);
+        rest.filter(|rest: &&str| rest.contains('_'))
+    };
+    match (after("PERP_"), after("SPOT_")) {
+        (Some(rest), _) => (rest, false),
+        (_, Some(rest)) => (rest, true),
+        _ => (plain, false),
+    }
+}
+
+/// Parses a derivative of Bitfinex: `TBTCF0:USTF0`.
+fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
+    let (base, quote) = whole.strip_prefix('T')?.split_once(':')?;
+    let quote = bitfinex_currency(quote.strip_suffix("F0")?);
+    Some(Spelling {
+        base: base.strip_suffix("F0").filter(|base| !base.is_empty())?,
+        quote: Some(quote),
+        kind: ContractKind::Perpetual,
+        settlement: Some(Settlement::Linear),
+    })
+}
+
+/// Base and quote of a pair of Bitfinex, as it is spelled: `tBTCUSD`, `tDOGE:UST`.
+pub(super) fn bitfinex_pair(text: &str) -> Option<(&str, &str)> {
+    let pair = text.strip_prefix('t')?;
+    if pair.bytes().any(|sign| sign.is_ascii_lowercase()) {
+        return None;
+    }
+    let split = match pair.split_once(':') {
+        // Names without a separator have two currencies of three letters.
+        None if pair.len() == 6 => pair.split_at_checked(3),
+        split => split,
+    };
+    let (base, quote) = split?;
+    let quote = bitfinex_currency(quote);
+    (!base.is_empty() && is_quote(quote)).then_some((base, quote))
+}
+
+/// Splits the builder's name from a market of Hyperliquid: `xyz:TSLA`, and `XYZ-TSLA/USDC:USDC` as ccxt spells it.
+pub(super) fn split_namespace(whole: &str) -> Option<(&str, &str)> {
+    let is_name = |name: &str| {
+        NAMESPACE.contains(&name.len())
+            && name.bytes().all(|sign| sign.is_ascii_alphanumeric())
+            && name.bytes().any(|sign| sign.is_ascii_alphabetic())
+    };
+    let is_coin_name = |name: &str| {
+        name.contains(char::is_alphabetic) && !PERPETUAL.contains(&name) && !is_date(name)
+    };
+    if let Some((base, settled)) = whole.split_once('/')
+        && let Some((namespace, coin)) = base.split_once('-')
+        && settled.contains(':')
+    {
+        let market = whole.get(namespace.len() + 1..)?;
+        return (is_name(namespace) && is_coin_name(coin)).then_some((namespace, market));
+    }
+    let (namespace, market) = whole.split_once(':')?;
+    let head = market.split(is_separator).next().unwrap_or(market);
+    // `BTC:USDT` and `BTC:EUR` are pairs, but `XYZ:EUR` is a market of its own.
+    let is_pair = is_dollar(head)
+        || is_quote(head) && is_known_base(namespace)
+        || split_pair(namespace).is_some()
+        || bitfinex_derivative(whole).is_some();
+    (is_name(namespace) && is_coin_name(head) && !is_pair).then_some((namespace, market))
+}
+
+/// A pair without separators.
+fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
+    let pair = |base, quote, kind, settlement| {
+        Some(Spelling {
+            base,
+            quote: Some(quote),
+            kind,
+            settlement,
+        })
+    };
+    if let Some(base) = word.strip_suffix("PERP")
+        && !base.is_empty()
+    {
+        let (base, quote) = split_pair(base).unwrap_or((base, "USDC"));
+        return pair(base, quote, ContractKind::Perpetual, None);
+    }
+    let in_usd = || {
+        let quote = quote_of_pair(word).filter(|quote| is_contract && is_dollar(quote))?;
+        Some((word.strip_suffix(quote)?, quote))
+    };
+    if let Some((base, quote)) = split_pair(word).or_else(in_usd) {
+        return pair(base, quote, ContractKind::Perpetual, None);
+    }
+    for (ending, quote, settlement) in WITH_M {
+        if let Some(base) = word.strip_suffix(ending)
+            && !base.is_empty()
+            && (quote != "USD" || is_coin(own_name(base)))
+        {
+            return pair(base, quote, ContractKind::Perpetual, Some(settlement));
+        }
+    }
+    let undated = without_month(word)?;
+    match split_pair(undated) {
+        Some((base, quote)) => pair(base, quote, ContractKind::Dated, None),
+        None if is_coin(own_name(undated)) => pair(
+            undated,
+            "USD",
+            ContractKind::Dated,
+            Some(Settlement::Inverse),
+        ),
+        None => None,
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether a part is a date: `261225`, `20261225`, `27NOV26`, and `CW` of HTX, the current week.
+fn is_date(word: &str) -> bool {
+    if matches!(word, "CW" | "NW" | "CQ" | "NQ") {
+        return true;
+    }
+    if is_number(word) {
+        return matches!(word.len(), 4 | 6 | 8);
+    }
+    MONTHS.iter().any(|month| {
+        word.split_once(month).is_some_and(|(day, year)| {
+            (1..=2).contains(&day.len()) && year.len() == 2 && is_number(day) && is_number(year)
+        })
+    })
+}
+
+/// `name` without a delivery month suffix such as `Z26`.
+#[must_use]
+pub fn without_month(name: &str) -> Option<&str> {
+    let (head, year) = name.split_at_checked(name.len().checked_sub(2)?)?;
+    let rest = head.strip_suffix(|letter| MONTH_LETTERS.contains(letter))?;
+    (is_number(year) && !rest.is_empty()).then_some(rest)
+}
