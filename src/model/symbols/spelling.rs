@@ -252,7 +252,7 @@ fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
     })
 }
 
-/// Base and quote of a pair of Bitfinex, as it is spelled: `tBTCUSD`, `tDOGE:UST`.
+/// Base and quote of a pair of Bitfinex in its own case: `tBTCUSD`, `tDOGE:UST`, `tBTCF0:USTF0`.
 pub(super) fn bitfinex_pair(text: &str) -> Option<(&str, &str)> {
     let pair = text.strip_prefix('t')?;
     if pair.bytes().any(|sign| sign.is_ascii_lowercase()) {
@@ -264,7 +264,7 @@ pub(super) fn bitfinex_pair(text: &str) -> Option<(&str, &str)> {
         split => split,
     };
     let (base, quote) = split?;
-    let quote = bitfinex_currency(quote);
+    let (base, quote) = (bitfinex_currency(base), bitfinex_currency(quote));
     (!base.is_empty() && is_quote(quote)).then_some((base, quote))
 }
 
