@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crate::archive::archive::Archive;
 use crate::archive::compaction::{compactor, supersede};
 use crate::archive::coverage::pending;
-use crate::archive::import::{filing, filing_tables};
+use crate::archive::import::importer;
 use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::write_store::WriteStore;
 use crate::archive::{
-    Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, Filed,
-    GoesOn, ImportedSession, SegmentStep, SessionId, Tables, Verification,
+    Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, GoesOn,
+    ImportOutcome, ImportScope, ImportedSession, SegmentStep, SessionId, Tables, Verification,
 };
 use crate::model::Millis;
 
@@ -108,30 +108,45 @@ impl Writer {
         supersede::supersede_observed(&mut self.write, day, correction, done)
     }
 
-    /// Stores rows of the past: days that ended by `until` in segments of their own, other rows in the journal.
+    /// Stores tables of historical data, several days at a time.
     ///
-    /// `sessions` names the time that the rows cover. Either everything is stored or nothing; returns `None` if
-    /// `goes_on`, which is asked before each file, ends the import.
+    /// Rows of days that are over become segments, other rows go to the journal. Each lot of days is stored completely or
+    /// not at all, with its sessions. `goes_on` gets the number of rows that are processed, and may end the import. Returns
+    /// what was stored, and whether it is everything.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] if a segment or the journal cannot be written, or a segment of one of the days cannot be
     /// read.
+    pub fn import(
+        &mut self,
+        tables: Tables,
+        scope: ImportScope<'_>,
+        goes_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(ImportOutcome, bool), ArchiveError> {
+        importer::import_tables(&mut self.write, tables, scope, goes_on)
+    }
+
+    /// As [`Writer::import`], for single rows that are stored together; `None` if `goes_on` ends the import.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::import`].
     pub fn file(
         &mut self,
         rows: Batch,
         sessions: &[ImportedSession],
         until: Millis,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Filed>, ArchiveError> {
-        filing::file(&mut self.write, rows, sessions, until, goes_on)
+    ) -> Result<Option<ImportOutcome>, ArchiveError> {
+        self.file_observed(rows, sessions, until, goes_on, &mut |_, _| ())
     }
 
     /// As [`Writer::file`]; calls `done` after every step of every segment.
     ///
     /// # Errors
     ///
-    /// As [`Writer::file`].
+    /// As [`Writer::import`].
     pub fn file_observed(
         &mut self,
         rows: Batch,
@@ -139,26 +154,9 @@ impl Writer {
         until: Millis,
         goes_on: &mut dyn FnMut() -> bool,
         done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<Option<Filed>, ArchiveError> {
-        filing::file_observed(&mut self.write, rows, sessions, until, goes_on, done)
-    }
-
-    /// Stores tables of the past as [`Writer::file`] stores rows, several days at a time.
-    ///
-    /// Each group of days is stored completely or not at all, with its sessions. `goes_on` gets how many rows are
-    /// stored or returned, and may end the import. Returns what was stored, and whether it is everything.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::file`].
-    pub fn file_tables(
-        &mut self,
-        tables: Tables,
-        sessions: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<(Filed, bool), ArchiveError> {
-        filing_tables::file_tables(&mut self.write, tables, sessions, until, goes_on)
+    ) -> Result<Option<ImportOutcome>, ArchiveError> {
+        let scope = ImportScope { sessions, until };
+        importer::import_rows(&mut self.write, rows, scope, goes_on, done)
     }
 
     /// Moves damaged files to the folder `quarantine` and records what is missing as gaps.

@@ -38,8 +38,11 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
         .file(of_orders(two_days()), &[told()], over, &mut || true)
         .unwrap()
         .unwrap();
-    assert_eq!((filed.new, filed.repeated, filed.unfit.len()), (60, 0, 0));
-    assert_eq!(filed.parts.len(), 1);
+    assert_eq!(
+        (filed.new, filed.repeated, filed.rejected.len()),
+        (60, 0, 0)
+    );
+    assert_eq!(filed.segments.len(), 1);
     assert_eq!(journaled(&folder.archive()), 30);
     assert_eq!(all_orders(&writer), two_days());
 
@@ -50,7 +53,7 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
             .unwrap()
             .unwrap();
         assert_eq!((again.new, again.repeated), (0, 60));
-        assert!(again.parts.is_empty());
+        assert!(again.segments.is_empty());
     }
     writer.compact(LATER).unwrap();
     assert_eq!(all_orders(&writer), two_days());
@@ -88,7 +91,7 @@ fn a_row_that_is_there_with_other_values_is_handed_back_and_the_first_one_stays(
         .unwrap()
         .unwrap();
     assert_eq!((filed.new, filed.repeated), (2, 2));
-    let unfit = &filed.unfit[0];
+    let unfit = &filed.rejected[0];
     assert_eq!((unfit.table, unfit.row, unfit.differs), ("bars", 1, true));
     let bars = sound(writer.observed_bars(&Filter::default()).unwrap());
     assert_eq!(bars, [first, bar("BTC", 1, 100)]);
@@ -109,9 +112,12 @@ fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
         .file(rows, &[], LATER, &mut || true)
         .unwrap()
         .unwrap();
-    assert_eq!((filed.new, filed.unfit.len()), (2, 1));
-    assert_eq!((filed.unfit[0].row, filed.unfit[0].differs), (1, false));
-    assert!(filed.unfit[0].message.contains("outside the bar"));
+    assert_eq!((filed.new, filed.rejected.len()), (2, 1));
+    assert_eq!(
+        (filed.rejected[0].row, filed.rejected[0].differs),
+        (1, false)
+    );
+    assert!(filed.rejected[0].message.contains("outside the bar"));
 }
 
 #[test]
@@ -141,10 +147,10 @@ fn a_damaged_file_is_set_aside_and_its_rows_are_kept_anew() {
         .file(of_orders(two_days()), &[], LATER, &mut || true)
         .unwrap()
         .unwrap();
-    let mut bytes = std::fs::read(&filed.parts[0]).unwrap();
+    let mut bytes = std::fs::read(&filed.segments[0]).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    std::fs::write(&filed.parts[0], bytes).unwrap();
+    std::fs::write(&filed.segments[0], bytes).unwrap();
     let again = writer
         .file(of_orders(two_days()), &[], LATER, &mut || true)
         .unwrap()
@@ -166,7 +172,7 @@ fn a_heavy_day_has_files_of_at_most_fifty_thousand_rows_and_comes_back_whole() {
         .unwrap()
         .unwrap();
     // Three exchanges, each with two files.
-    assert_eq!((filed.new, filed.parts.len()), (160_000, 6));
+    assert_eq!((filed.new, filed.segments.len()), (160_000, 6));
     assert_eq!(all_orders(&writer), sorted(rows));
     assert!(writer.verify().unwrap().is_sound());
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use liqdata::archive::{
-    Archive, BarTable, Batch, Filed, Filter, GivenOrders, InterestTable, OrderTable, Tables, Unfit,
+    Archive, BarTable, Batch, Completeness, Filter, GivenOrders, ImportOutcome, ImportScope,
+    ImportedSession, InterestTable, OrderTable, RejectedRow, Tables,
 };
 use liqdata::model::{DecimalColumn, Labels, Millis, Side};
 use proptest::prelude::*;
@@ -14,6 +15,10 @@ use crate::rows::{START, journaled};
 
 /// Every day but the last is over.
 const UNTIL: Millis = Millis(START + 3 * Millis::DAY);
+
+fn scope(sessions: &[ImportedSession], until: Millis) -> ImportScope<'_> {
+    ImportScope { sessions, until }
+}
 
 /// The same as rows.
 fn rows_of(tables: &Tables) -> Batch {
@@ -32,11 +37,16 @@ fn rows_of(tables: &Tables) -> Batch {
 }
 
 /// What became of rows, in whichever order they were looked at.
-fn told(filed: &Filed) -> (u64, u64, Vec<String>, usize) {
-    let show = |one: &Unfit| format!("{one:?}");
-    let mut unfit: Vec<String> = filed.unfit.iter().map(show).collect();
-    unfit.sort();
-    (filed.new, filed.repeated, unfit, filed.parts.len())
+fn told(outcome: &ImportOutcome) -> (u64, u64, Vec<String>, usize) {
+    let show = |one: &RejectedRow| format!("{one:?}");
+    let mut rejected: Vec<String> = outcome.rejected.iter().map(show).collect();
+    rejected.sort();
+    (
+        outcome.new,
+        outcome.repeated,
+        rejected,
+        outcome.segments.len(),
+    )
 }
 
 /// Everything that is known of an archive.
@@ -71,8 +81,8 @@ fn are_filed_alike(given: &[Tables]) {
     let mut columns = Archive::create_or_open(by_columns.archive()).unwrap();
     let mut rows = Archive::create_or_open(by_rows.archive()).unwrap();
     for tables in given {
-        let told_of = tables.orders.told();
-        let one = columns.file_tables(tables.clone(), &told_of, UNTIL, &mut |_| true);
+        let told_of = tables.orders.sessions();
+        let one = columns.import(tables.clone(), scope(&told_of, UNTIL), &mut |_| true);
         let other = rows.file(rows_of(tables), &told_of, UNTIL, &mut || true);
         match (one, other) {
             (Ok((one, is_whole)), Ok(other)) => {
@@ -115,6 +125,15 @@ fn instant() -> impl Strategy<Value = Millis> {
     ]
 }
 
+/// Exchange, pair, coin, time, amounts.
+type OrderSample = (
+    &'static str,
+    &'static str,
+    &'static str,
+    (bool, Millis, i64),
+    (Decimal, Decimal, Decimal),
+);
+
 fn orders() -> impl Strategy<Value = OrderTable> {
     let row = (
         name(&["okx", "okex", "bybit", "Binance"]),
@@ -145,6 +164,30 @@ fn orders() -> impl Strategy<Value = OrderTable> {
                     .map(|row| if row.3.0 { "order:7" } else { "" })
                     .collect()
             }),
+            // As dumps have them: some keys are the same, and some are derived.
+            dedupe_key: (rows.len() % 3 == 1).then(|| {
+                let key = |row: &OrderSample| match row.3.2 {
+                    0 => String::new(),
+                    _ => format!("dump|{}|{}", row.1, row.3.1.0),
+                };
+                rows.iter().map(key).collect()
+            }),
+            price_kind: (rows.len() % 5 == 1).then(|| {
+                let kind = |row: &OrderSample| match row.3.2 {
+                    0 => "bankruptcy",
+                    1 => "avg_fill",
+                    _ => " ",
+                };
+                rows.iter().map(kind).collect()
+            }),
+            completeness: (rows.len() % 5 == 2).then(|| {
+                let is_sampled = |row: &OrderSample| match row.3.0 {
+                    true => Completeness::Sampled,
+                    false => Completeness::Complete,
+                };
+                rows.iter().map(is_sampled).collect()
+            }),
+            native_id: (rows.len() % 5 == 3).then(|| rows.iter().map(|row| row.2).collect()),
         };
         OrderTable::of(given).unwrap()
     })
@@ -194,6 +237,8 @@ fn interest() -> impl Strategy<Value = InterestTable> {
         symbol: rows.iter().map(|row| row.1).collect(),
         timestamp: rows.iter().map(|row| row.2).collect(),
         open_interest: rows.iter().map(|row| row.3).collect(),
+        received_at: (rows.len() % 3 == 1)
+            .then(|| rows.iter().map(|row| Millis(row.2.0 + 5)).collect()),
     })
 }
 
@@ -229,14 +274,13 @@ fn many(rows: usize, days: i64) -> Tables {
             .map(|row| if row % 3 == 0 { "okx" } else { "bybit" })
             .collect(),
         symbol: texts("BTCUSDT"),
-        coin: None,
         side: vec![Side::Short; rows],
         price: whole.clone(),
         qty: whole.clone(),
         value_usd: whole,
         timestamp: (0..rows).map(at).collect(),
         received_at: (0..rows).map(at).collect(),
-        group_id: None,
+        ..GivenOrders::default()
     });
     Tables {
         orders: orders.unwrap(),
@@ -255,7 +299,7 @@ fn what_is_kept_when_it_is_enough_is_whole_days() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut seen = Vec::new();
-    let filed = writer.file_tables(tables.clone(), &[], UNTIL, &mut |done| {
+    let filed = writer.import(tables.clone(), scope(&[], UNTIL), &mut |done| {
         seen.push(done);
         done < 400_000
     });
@@ -266,7 +310,7 @@ fn what_is_kept_when_it_is_enough_is_whole_days() {
     assert_eq!(scan.rows.len(), 400_000);
     assert!(writer.verify().unwrap().unlisted.is_empty());
     // Done again, what is missing comes, and what is there is repeated.
-    let again = writer.file_tables(tables, &[], UNTIL, &mut |_| true);
+    let again = writer.import(tables, scope(&[], UNTIL), &mut |_| true);
     let again = again.unwrap().0;
     assert_eq!((again.new, again.repeated), (200_000, 400_000));
     assert!(writer.verify().unwrap().is_sound());
@@ -281,8 +325,8 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
     // Files are put into their places 32 at a time.
     for most in [0, 1, 2, 3, 4, 150] {
         let mut asked = 0;
-        let told = tables.orders.told();
-        let filed = writer.file_tables(tables.clone(), &told, until, &mut |_| {
+        let told = tables.orders.sessions();
+        let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| {
             asked += 1;
             asked <= most
         });
@@ -300,8 +344,8 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
     assert!(left > 0, "the disk was waited for");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     assert_eq!(pending(), 0);
-    let told = tables.orders.told();
-    let filed = writer.file_tables(tables.clone(), &told, until, &mut |_| true);
+    let told = tables.orders.sessions();
+    let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| true);
     assert!(filed.unwrap().1);
     let found = writer.verify().unwrap();
     assert!(

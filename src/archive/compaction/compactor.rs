@@ -8,7 +8,8 @@
 //! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other commits
 //! can run between them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -331,6 +332,29 @@ impl<H: WriterAccess> Compaction<'_, H> {
         self.report.rows += count;
         Ok(true)
     }
+}
+
+/// Divides sorted rows of a partition into segments; a heavy day is split by exchange.
+pub(crate) fn divide<T>(rows: Vec<T>, exchange: impl Fn(&T) -> String) -> Vec<Vec<T>> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    if u64::try_from(rows.len()).is_ok_and(|rows| rows <= HEAVY) {
+        return vec![rows];
+    }
+    let mut by_exchange: BTreeMap<String, Vec<T>> = BTreeMap::new();
+    for row in rows {
+        by_exchange.entry(exchange(&row)).or_default().push(row);
+    }
+    let mut segments = Vec::new();
+    for mut rows in by_exchange.into_values() {
+        while rows.len() > MOST {
+            let rest = rows.split_off(MOST);
+            segments.push(mem::replace(&mut rows, rest));
+        }
+        segments.push(rows);
+    }
+    segments
 }
 
 /// Converts a segment error of the file at `path`.

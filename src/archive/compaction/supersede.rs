@@ -19,10 +19,9 @@ use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentSta
 use crate::archive::catalog::stats;
 use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
-use crate::archive::compaction::compactor::of_fault;
+use crate::archive::compaction::compactor::{divide, of_fault};
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
-use crate::archive::import::filing::lots;
 use crate::archive::integrity::crc;
 use crate::archive::integrity::segment_check;
 use crate::archive::journal::{database, table};
@@ -110,9 +109,9 @@ pub(crate) fn supersede_observed(
     for (rows, is_superseded) in (draft
         .files
         .iter()
-        .chain(&lots(draft.loose))
+        .chain(&in_segments(draft.loose))
         .map(|rows| (rows, false)))
-    .chain(lots(draft.before).iter().map(|rows| (rows, true)))
+    .chain(in_segments(draft.before).iter().map(|rows| (rows, true)))
     {
         if !rows.is_empty() {
             made.push(make(writer, partition, rows, is_superseded)?);
@@ -145,6 +144,12 @@ pub(crate) fn supersede_observed(
             Err(fault)
         }
     }
+}
+
+/// Sorts rows and divides them into segments.
+fn in_segments(mut rows: Vec<OrderRow>) -> Vec<Vec<OrderRow>> {
+    OrderRow::sort_for_file(&mut rows);
+    divide(rows, |row| row.order.exchange.clone())
 }
 
 /// Finds the rows to replace in the segments of the day and in the journal.

@@ -1,15 +1,15 @@
-//! Writing rows and tables of the past into the archive.
+//! Import of tables of historical data.
 //!
 //! Rows of finished days become Parquet segments without passing through the journal. Rows of other days are appended to
-//! the journal.
+//! the journal. A [`ColumnTable`](column_table::ColumnTable) gives its rows as Arrow arrays, and single rows only where they
+//! are compared with rows that the archive has.
 
-pub(super) mod deltas;
-pub(super) mod filing;
-pub(super) mod filing_tables;
-pub(super) mod pages;
-pub(super) mod runs_of_numbers;
-pub(super) mod tabled;
-pub(super) mod tabled_bars;
-pub(super) mod tabled_interest;
-pub(super) mod tabled_orders;
-pub(super) mod unique;
+pub(super) mod arrays;
+pub(super) mod bars;
+pub(super) mod column_table;
+pub(super) mod existing_rows;
+pub(super) mod importer;
+pub(super) mod open_interest;
+pub(super) mod orders;
+pub(super) mod outcome;
+pub(super) mod row_table;

@@ -1,5 +1,6 @@
 //! Price bars.
 
+use std::cmp::Ordering;
 use std::hash::{Hash as _, Hasher};
 
 use rust_decimal::Decimal;
@@ -155,9 +156,11 @@ impl Row for BarRow {
         self.close_time()
     }
 
-    fn sort_for_file(rows: &mut [Self]) {
-        rows.sort_by(|a, b| {
-            (&a.symbol, &a.exchange, a.timestamp).cmp(&(&b.symbol, &b.exchange, b.timestamp))
-        });
+    fn file_order(&self, other: &Self) -> Ordering {
+        (&self.symbol, &self.exchange, self.timestamp).cmp(&(
+            &other.symbol,
+            &other.exchange,
+            other.timestamp,
+        ))
     }
 }

@@ -1,5 +1,7 @@
 //! Estimated maps, exactly as a server returned them, for comparison with later estimates.
 
+use std::cmp::Ordering;
+
 use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::journal::table::LONGEST;
 use crate::archive::rows::row::{Fault, Row, check_name, check_text, check_time};
@@ -75,15 +77,20 @@ impl Row for MapRow {
         self.reply.len()
     }
 
-    fn sort_for_file(rows: &mut [Self]) {
-        rows.sort_by(|a, b| {
-            (&a.symbol, &a.kind, &a.params, a.timestamp, a.computed_at).cmp(&(
-                &b.symbol,
-                &b.kind,
-                &b.params,
-                b.timestamp,
-                b.computed_at,
+    fn file_order(&self, other: &Self) -> Ordering {
+        (
+            &self.symbol,
+            &self.kind,
+            &self.params,
+            self.timestamp,
+            self.computed_at,
+        )
+            .cmp(&(
+                &other.symbol,
+                &other.kind,
+                &other.params,
+                other.timestamp,
+                other.computed_at,
             ))
-        });
     }
 }

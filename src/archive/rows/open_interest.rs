@@ -1,5 +1,6 @@
 //! Open interest readings.
 
+use std::cmp::Ordering;
 use std::hash::{Hash as _, Hasher};
 
 use rust_decimal::Decimal;
@@ -81,9 +82,11 @@ impl Row for OpenInterestRow {
         self.received_at
     }
 
-    fn sort_for_file(rows: &mut [Self]) {
-        rows.sort_by(|a, b| {
-            (&a.symbol, &a.exchange, a.timestamp).cmp(&(&b.symbol, &b.exchange, b.timestamp))
-        });
+    fn file_order(&self, other: &Self) -> Ordering {
+        (&self.symbol, &self.exchange, self.timestamp).cmp(&(
+            &other.symbol,
+            &other.exchange,
+            other.timestamp,
+        ))
     }
 }

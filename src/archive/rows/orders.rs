@@ -1,5 +1,6 @@
 //! Liquidation orders.
 
+use std::cmp::Ordering;
 use std::hash::{Hash as _, Hasher};
 
 use rust_decimal::Decimal;
@@ -208,13 +209,11 @@ impl Row for OrderRow {
         2 * size_of::<Self>() + self.raw.as_ref().map_or(0, String::len)
     }
 
-    fn sort_for_file(rows: &mut [Self]) {
-        rows.sort_by(|a, b| {
-            (a.order.timestamp, &a.order.exchange, &a.dedupe_key).cmp(&(
-                b.order.timestamp,
-                &b.order.exchange,
-                &b.dedupe_key,
-            ))
-        });
+    fn file_order(&self, other: &Self) -> Ordering {
+        (self.order.timestamp, &self.order.exchange, &self.dedupe_key).cmp(&(
+            other.order.timestamp,
+            &other.order.exchange,
+            &other.dedupe_key,
+        ))
     }
 }

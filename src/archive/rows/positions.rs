@@ -1,5 +1,7 @@
 //! Positions of single accounts, in snapshots.
 
+use std::cmp::Ordering;
+
 use crate::archive::rows::row::{Fault, Row, check_amount, check_name, check_time};
 pub use crate::model::PositionRow;
 use crate::model::{Millis, Record};
@@ -59,15 +61,20 @@ impl Row for PositionRow {
         self.timestamp
     }
 
-    fn sort_for_file(rows: &mut [Self]) {
-        rows.sort_by(|a, b| {
-            (a.timestamp, &a.exchange, &a.coin, &a.account, a.side).cmp(&(
-                b.timestamp,
-                &b.exchange,
-                &b.coin,
-                &b.account,
-                b.side,
+    fn file_order(&self, other: &Self) -> Ordering {
+        (
+            self.timestamp,
+            &self.exchange,
+            &self.coin,
+            &self.account,
+            self.side,
+        )
+            .cmp(&(
+                other.timestamp,
+                &other.exchange,
+                &other.coin,
+                &other.account,
+                other.side,
             ))
-        });
     }
 }

@@ -3,6 +3,7 @@
 //! The [journal table](crate::archive::journal::table) and the [Parquet
 //! columns](crate::archive::segment::arrow_columns) of a kind are derived from its columns.
 
+use std::cmp::Ordering;
 use std::hash::{Hash as _, Hasher};
 
 use rust_decimal::Decimal;
@@ -94,8 +95,12 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
         0
     }
 
+    /// The order of two rows in a segment.
+    fn file_order(&self, other: &Self) -> Ordering;
     /// Sorts rows into the order of a segment.
-    fn sort_for_file(rows: &mut [Self]);
+    fn sort_for_file(rows: &mut [Self]) {
+        rows.sort_by(Self::file_order);
+    }
 
     /// Whether a column is [`Row::BULK`].
     fn is_bulk(column: &Column) -> bool {

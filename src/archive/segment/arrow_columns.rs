@@ -8,7 +8,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
     StringArray, TimestampMillisecondArray,
 };
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use rust_decimal::Decimal;
 
 use crate::archive::rows::row::{Fault, Row, unknown_word};
@@ -23,7 +23,8 @@ pub(crate) fn schema<R: Row>() -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-fn type_of(kind: Kind) -> DataType {
+/// Arrow type of a kind of column.
+pub(crate) fn type_of(kind: Kind) -> DataType {
     match kind {
         Kind::Text | Kind::Side => DataType::Utf8,
         Kind::Decimal => DataType::Decimal128(FixedPoint::DIGITS, FixedPoint::SCALE.cast_signed()),
@@ -34,20 +35,31 @@ fn type_of(kind: Kind) -> DataType {
     }
 }
 
+/// A batch of columns; a text column may be a dictionary.
+pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch, ArrowError> {
+    let fields = schema.fields().iter().zip(&columns).map(|(field, column)| {
+        let field = field.as_ref().clone();
+        field.with_data_type(column.data_type().clone())
+    });
+    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Fields>())), columns)
+}
+
 /// Converts rows to columns.
-pub(crate) fn encode<R: Row>(rows: &[R]) -> Result<Vec<ArrayRef>, Fault> {
+pub(crate) fn encode<'a, R: Row>(
+    rows: impl Iterator<Item = &'a R> + Clone,
+) -> Result<Vec<ArrayRef>, Fault> {
     let arrays = Vec::with_capacity(R::COLUMNS.len());
     let mut encoding = Encoding { rows, arrays };
     R::visit(&mut encoding)?;
     Ok(encoding.arrays)
 }
 
-struct Encoding<'a, R> {
-    rows: &'a [R],
+struct Encoding<I> {
+    rows: I,
     arrays: Vec<ArrayRef>,
 }
 
-impl<R: Row> Visitor<R> for Encoding<'_, R> {
+impl<'a, R: Row, I: Iterator<Item = &'a R> + Clone> Visitor<R> for Encoding<I> {
     type Fault = Fault;
 
     fn column<T: Value>(
@@ -58,7 +70,7 @@ impl<R: Row> Visitor<R> for Encoding<'_, R> {
         if !R::is_filed(column) {
             return Ok(());
         }
-        let cells = self.rows.iter().map(|row| of(row).cell());
+        let cells = self.rows.clone().map(|row| of(row).cell());
         let array: ArrayRef = match T::KIND {
             Kind::Text | Kind::Side => Arc::new(
                 cells

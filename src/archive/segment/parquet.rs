@@ -9,10 +9,10 @@ use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::{Compression, Encoding, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::statistics::Statistics;
 use ::parquet::schema::types::ColumnPath;
-use arrow_array::RecordBatch;
+use arrow_array::ArrayRef;
 use bytes::Bytes;
 
 use crate::archive::filter::Filter;
@@ -23,9 +23,9 @@ use crate::archive::segment::arrow_columns;
 use crate::model::{Kind, Millis, OrderBrief};
 
 /// Compression level of all columns except keys.
-pub(crate) const COMPRESSION_LEVEL: i32 = 3;
+const COMPRESSION_LEVEL: i32 = 3;
 /// Compression level of dedupe keys: a higher one takes long and saves little.
-pub(crate) const KEYS_COMPRESSION_LEVEL: i32 = 1;
+const KEYS_COMPRESSION_LEVEL: i32 = 1;
 
 /// Maximum number of rows of a segment.
 ///
@@ -53,18 +53,33 @@ pub(crate) fn unreadable(fault: &SegmentError) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
-/// Writer properties of a table.
-pub(crate) fn properties<R: Row>() -> Result<WriterPropertiesBuilder, SegmentError> {
-    let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
-    Ok(WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_max_row_group_row_count(Some(R::GROUP))
-        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned()))
-}
-
 /// Encodes `rows` in their order.
 pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
-    let mut properties = properties::<R>()?;
+    let groups = rows.chunks(R::GROUP);
+    encode::<R>(groups.map(|rows| arrow_columns::encode(rows.iter())))
+}
+
+/// Encodes row groups, each given as the columns of a segment.
+pub(crate) fn encode<R: Row>(
+    groups: impl Iterator<Item = Result<Vec<ArrayRef>, Fault>>,
+) -> Result<Vec<u8>, SegmentError> {
+    let schema = arrow_columns::schema::<R>();
+    let properties = properties::<R>()?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties))?;
+    for columns in groups {
+        let columns = columns.map_err(SegmentError::Column)?;
+        writer.write(&arrow_columns::batch(&schema, columns)?)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// Writer properties of a table.
+fn properties<R: Row>() -> Result<WriterProperties, SegmentError> {
+    let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(R::GROUP))
+        .set_created_by(concat!("liqdata ", env!("CARGO_PKG_VERSION")).to_owned());
     if let Some(bulk) = R::BULK {
         // Dictionaries and statistics are useless for large values.
         let column = ColumnPath::from(bulk);
@@ -86,13 +101,7 @@ pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
     }
-    let schema = arrow_columns::schema::<R>();
-    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
-    for chunk in rows.chunks(R::GROUP) {
-        let columns = arrow_columns::encode(chunk).map_err(SegmentError::Column)?;
-        writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
-    }
-    Ok(writer.into_inner()?)
+    Ok(properties.build())
 }
 
 /// Decodes the rows of a file.
@@ -232,7 +241,7 @@ fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_array::{Int64Array, RecordBatch};
     use std::sync::Arc;
 
     use crate::archive::segment::parquet::*;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, ImportedSession, OpenInterestRow, OrderRow,
-    Unfit, Writer,
+    RejectedRow, Writer,
 };
 use crate::collect::clock::machine;
 use crate::collect::import::attribution::{ExchangeAttribution, UNKNOWN, UnknownExchange};
@@ -140,8 +140,8 @@ struct Part {
 }
 
 /// Why the archive did not keep a row.
-pub(crate) fn reason(unfit: &Unfit) -> String {
-    let Unfit { table, column, .. } = unfit;
+pub(crate) fn reason(unfit: &RejectedRow) -> String {
+    let RejectedRow { table, column, .. } = unfit;
     if unfit.differs {
         format!("the archive has the row of {table} with other values")
     } else {
@@ -584,7 +584,7 @@ impl<'a> Intake<'a> {
         };
         self.done.new += filed.new;
         self.done.repeated += filed.repeated;
-        for unfit in filed.unfit {
+        for unfit in filed.rejected {
             let places = match unfit.table {
                 "orders" => &places.orders,
                 "bars" => &places.bars,

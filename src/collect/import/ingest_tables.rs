@@ -1,8 +1,8 @@
-//! Bringing tables of the past into an archive, by columns ([`Writer::file_tables`](crate::archive::Writer::file_tables)).
+//! Bringing tables of the past into an archive, by columns ([`Writer::import`](crate::archive::Writer::import)).
 
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, ImportedSession, Tables};
+use crate::archive::{Archive, ArchiveError, ImportScope, ImportedSession, Tables};
 use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
@@ -32,7 +32,7 @@ pub fn ingest_tables(
             ..Ingested::default()
         });
     };
-    let mut told = tables.orders.told();
+    let mut told = tables.orders.sessions();
     let is_recorded = told_before.is_some();
     for before in told_before.into_iter().flatten() {
         match told
@@ -47,10 +47,11 @@ pub fn ingest_tables(
         }
     }
     let recorded: &[ImportedSession] = if is_recorded { &told } else { &[] };
-    let (filed, is_whole) =
-        writer.file_tables(tables, recorded, machine().back(LATE), &mut |done| {
-            goes_on(done as u64)
-        })?;
+    let scope = ImportScope {
+        sessions: recorded,
+        until: machine().back(LATE),
+    };
+    let (filed, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
     let mut done = Ingested {
         rows,
         new: filed.new,
@@ -60,7 +61,7 @@ pub fn ingest_tables(
         is_interrupted: !is_whole,
         ..Ingested::default()
     };
-    for unfit in &filed.unfit {
+    for unfit in &filed.rejected {
         let place = format!("{}:{}", unfit.table, places.of(unfit.table, unfit.row));
         refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
     }

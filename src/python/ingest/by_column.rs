@@ -19,7 +19,7 @@ use crate::python::ingest::tables::{FURTHEST, Reader, SECONDS};
 use crate::python::runtime::signals::look_around;
 
 /// Price bars as a table tells them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct GivenBars {
     /// The exchange of each row, if the table has the column.
     pub(crate) exchange: Option<Labels>,
@@ -69,6 +69,7 @@ pub(crate) fn orders(reader: &Reader<'_>, is_somebodys: bool) -> PyResult<GivenO
             .then(|| columns.names("group_id"))
             .transpose()?,
         timestamp,
+        ..GivenOrders::default()
     };
     columns.end()?;
     Ok(given)

@@ -191,7 +191,7 @@ pub(crate) fn ingest_parts(
     let reported_before = reported_before.map(|spans| {
         let spans = spans.into_iter().map(|(exchange, start, end)| {
             let (start, end) = (Millis(start), Millis(end));
-            OrderTable::telling(exchange, start, end)
+            OrderTable::session(exchange, start, end)
         });
         spans.collect()
     });
@@ -392,6 +392,7 @@ fn interest_kept(given: GivenInterest, exchange: Option<&str>) -> PyResult<Inter
         symbol: spelled(&given.symbol, coin).ok_or_else(|| uneven("open_interest"))?,
         timestamp: given.timestamp,
         open_interest: given.open_interest,
+        received_at: None,
     })
 }
 

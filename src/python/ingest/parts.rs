@@ -91,8 +91,9 @@ macro_rules! columns {
                 $(self.$column.add(&other.$column, rows.clone());)+
             }
 
+            #[allow(clippy::needless_update, reason = "only orders have further columns")]
             fn pick(&self, rows: &[usize]) -> Self {
-                Self { $($column: self.$column.pick(rows)),+ }
+                Self { $($column: self.$column.pick(rows),)+ ..Self::default() }
             }
 
             fn bytes(&self) -> usize {

@@ -1,47 +1,53 @@
-//! Price bars of a table by columns.
+//! Tables of price bars.
+
+use arrow_array::ArrayRef;
 
 use crate::archive::catalog::manifest::Partition;
-use crate::archive::import::tabled::{Cells, Sound, Tabled, arranged, attos, is_time, taken};
+use crate::archive::import::arrays;
+use crate::archive::import::column_table::{
+    ColumnTable, NameIndex, are_distinct, attos, is_time, place, segment_columns, taken,
+};
 use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::row::Fault;
 use crate::model::{DecimalColumn, Labels, Millis};
 
-/// Price bars of a table, in our spelling. Each counts as received when it closed.
+/// A table of price bars. A bar counts as received when it closed.
 #[derive(Clone, Debug, Default)]
 pub struct BarTable {
-    /// Exchanges, lower case.
+    /// Exchange, lower case.
     pub exchange: Labels,
-    /// Coins.
+    /// Coin symbol.
     pub symbol: Labels,
-    /// Lengths in milliseconds.
+    /// Length in milliseconds.
     pub interval: Vec<i64>,
-    /// Times of the opens.
+    /// Open time.
     pub timestamp: Vec<Millis>,
-    /// First prices.
+    /// First price.
     pub open: DecimalColumn,
-    /// Highest prices.
+    /// Highest price.
     pub high: DecimalColumn,
-    /// Lowest prices.
+    /// Lowest price.
     pub low: DecimalColumn,
-    /// Last prices.
+    /// Last price.
     pub close: DecimalColumn,
-    /// Traded volumes in base units.
+    /// Traded volume in base units.
     pub volume: DecimalColumn,
 }
 
 impl BarTable {
-    /// How many bars there are.
+    /// Number of bars.
     #[must_use]
     pub fn len(&self) -> usize {
         self.timestamp.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no bars.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
     }
 
-    /// When a bar closes.
+    /// Close time of a bar.
     #[must_use]
     pub fn closes_at(&self, row: usize) -> Option<Millis> {
         let (at, interval) = (self.timestamp.get(row)?, self.interval.get(row)?);
@@ -64,7 +70,7 @@ impl BarTable {
         }
     }
 
-    /// The row at a place.
+    /// The bar of a row number.
     #[must_use]
     pub fn row(&self, row: usize) -> Option<BarRow> {
         let (timestamp, interval) = (*self.timestamp.get(row)?, *self.interval.get(row)?);
@@ -83,7 +89,7 @@ impl BarTable {
     }
 }
 
-impl Tabled for BarTable {
+impl ColumnTable for BarTable {
     type Row = BarRow;
 
     fn len(&self) -> usize {
@@ -94,37 +100,41 @@ impl Tabled for BarTable {
         Self::row(self, row)
     }
 
-    fn timestamps(&self) -> &[Millis] {
-        &self.timestamp
+    fn timestamp(&self, row: usize) -> Option<Millis> {
+        self.timestamp.get(row).copied()
+    }
+
+    fn received_at(&self, row: usize) -> Option<Millis> {
+        self.closes_at(row)
     }
 
     fn interval(&self, row: usize) -> i64 {
         self.interval.get(row).copied().unwrap_or_default()
     }
 
-    fn exchanges(&self) -> &Labels {
-        &self.exchange
+    fn exchange(&self, row: usize) -> Option<&str> {
+        self.exchange.get(row)
     }
 
-    fn coins(&self) -> &Labels {
-        &self.symbol
+    fn coin(&self, row: usize) -> Option<&str> {
+        self.symbol.get(row)
     }
 
-    fn names(&self) -> Sound {
-        Sound::of(&[&self.exchange, &self.symbol])
+    fn names(&self) -> NameIndex {
+        NameIndex::of(&[&self.exchange, &self.symbol])
     }
 
-    fn is_sound(&self, names: &Sound, row: usize) -> bool {
+    fn is_valid(&self, names: &NameIndex, row: usize) -> bool {
         let prices = || {
             let (high, low) = (attos(&self.high, row)?, attos(&self.low, row)?);
             let (open, close) = (attos(&self.open, row)?, attos(&self.close, row)?);
             let within = |price| low <= price && price <= high;
             Some(low > 0 && within(open) && within(close) && within(high))
         };
-        let interval = self.interval(row);
+        let interval = ColumnTable::interval(self, row);
         let at = self.timestamp.get(row).copied().unwrap_or_default();
-        names.is_named(0, &self.exchange, row)
-            && names.is_named(1, &self.symbol, row)
+        names.is_valid(0, &self.exchange, row)
+            && names.is_valid(1, &self.symbol, row)
             && interval > 0
             && interval % Millis::MINUTE == 0
             && Millis::DAY % interval == 0
@@ -135,22 +145,30 @@ impl Tabled for BarTable {
             && attos(&self.volume, row).is_some_and(|volume| volume >= 0)
     }
 
-    fn arrange(&self, names: &Sound, rows: &mut [usize]) -> bool {
-        arranged(self, names, rows)
+    fn arrange(&self, names: &NameIndex, rows: &mut [usize]) {
+        let columns = (&self.exchange, &self.symbol);
+        rows.sort_by_key(|row| place(names, columns, &self.timestamp, *row));
     }
 
-    fn cells(&self, column: &'static str, partition: Partition) -> Cells<'_> {
-        match column {
-            "exchange" => Cells::Named(&self.exchange),
-            "symbol" => Cells::Named(&self.symbol),
-            "timestamp" => Cells::Times(&self.timestamp, 0),
-            "open" => Cells::Exact(&self.open),
-            "high" => Cells::Exact(&self.high),
-            "low" => Cells::Exact(&self.low),
-            "close" => Cells::Exact(&self.close),
-            "volume" => Cells::Exact(&self.volume),
-            "received_at" => Cells::Times(&self.timestamp, partition.interval),
-            _ => Cells::Nothing,
-        }
+    fn has_unique_keys(&self, rows: &[usize]) -> bool {
+        are_distinct((&self.exchange, &self.symbol), &self.timestamp, rows)
+    }
+
+    fn arrays(&self, partition: Partition, rows: &[usize]) -> Result<Vec<ArrayRef>, Fault> {
+        segment_columns::<BarRow>(|column| match column {
+            "exchange" => arrays::labels(&self.exchange, rows),
+            "symbol" => arrays::labels(&self.symbol, rows),
+            "timestamp" => Ok(arrays::instants(&self.timestamp, rows, 0)),
+            "open" => arrays::decimals(&self.open, rows),
+            "high" => arrays::decimals(&self.high, rows),
+            "low" => arrays::decimals(&self.low, rows),
+            "close" => arrays::decimals(&self.close, rows),
+            "volume" => arrays::decimals(&self.volume, rows),
+            "received_at" => {
+                let length = partition.interval;
+                Ok(arrays::instants(&self.timestamp, rows, length))
+            }
+            _ => Err(arrays::MISSING.to_owned()),
+        })
     }
 }

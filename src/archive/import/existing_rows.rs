@@ -1,0 +1,150 @@
+//! Comparison of imported rows with the rows that the archive has.
+
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::archive::ArchiveError;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Partition, SegmentState};
+use crate::archive::filter::Filter;
+use crate::archive::integrity::segment_check;
+use crate::archive::integrity::verify;
+use crate::archive::rows::key_index::KeyIndex;
+use crate::archive::rows::row::Row;
+use crate::archive::scan::table_scan;
+use crate::archive::write_store::WriteStore;
+use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
+
+/// Columns in which equal rows may differ: how and when a row came, not what happened.
+const PROVENANCE: [&str; 7] = [
+    "dedupe_key",
+    "received_at",
+    "completeness",
+    "price_kind",
+    "native_id",
+    "raw",
+    "group_id",
+];
+
+/// How a row compares with the known rows.
+pub(crate) enum Comparison {
+    /// No known row has its key.
+    New,
+    /// A known row equals it.
+    Repeated,
+    /// A known row has its key and other values; the message names the row.
+    Different(String),
+}
+
+/// The rows of a partition in the archive, and new rows.
+pub(crate) struct PartitionRows<R> {
+    rows: Vec<R>,
+    /// Number of rows that the archive has; new rows follow.
+    stored: usize,
+    index: KeyIndex,
+}
+
+impl<R: Row> PartitionRows<R> {
+    /// Reads the rows of a partition. Quarantines damaged segments, so that their rows can be stored again.
+    pub(crate) fn read(
+        writer: &mut WriteStore,
+        partition: Partition,
+        more: usize,
+    ) -> Result<Self, ArchiveError> {
+        let day = partition.day;
+        let segments = writer
+            .store
+            .ask(|journal| manifest::of_day(journal, R::TABLE, day, SegmentState::Active))?;
+        for segment in segments {
+            if segment.partition == partition
+                && let Some(reason) = segment_check::fault_of(&writer.store, &segment)?
+            {
+                verify::quarantine_segment(writer, &segment, &reason)?;
+            }
+        }
+        let mut rows = table_scan::read_day::<R>(&writer.store, day, &Filter::default())?.rows;
+        rows.retain(|row| row.interval() == partition.interval);
+        let mut index = KeyIndex::with_capacity(rows.len() + more);
+        for row in &rows {
+            index.add(index.hash(row));
+        }
+        Ok(Self {
+            stored: rows.len(),
+            rows,
+            index,
+        })
+    }
+
+    /// Compares a row with the known rows; a new one becomes known.
+    pub(crate) fn compare(&mut self, row: R) -> Comparison {
+        let hash = self.index.hash(&row);
+        let known = || {
+            let places = self.index.of(hash);
+            places.filter_map(|place| Some((place, self.rows.get(place)?)))
+        };
+        let same = known().find(|(_, known)| known.has_key_of(&row));
+        // Two spellings in one import are two contracts.
+        let same = same.or_else(|| {
+            let mut stored = known().filter(|(place, _)| *place < self.stored);
+            stored.find(|(_, known)| known.is_spelled_otherwise(&row))
+        });
+        let Some((_, same)) = same else {
+            self.index.add(hash);
+            self.rows.push(row);
+            return Comparison::New;
+        };
+        if content(same) == content(&row) {
+            return Comparison::Repeated;
+        }
+        let (symbol, at) = (row.symbol(), row.timestamp());
+        Comparison::Different(format!(
+            "the archive has {symbol} at {at} with other values"
+        ))
+    }
+}
+
+/// Hashes the values of a row, without its provenance.
+fn content<R: Row>(row: &R) -> u64 {
+    let mut content = ContentHash {
+        row,
+        hasher: DefaultHasher::new(),
+    };
+    match R::visit(&mut content) {
+        Ok(()) => content.hasher.finish(),
+        Err(never) => match never {},
+    }
+}
+
+struct ContentHash<'a, R> {
+    row: &'a R,
+    hasher: DefaultHasher,
+}
+
+impl<R: Row> Visitor<R> for ContentHash<'_, R> {
+    type Fault = Infallible;
+
+    fn column<T: Value>(
+        &mut self,
+        column: &'static Column,
+        of: impl Fn(&R) -> &T,
+    ) -> Result<(), Infallible> {
+        if PROVENANCE.contains(&column.name) {
+            return Ok(());
+        }
+        match of(self.row).cell() {
+            Cell::Absent => {}
+            Cell::Text(text) => text.hash(&mut self.hasher),
+            Cell::Side(side) => side.hash(&mut self.hasher),
+            // A checked decimal fits; equal decimals have equal units.
+            Cell::Decimal(value) => FixedPoint::of(value)
+                .ok()
+                .map(|value| value.0)
+                .hash(&mut self.hasher),
+            Cell::Float(value) => value.to_bits().hash(&mut self.hasher),
+            Cell::Int(value) => value.hash(&mut self.hasher),
+            Cell::Time(at) => at.hash(&mut self.hasher),
+            Cell::Bool(truth) => truth.hash(&mut self.hasher),
+        }
+        Ok(())
+    }
+}

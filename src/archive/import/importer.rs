@@ -1,0 +1,560 @@
+//! Import of tables: rows of finished days go to new segments, rows of other days to the journal.
+//!
+//! A segment is listed as *pending* before its file exists. One transaction makes all segments of a lot active and appends
+//! the rows of other days, so that a lot is stored completely or not at all. A lot consists of whole partitions. Rows that
+//! the archive has stay as they are; rows that it has with other values are rejected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::archive::ArchiveError;
+use crate::archive::batch::Batch;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
+use crate::archive::catalog::stats;
+use crate::archive::catalog::stats::StatsUpdate;
+use crate::archive::clock::wall_clock;
+use crate::archive::compaction::compactor::{divide, of_fault};
+use crate::archive::coverage::sessions;
+use crate::archive::coverage::sessions::ImportedSession;
+use crate::archive::files::SegmentStep;
+use crate::archive::import::bars::BarTable;
+use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
+use crate::archive::import::existing_rows::{Comparison, PartitionRows};
+use crate::archive::import::open_interest::InterestTable;
+use crate::archive::import::orders::OrderTable;
+use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
+use crate::archive::import::row_table::RowTable;
+use crate::archive::journal::{database, table};
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::{Fault, Row, check_name, check_time};
+use crate::archive::segment::atomic_write::AtomicWrites;
+use crate::archive::segment::parquet;
+use crate::archive::write_store::WriteStore;
+use crate::model::Millis;
+
+/// Rows that are committed together.
+const LOT: usize = 250_000;
+/// Rows between two checks whether to go on.
+const CHECK_EVERY: usize = 1 << 14;
+/// Segments that are written together: they share a wait for the disk, and the next are encoded meanwhile.
+const TOGETHER: usize = 32;
+
+/// Tables of historical data.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Liquidation orders.
+    pub orders: OrderTable,
+    /// Closed price bars.
+    pub bars: BarTable,
+    /// Open interest readings.
+    pub open_interest: InterestTable,
+    /// Positions of single accounts, in complete snapshots.
+    pub positions: Vec<PositionRow>,
+}
+
+impl Tables {
+    /// Number of rows of all tables.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.orders.len() + self.bars.len() + self.open_interest.len() + self.positions.len()
+    }
+}
+
+/// What an import needs besides its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportScope<'a> {
+    /// Time ranges that the orders cover.
+    pub sessions: &'a [ImportedSession],
+    /// Rows of days that ended by this instant become segments; other rows go to the journal.
+    pub until: Millis,
+}
+
+/// Implements `Writer::import`.
+pub(crate) fn import_tables(
+    writer: &mut WriteStore,
+    tables: Tables,
+    scope: ImportScope<'_>,
+    goes_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<(ImportOutcome, bool), ArchiveError> {
+    let mut ignored = |_, _: &_| ();
+    let mut import = Import::new(writer, scope, LOT, goes_on, &mut ignored)?;
+    let positions = RowTable(tables.positions);
+    let is_whole = import.tables((
+        &tables.orders,
+        &tables.bars,
+        &tables.open_interest,
+        &positions,
+    ));
+    import.end(is_whole)
+}
+
+/// Implements `Writer::file_observed`: as [`import_tables`], but everything is stored or nothing.
+pub(crate) fn import_rows(
+    writer: &mut WriteStore,
+    rows: Batch,
+    scope: ImportScope<'_>,
+    goes_on: &mut dyn FnMut() -> bool,
+    done: &mut dyn FnMut(SegmentStep, &Path),
+) -> Result<Option<ImportOutcome>, ArchiveError> {
+    let mut goes_on = |_| goes_on();
+    let mut import = Import::new(writer, scope, usize::MAX, &mut goes_on, done)?;
+    let (orders, bars) = (RowTable(rows.orders), RowTable(rows.bars));
+    let (open_interest, positions) = (RowTable(rows.open_interest), RowTable(rows.positions));
+    let is_whole = import.tables((&orders, &bars, &open_interest, &positions));
+    let (outcome, is_whole) = import.end(is_whole)?;
+    Ok(is_whole.then_some(outcome))
+}
+
+/// Refuses a session without an exchange, or with invalid times.
+fn check_session(session: &ImportedSession) -> Result<(), Fault> {
+    check_name("exchange", &session.exchange)?;
+    check_time("started", session.start)?;
+    check_time("seen", session.end)?;
+    if session.start <= session.end {
+        Ok(())
+    } else {
+        let message = format!("{} is before {}", session.end, session.start);
+        Err(("seen", message))
+    }
+}
+
+/// A segment that is not active yet.
+struct PendingSegment {
+    entry: SegmentEntry,
+    venues: Venues,
+}
+
+/// A segment that is encoded and not written yet.
+struct EncodedSegment {
+    pending: PendingSegment,
+    relative: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// Selects the rows of a kind in a batch.
+type RowsOf<R> = fn(&mut Batch) -> &mut Vec<R>;
+
+/// The rows of each partition, and the partitions with rows that only a check of the row can decide about.
+type Partitions = (BTreeMap<Partition, Vec<usize>>, BTreeSet<Partition>);
+
+/// An import in progress.
+struct Import<'a> {
+    writer: &'a mut WriteStore,
+    scope: ImportScope<'a>,
+    /// Rows after which a lot is committed.
+    lot: usize,
+    goes_on: &'a mut dyn FnMut(usize) -> bool,
+    done: &'a mut dyn FnMut(SegmentStep, &Path),
+    encoded: Vec<EncodedSegment>,
+    writes: AtomicWrites,
+    pending: Vec<PendingSegment>,
+    /// Rows of days that are not over.
+    open: Batch,
+    stats: StatsUpdate,
+    outcome: ImportOutcome,
+    /// The outcome up to the last commit.
+    committed: ImportOutcome,
+    /// Rows that are stored, repeated or rejected.
+    processed: usize,
+    /// Rows since the last commit.
+    gathered: usize,
+    /// End of the last day with orders, of those that are processed.
+    orders_until: Option<Millis>,
+}
+
+impl<'a> Import<'a> {
+    fn new(
+        writer: &'a mut WriteStore,
+        scope: ImportScope<'a>,
+        lot: usize,
+        goes_on: &'a mut dyn FnMut(usize) -> bool,
+        done: &'a mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<Self, ArchiveError> {
+        for (row, session) in scope.sessions.iter().enumerate() {
+            check_session(session).map_err(|(column, message)| ArchiveError::BadRow {
+                table: "runs",
+                column,
+                row,
+                message,
+            })?;
+        }
+        Ok(Self {
+            writer,
+            scope,
+            lot,
+            goes_on,
+            done,
+            encoded: Vec::new(),
+            writes: AtomicWrites::default(),
+            pending: Vec::new(),
+            open: Batch::default(),
+            stats: StatsUpdate::default(),
+            outcome: ImportOutcome::default(),
+            committed: ImportOutcome::default(),
+            processed: 0,
+            gathered: 0,
+            orders_until: None,
+        })
+    }
+
+    /// What was committed, and whether it is everything; removes what is pending.
+    fn end(
+        mut self,
+        is_whole: Result<bool, ArchiveError>,
+    ) -> Result<(ImportOutcome, bool), ArchiveError> {
+        if matches!(is_whole, Ok(true)) {
+            return Ok((self.outcome, true));
+        }
+        self.writes.give_up();
+        // Pending files are removed now, or when the archive is next opened; an interrupted import does not wait for the disk.
+        let pending = mem::take(&mut self.pending);
+        let paths = pending.iter().map(|one| one.entry.path.as_str());
+        let _ = self.writer.unlink(paths);
+        is_whole.map(|_| (self.committed, false))
+    }
+
+    /// Imports all tables; returns whether it reached the end.
+    fn tables<O, B, I, P>(
+        &mut self,
+        (orders, bars, open_interest, positions): (&O, &B, &I, &P),
+    ) -> Result<bool, ArchiveError>
+    where
+        O: ColumnTable<Row = OrderRow>,
+        B: ColumnTable<Row = BarRow>,
+        I: ColumnTable<Row = OpenInterestRow>,
+        P: ColumnTable<Row = PositionRow>,
+    {
+        let is_whole = self.table(orders, |open| &mut open.orders)?
+            && self.table(bars, |open| &mut open.bars)?
+            && self.table(open_interest, |open| &mut open.open_interest)?
+            && self.table(positions, |open| &mut open.positions)?
+            && self.goes_on();
+        if is_whole {
+            self.commit(self.scope.sessions)?;
+        }
+        Ok(is_whole)
+    }
+
+    fn goes_on(&mut self) -> bool {
+        (self.goes_on)(self.processed)
+    }
+
+    fn table<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        open: RowsOf<T::Row>,
+    ) -> Result<bool, ArchiveError> {
+        let names = table.names();
+        let Some((partitions, unchecked)) = self.partitions(table, &names) else {
+            return Ok(false);
+        };
+        for (partition, mut rows) in partitions {
+            if !self.goes_on() {
+                return Ok(false);
+            }
+            let count = rows.len();
+            let mut is_new = !unchecked.contains(&partition) && !self.has::<T::Row>(partition)?;
+            if is_new {
+                table.arrange(&names, &mut rows);
+                is_new = table.has_unique_keys(&rows);
+            }
+            if is_new {
+                if !self.store(table, partition, rows, open)? {
+                    return Ok(false);
+                }
+            } else {
+                // The first of equal rows counts.
+                rows.sort_unstable();
+                for (number, rows) in rows.chunks(self.lot).enumerate() {
+                    // The next rows are compared with those that are stored.
+                    if number > 0 {
+                        self.commit_lot()?;
+                    }
+                    let mut rows = self.new_rows(table, partition, rows)?;
+                    table.arrange(&names, &mut rows);
+                    if !self.store(table, partition, rows, open)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            self.processed += count;
+            self.gathered += count;
+            if T::Row::TABLE == OrderRow::TABLE {
+                self.orders_until = Some(partition.day.end());
+            }
+            if self.gathered >= self.lot {
+                self.commit_lot()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Divides valid rows by partition and rejects the others. `None` if `goes_on` ends the import.
+    fn partitions<T: ColumnTable>(&mut self, table: &T, names: &NameIndex) -> Option<Partitions> {
+        let mut places: BTreeMap<Partition, usize> = BTreeMap::new();
+        let mut divided: Vec<Vec<usize>> = Vec::new();
+        let mut unchecked = BTreeSet::new();
+        let mut latest: Option<(Partition, usize)> = None;
+        for row in 0..table.len() {
+            if row % CHECK_EVERY == CHECK_EVERY - 1 && !self.goes_on() {
+                return None;
+            }
+            let Some(of) = partition(table, row) else {
+                continue;
+            };
+            if !table.is_valid(names, row) {
+                if let Some(Err((column, message))) = table.row(row).map(|row| row.check()) {
+                    self.reject::<T::Row>(row, column, message, false);
+                    self.processed += 1;
+                    continue;
+                }
+                unchecked.insert(of);
+            }
+            // Most rows of a day are neighbours.
+            let number = match latest {
+                Some((partition, number)) if partition == of => number,
+                _ => *places.entry(of).or_insert(divided.len()),
+            };
+            latest = Some((of, number));
+            match divided.get_mut(number) {
+                Some(rows) => rows.push(row),
+                None => divided.push(vec![row]),
+            }
+        }
+        let mut rows_of = |number: usize| divided.get_mut(number).map(mem::take);
+        let partitions = places
+            .into_iter()
+            .filter_map(|(partition, number)| Some((partition, rows_of(number)?)));
+        Some((partitions.collect(), unchecked))
+    }
+
+    fn reject<R: Row>(&mut self, row: usize, column: &'static str, message: String, differs: bool) {
+        self.outcome.rejected.push(RejectedRow {
+            table: R::TABLE,
+            row,
+            column,
+            message,
+            differs,
+        });
+    }
+
+    /// Whether the archive has, or had, rows of a partition.
+    fn has<R: Row>(&self, partition: Partition) -> Result<bool, ArchiveError> {
+        let (start, end) = (partition.day.start(), partition.day.end());
+        self.writer.store.ask(|journal| {
+            Ok(manifest::has(journal, R::TABLE, partition)?
+                || database::has_within::<R>(journal, start, end)?)
+        })
+    }
+
+    /// Those of the rows that the archive does not have; counts or rejects the others.
+    fn new_rows<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        partition: Partition,
+        rows: &[usize],
+    ) -> Result<Vec<usize>, ArchiveError> {
+        let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len())?;
+        let mut new = Vec::with_capacity(rows.len());
+        for number in rows {
+            let Some(row) = table.row(*number) else {
+                continue;
+            };
+            match known.compare(row) {
+                Comparison::New => new.push(*number),
+                Comparison::Repeated => self.outcome.repeated += 1,
+                Comparison::Different(message) => {
+                    self.reject::<T::Row>(*number, T::Row::COIN, message, true);
+                }
+            }
+        }
+        Ok(new)
+    }
+
+    /// Stores new rows of a partition, which are in the order of a segment; returns whether it reached the end.
+    fn store<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        partition: Partition,
+        rows: Vec<usize>,
+        open: RowsOf<T::Row>,
+    ) -> Result<bool, ArchiveError> {
+        self.outcome.new += u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        self.note(table, partition, &rows);
+        if partition.day.end() > self.scope.until {
+            let rows = rows.iter().filter_map(|row| table.row(*row));
+            open(&mut self.open).extend(rows);
+            return Ok(true);
+        }
+        let exchange = |row: &usize| table.exchange(*row).unwrap_or_default().to_owned();
+        for rows in divide(rows, exchange) {
+            if !self.goes_on() {
+                return Ok(false);
+            }
+            self.encode(table, partition, &rows)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds rows to the statistics.
+    fn note<T: ColumnTable>(&mut self, table: &T, partition: Partition, rows: &[usize]) {
+        let known_at = |row: &usize| table.timestamp(*row).map(|at| at.on(partition.interval));
+        if let Some(newest) = rows.iter().filter_map(known_at).max() {
+            self.stats.take_newest(newest);
+        }
+        // Only bars have a length.
+        if !T::Row::HAS_INTERVAL {
+            return;
+        }
+        for rows in rows.chunk_by(|one, other| table.coin(*one) == table.coin(*other)) {
+            let coin = rows.first().and_then(|row| table.coin(*row));
+            let received = |row: &usize| Some(known_at(row)?.max(table.received_at(*row)?));
+            let first = rows.iter().filter_map(received).min();
+            let last = rows.iter().filter_map(known_at).max();
+            if let (Some(coin), Some(first), Some(last)) = (coin, first, last) {
+                self.stats.take_coin(coin, first, last);
+            }
+        }
+    }
+
+    /// Encodes a segment; writes it together with others.
+    fn encode<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        partition: Partition,
+        rows: &[usize],
+    ) -> Result<(), ArchiveError> {
+        let relative = partition
+            .folder::<T::Row>()
+            .join(format!("part-{}.parquet", Uuid::now_v7()));
+        let groups = rows.chunks(T::Row::GROUP);
+        let groups = groups.map(|rows| table.arrays(partition, rows));
+        let bytes = parquet::encode::<T::Row>(groups)
+            .map_err(|fault| of_fault(&self.writer.store.path().join(&relative), fault))?;
+        let times = || rows.iter().filter_map(|row| table.timestamp(*row));
+        let ends = times().min().zip(times().max()).unwrap_or_default();
+        let entry = SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes);
+        let venues = venues(table, rows);
+        self.encoded.push(EncodedSegment {
+            pending: PendingSegment { entry, venues },
+            relative,
+            bytes,
+        });
+        if self.encoded.len() >= TOGETHER {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    /// Starts to write the encoded segments.
+    fn write(&mut self) -> Result<(), ArchiveError> {
+        let encoded = mem::take(&mut self.encoded);
+        if encoded.is_empty() {
+            return Ok(());
+        }
+        let base = self.writer.store.path().to_owned();
+        let now = wall_clock();
+        self.writer.change(|journal| {
+            let transaction = journal.transaction()?;
+            for one in &encoded {
+                manifest::intend(&transaction, &one.pending.entry, now)?;
+            }
+            transaction.commit()
+        })?;
+        let mut files = Vec::with_capacity(encoded.len());
+        for EncodedSegment {
+            pending,
+            relative,
+            bytes,
+        } in encoded
+        {
+            self.pending.push(pending);
+            (self.done)(SegmentStep::Intended, &base.join(&relative));
+            files.push((relative, bytes));
+        }
+        let files: Vec<(&Path, &[u8])> = files
+            .iter()
+            .map(|(relative, bytes)| (relative.as_path(), bytes.as_slice()))
+            .collect();
+        self.writes.write(&base, &files, self.done)
+    }
+
+    /// Commits what is processed, with the part of the sessions that it covers.
+    fn commit_lot(&mut self) -> Result<(), ArchiveError> {
+        self.gathered = 0;
+        let sessions: Vec<ImportedSession> = match self.orders_until {
+            None => Vec::new(),
+            Some(until) => {
+                let begun = self.scope.sessions.iter();
+                begun
+                    .filter(|session| session.start < until)
+                    .map(|session| ImportedSession {
+                        end: session.end.min(until),
+                        ..session.clone()
+                    })
+                    .collect()
+            }
+        };
+        self.commit(&sessions)
+    }
+
+    fn commit(&mut self, sessions: &[ImportedSession]) -> Result<(), ArchiveError> {
+        self.write()?;
+        self.writes.finish(self.done)?;
+        let (pending, open, stats) = (&self.pending, &self.open, &self.stats);
+        if !(pending.is_empty() && open.is_empty() && sessions.is_empty()) {
+            self.writer.change(|journal| {
+                let transaction = journal.transaction()?;
+                for PendingSegment { entry, venues } in pending {
+                    manifest::mark(&transaction, &entry.path, SegmentState::Active, None)?;
+                    manifest::list_venues(&transaction, &entry.path, venues)?;
+                    stats::skip_ids(&transaction, &entry.holds, entry.rows)?;
+                }
+                table::insert(&transaction, &open.orders)?;
+                table::insert(&transaction, &open.bars)?;
+                table::insert(&transaction, &open.open_interest)?;
+                table::insert(&transaction, &open.positions)?;
+                stats.write(&transaction)?;
+                for session in sessions {
+                    sessions::add_imported(&transaction, session)?;
+                }
+                transaction.commit()
+            })?;
+        }
+        self.open = Batch::default();
+        self.stats = StatsUpdate::default();
+        for PendingSegment { entry, .. } in mem::take(&mut self.pending) {
+            let path = self.writer.store.path().join(&entry.path);
+            (self.done)(SegmentStep::Committed, &path);
+            self.outcome.segments.push(path);
+        }
+        self.committed = self.outcome.clone();
+        Ok(())
+    }
+}
+
+/// Row count and time of the last row, per exchange.
+fn venues<T: ColumnTable>(table: &T, rows: &[usize]) -> Venues {
+    let mut venues = Venues::new();
+    let exchange = |row: &usize| table.exchange(*row);
+    for rows in rows.chunk_by(|one, other| exchange(one) == exchange(other)) {
+        let Some(exchange) = rows.first().and_then(exchange) else {
+            continue;
+        };
+        let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        let last = rows.iter().filter_map(|row| table.timestamp(*row)).max();
+        let last = last.unwrap_or_default();
+        match venues.get_mut(exchange) {
+            Some(venue) => *venue = (venue.0 + count, venue.1.max(last)),
+            None => drop(venues.insert(exchange.to_owned(), (count, last))),
+        }
+    }
+    venues
+}
