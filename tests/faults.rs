@@ -10,11 +10,12 @@
 )]
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Chart, Coins, Heatmap, Overview, RawModel};
-use liqdata::client::{Client, Config, Error};
+use liqdata::api::{BadQuery, Chart, Coins, Heatmap, Levels, Liqmap, Maxpain, Overview, RawModel};
+use liqdata::client::{Client, Config, DialectQuery, Error};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
@@ -25,35 +26,56 @@ enum Act {
     Send(Vec<u8>),
     /// Sends these bytes and closes the connection.
     Last(Vec<u8>),
-    /// Closes the connection with a reset.
-    Reset,
+    /// Sends these bytes and resets the connection.
+    Reset(Vec<u8>),
     /// Sends these bytes, then one byte at each tick.
     Drip(Vec<u8>, Duration),
     /// Sends these bytes over and over.
     Flood(Vec<u8>),
 }
 
+/// What a service saw of its clients.
+#[derive(Default)]
+struct Log {
+    requests: Mutex<Vec<String>>,
+    opened: AtomicUsize,
+    closed: AtomicUsize,
+    /// Bytes that [`Act::Flood`] sent.
+    flooded: AtomicUsize,
+}
+
 /// A scripted service.
 struct Service {
     at: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    log: Arc<Log>,
 }
 
 impl Service {
     /// Answers the n-th request with `script(n, request)`.
     async fn start(script: impl Fn(usize, &str) -> Act + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), script)
+    }
+
+    /// The same for the connections of `listener`.
+    fn on(
+        listener: TcpListener,
+        script: impl Fn(usize, &str) -> Act + Send + Sync + 'static,
+    ) -> Self {
         let at = listener.local_addr().unwrap();
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::new(Log::default());
         let script = Arc::new(script);
-        let log = Arc::clone(&requests);
+        let shared = Arc::clone(&log);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (script, log) = (Arc::clone(&script), Arc::clone(&log));
-                tokio::spawn(async move { serve(stream, &*script, &log).await });
+                let (script, log) = (Arc::clone(&script), Arc::clone(&shared));
+                log.opened.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    serve(stream, &*script, &log).await;
+                    log.closed.fetch_add(1, Ordering::Relaxed);
+                });
             }
         });
-        Self { at, requests }
+        Self { at, log }
     }
 
     /// Answers with these acts in turn, the last one for ever.
@@ -70,18 +92,32 @@ impl Service {
     }
 
     fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.log.requests.lock().unwrap().clone()
     }
 
     fn count(&self) -> usize {
-        self.requests.lock().unwrap().len()
+        self.log.requests.lock().unwrap().len()
+    }
+
+    /// Connections so far.
+    fn connections(&self) -> usize {
+        self.log.opened.load(Ordering::Relaxed)
+    }
+
+    /// Waits until so many connections are closed.
+    async fn until_closed(&self, connections: usize) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.log.closed.load(Ordering::Relaxed) < connections {
+            assert!(Instant::now() < patience, "a connection stays open");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 }
 
 async fn serve(
     mut stream: TcpStream,
     script: &(dyn Fn(usize, &str) -> Act + Send + Sync),
-    log: &Mutex<Vec<String>>,
+    log: &Log,
 ) {
     let mut head = Vec::new();
     loop {
@@ -94,9 +130,9 @@ async fn serve(
         }
         let request = String::from_utf8(std::mem::take(&mut head)).unwrap();
         let number = {
-            let mut log = log.lock().unwrap();
-            log.push(request.clone());
-            log.len() - 1
+            let mut requests = log.requests.lock().unwrap();
+            requests.push(request.clone());
+            requests.len() - 1
         };
         match script(number, &request) {
             Act::Send(bytes) => {
@@ -109,7 +145,8 @@ async fn serve(
                 let _ = stream.write_all(&bytes).await;
                 return;
             }
-            Act::Reset => {
+            Act::Reset(bytes) => {
+                let _ = stream.write_all(&bytes).await;
                 stream.set_zero_linger().unwrap();
                 return;
             }
@@ -123,7 +160,9 @@ async fn serve(
                 return;
             }
             Act::Flood(bytes) => {
-                while stream.write_all(&bytes).await.is_ok() {}
+                while let Ok(sent) = stream.write(&bytes).await {
+                    log.flooded.fetch_add(sent, Ordering::Relaxed);
+                }
                 return;
             }
         }
@@ -156,6 +195,11 @@ fn good() -> Act {
     json(GOOD)
 }
 
+/// An answer that never comes.
+fn silence() -> Act {
+    Act::Send(Vec::new())
+}
+
 fn question() -> Coins {
     Coins::new("24h", 30).unwrap()
 }
@@ -175,10 +219,14 @@ fn chain(error: &Error) -> String {
     text
 }
 
+/// The message of a [`Error::NoAnswer`] that contains `says`.
 #[track_caller]
-fn no_answer(result: Result<usize, Error>, says: &str) {
+fn no_answer(result: Result<usize, Error>, says: &str) -> String {
     match result {
-        Err(Error::NoAnswer { message, .. }) => assert!(message.contains(says), "{message}"),
+        Err(Error::NoAnswer { message, .. }) => {
+            assert!(message.contains(says), "{message}");
+            message
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -205,7 +253,7 @@ fn unexpected(result: Result<usize, Error>, says: &str) {
 }
 
 #[tokio::test]
-async fn a_good_answer_is_asked_for_once_with_its_query_and_headers() {
+async fn a_request_carries_its_query_and_headers_once() {
     let service = Service::acts(vec![good()]).await;
     let config = Config::new(&format!("{}/prefix/", service.url())).unwrap();
     let config = config.headers([("X-Key", "secret")]).unwrap();
@@ -232,51 +280,99 @@ async fn a_good_answer_is_asked_for_once_with_its_query_and_headers() {
 
 // H1
 #[tokio::test]
-async fn a_refused_connection_is_no_answer_after_all_retries() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let config = Config::new(&url).unwrap().retries(2).unwrap();
-    let result = ask(config).await;
+async fn a_refused_connection_is_no_answer_until_the_service_starts() {
+    // A bound socket that does not listen refuses connections, and no other process gets its port.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let config = Config::new(&format!("http://{}", socket.local_addr().unwrap())).unwrap();
+    let client = Client::new(config.retries(2).unwrap()).unwrap();
+    let result = ask_with(&client).await;
     no_answer(result, "refused the connection; 3 attempts");
+    let service = Service::on(socket.listen(16).unwrap(), |_, _| good());
+    assert_eq!(ask_with(&client).await.unwrap(), 1);
+    assert_eq!(service.count(), 1);
 }
 
 // H2
 #[tokio::test]
 async fn a_service_that_does_not_accept_fails_at_the_connect_timeout() {
-    // A backlog of one that nobody accepts: once it is full, the system drops further attempts to connect.
+    // A backlog of one without a call to accept: once it is full, the system drops further attempts to connect.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
     let at = listener.local_addr().unwrap();
-    let mut held = Vec::new();
+    let mut queue = Vec::new();
     while let Ok(stream) =
         tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(at)).await
     {
-        held.push(stream.unwrap());
+        queue.push(stream.unwrap());
     }
-    let config = || {
+    let config = |retries| {
         let config = Config::new(&format!("http://{at}")).unwrap();
-        config.connect_timeout(0.3).unwrap()
+        config.connect_timeout(0.3).unwrap().retries(retries)
     };
     let start = Instant::now();
-    no_answer(ask(config().retries(0).unwrap()).await, "within 0.3 s");
+    no_answer(ask(config(0).unwrap()).await, "within 0.3 s");
     let took = start.elapsed().as_secs_f64();
     assert!((0.24..0.6).contains(&took), "{took}");
-    no_answer(ask(config().retries(1).unwrap()).await, "2 attempts");
+    no_answer(ask(config(1).unwrap()).await, "2 attempts");
+    // The deadline leaves room for two or three attempts of nine.
+    let start = Instant::now();
+    let result = ask(config(9).unwrap().timeout(0.75).unwrap()).await;
+    match result {
+        Err(Error::NoAnswer { message, .. } | Error::TooSlow { message, .. }) => assert!(
+            message.contains("2 attempts") || message.contains("3 attempts"),
+            "{message}"
+        ),
+        other => panic!("{other:?}"),
+    }
+    assert!(start.elapsed() < Duration::from_millis(1150));
 }
 
-// H4, H17
+// H3
 #[tokio::test]
-async fn a_reset_is_tried_again() {
-    let partial = b"HTTP/1.1 200 OK\r\ncontent-le".to_vec();
-    for act in [Act::Reset, Act::Last(Vec::new()), Act::Last(partial)] {
+async fn a_name_that_does_not_resolve_is_named() {
+    // The resolver itself refuses a label of this length.
+    let name = format!("{}.invalid", "a".repeat(64));
+    let config = Config::new(&format!("http://{name}")).unwrap();
+    let result = ask(config.retries(1).unwrap()).await;
+    let message = no_answer(result, &format!("cannot resolve the name of {name}"));
+    assert!(message.contains("2 attempts"), "{message}");
+}
+
+// H4, H5
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_never_parsed_and_retried() {
+    let half_a_head = b"HTTP/1.1 200 OK\r\ncontent-le".to_vec();
+    let a_bit_of_body = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec();
+    let mut truncated = http("200 OK", "", format!("{GOOD}   "));
+    truncated.truncate(truncated.len() - 3);
+    let size = GOOD.len();
+    let chunks = |chunks: &str| {
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunks}").into_bytes()
+    };
+    let closed = "closed the connection";
+    let broke_off = format!("broke off after {size} bytes");
+    for (act, says) in [
+        (Act::Last(Vec::new()), closed),
+        (Act::Reset(Vec::new()), closed),
+        (Act::Last(half_a_head.clone()), closed),
+        (Act::Reset(half_a_head), closed),
+        // The reset may overtake the head.
+        (Act::Reset(a_bit_of_body), ""),
+        (Act::Last(truncated), &broke_off),
+        (
+            Act::Last(chunks(&format!("{size:x}\r\n{GOOD}\r\n"))),
+            &broke_off,
+        ),
+        (Act::Last(chunks("5\r\n{\r\n")), "broke off after"),
+    ] {
         let service = Service::acts(vec![act.clone(), good()]).await;
         assert_eq!(ask(service.config()).await.unwrap(), 1);
         assert_eq!(service.count(), 2);
         let service = Service::acts(vec![act]).await;
-        let result = ask(service.config().retries(1).unwrap()).await;
-        no_answer(result, "closed the connection");
+        let message = no_answer(ask(service.config().retries(1).unwrap()).await, says);
+        assert!(message.contains("2 attempts"), "{message}");
         assert_eq!(service.count(), 2);
     }
 }
@@ -284,55 +380,77 @@ async fn a_reset_is_tried_again() {
 // H17
 #[tokio::test]
 async fn an_idle_connection_that_died_is_replaced_at_once() {
-    let service = Service::start(|n, _| if n == 1 { Act::Reset } else { good() }).await;
-    let client = Client::new(service.config().retries(1).unwrap()).unwrap();
-    for _ in 0..3 {
-        assert_eq!(client.send(&question()).await.unwrap().len(), 1);
+    for act in [Act::Reset(Vec::new()), Act::Last(Vec::new())] {
+        let script = move |n: usize, _: &str| if n == 1 { act.clone() } else { good() };
+        let service = Service::start(script).await;
+        let client = Client::new(service.config().retries(1).unwrap()).unwrap();
+        for _ in 0..3 {
+            assert_eq!(ask_with(&client).await.unwrap(), 1);
+        }
+        assert_eq!(service.count(), 4);
     }
-    assert_eq!(service.count(), 4);
+    let service = Service::acts(vec![Act::Last(http("200 OK", "", GOOD))]).await;
+    let client = Client::new(service.config().retries(1).unwrap()).unwrap();
+    for call in 1..=5 {
+        assert_eq!(ask_with(&client).await.unwrap(), 1);
+        service.until_closed(call).await;
+    }
+    assert_eq!(service.count(), 5);
 }
 
-// H5
 #[tokio::test]
-async fn a_body_that_breaks_off_is_never_parsed_and_tried_again() {
-    let mut truncated = http("200 OK", "", format!("{GOOD}   "));
-    truncated.truncate(truncated.len() - 3);
-    let chunked = format!(
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{GOOD}\r\n",
-        GOOD.len()
-    );
-    for broken in [truncated, chunked.into_bytes()] {
-        let service = Service::acts(vec![Act::Last(broken.clone()), good()]).await;
-        assert_eq!(ask(service.config()).await.unwrap(), 1);
-        assert_eq!(service.count(), 2);
-        let service = Service::acts(vec![Act::Last(broken)]).await;
-        no_answer(
-            ask(service.config().retries(0).unwrap()).await,
-            "broke off after",
-        );
+async fn a_connection_is_reused_after_answers_refusals_and_redirects() {
+    let moved = http("302 Found", "location: /x\r\n", "moved");
+    let acts = vec![good(), status("404 Not Found"), Act::Send(moved), good()];
+    let service = Service::acts(acts).await;
+    let client = Client::new(service.config()).unwrap();
+    assert_eq!(ask_with(&client).await.unwrap(), 1);
+    assert_eq!(refused(ask_with(&client).await).0, 404);
+    for _ in 0..10 {
+        assert_eq!(ask_with(&client).await.unwrap(), 1);
     }
+    assert_eq!((service.count(), service.connections()), (13, 1));
 }
 
 // H6, H7
 #[tokio::test]
-async fn a_drip_ends_at_the_total_deadline() {
+async fn an_answer_without_end_fails_at_the_total_deadline() {
     let tick = Duration::from_millis(20);
     let body = Act::Drip(
         b"HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n".to_vec(),
         tick,
     );
     let head = Act::Drip(b"HTTP/1.1 200 OK\r\nx: ".to_vec(), tick);
-    for act in [body, head] {
-        let service = Service::acts(vec![act]).await;
+    for act in [body, head, silence()] {
+        let service = Service::acts(vec![act, good()]).await;
+        let client = Client::new(service.config().timeout(0.5).unwrap()).unwrap();
         let start = Instant::now();
-        let result = ask(service.config().timeout(0.5).unwrap()).await;
+        let result = ask_with(&client).await;
         let took = start.elapsed().as_secs_f64();
         match result {
             Err(Error::TooSlow { seconds, .. }) => assert!((seconds - 0.5).abs() < 1e-9),
             other => panic!("{other:?}"),
         }
         assert!((0.45..0.75).contains(&took), "{took}");
+        service.until_closed(1).await;
+        assert_eq!(ask_with(&client).await.unwrap(), 1);
     }
+}
+
+#[tokio::test]
+async fn the_deadline_covers_retries_and_names_the_failure_before() {
+    let busy = Act::Send(http("503 Busy", "retry-after: 0\r\n", ""));
+    let service = Service::acts(vec![busy.clone(), busy, silence()]).await;
+    let start = Instant::now();
+    let error = ask(service.config().timeout(0.5).unwrap())
+        .await
+        .unwrap_err();
+    let took = start.elapsed().as_secs_f64();
+    assert!((0.45..0.75).contains(&took), "{took}");
+    assert!(matches!(error, Error::TooSlow { .. }), "{error:?}");
+    assert!(error.to_string().contains("3 attempts"), "{error}");
+    let before = std::error::Error::source(&error).unwrap().to_string();
+    assert!(before.contains("503"), "{before}");
 }
 
 // H7
@@ -345,13 +463,26 @@ async fn headers_without_end_are_an_error() {
     .await;
     no_answer(ask(service.config()).await, "does not answer in HTTP");
     assert_eq!(service.count(), 1);
+    service.until_closed(1).await;
+    // The buffers of both sockets count too.
+    assert!(service.log.flooded.load(Ordering::Relaxed) < 32 << 20);
 }
 
+// H7
 #[tokio::test]
-async fn what_is_not_http_is_no_answer() {
-    let service = Service::acts(vec![Act::Last(b"SSH-2.0-OpenSSH\r\n\r\n".to_vec())]).await;
-    no_answer(ask(service.config()).await, "does not answer in HTTP");
-    assert_eq!(service.count(), 1);
+async fn a_reply_that_is_not_http_is_no_answer() {
+    let long = format!("x-long: {}\r\n", "1".repeat(1 << 20));
+    for reply in [
+        b"SSH-2.0-OpenSSH\r\n\r\n".to_vec(),
+        b"HTTP/1.1 two hundred\r\n\r\n".to_vec(),
+        vec![0; 64],
+        http("200 OK", &long, "{}"),
+    ] {
+        let service = Service::acts(vec![Act::Last(reply)]).await;
+        let message = no_answer(ask(service.config()).await, "does not answer in HTTP");
+        assert!(message.len() < 500, "{message}");
+        assert_eq!(service.count(), 1);
+    }
 }
 
 // H8
@@ -366,6 +497,11 @@ async fn retry_after_is_waited_for_as_specified() {
         ("1", 1.0, 1.5),
         ("0", 0.0, 0.4),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0, 0.4),
+        (
+            "Wed, 21 Oct 2015 07:28:01 GMT\r\ndate: Wed, 21 Oct 2015 07:28:00 GMT",
+            1.0,
+            1.5,
+        ),
         ("-5", 0.0, 1.4),
         ("soon", 0.0, 1.4),
     ] {
@@ -388,17 +524,19 @@ async fn retry_after_is_waited_for_as_specified() {
     }
 }
 
+const TRANSIENT: [&str; 6] = [
+    "408 Request Timeout",
+    "425 Too Early",
+    "500 Internal Server Error",
+    "502 Bad Gateway",
+    "503 Service Unavailable",
+    "504 Gateway Timeout",
+];
+
 // H9
 #[tokio::test]
-async fn what_may_get_better_is_tried_again_within_the_jitter_bounds() {
-    for bad in [
-        "408 Request Timeout",
-        "425 Too Early",
-        "500 Internal Server Error",
-        "502 Bad Gateway",
-        "503 Service Unavailable",
-        "504 Gateway Timeout",
-    ] {
+async fn transient_errors_are_retried_within_the_jitter_bounds() {
+    for bad in TRANSIENT {
         let service = Service::acts(vec![status(bad), status(bad), good()]).await;
         let start = Instant::now();
         assert_eq!(ask(service.config()).await.unwrap(), 1);
@@ -409,42 +547,54 @@ async fn what_may_get_better_is_tried_again_within_the_jitter_bounds() {
 }
 
 #[tokio::test]
-async fn n_retries_are_n_plus_one_attempts_and_a_teapot_gets_one() {
-    let service = Service::acts(vec![status("500 Oh")]).await;
-    assert_eq!(
-        refused(ask(service.config().retries(3).unwrap()).await).0,
-        500
-    );
-    assert_eq!(service.count(), 4);
-    let headers = "retry-after: 0\r\n";
-    let teapot = Act::Send(http("418 I'm a teapot", headers, ""));
-    let service = Service::acts(vec![teapot]).await;
+async fn n_retries_are_n_plus_one_attempts_and_418_is_retried_once() {
+    let later = |code: &str| Act::Send(http(code, "retry-after: 0\r\n", "later"));
+    for code in TRANSIENT.into_iter().chain(["429 Too Many Requests"]) {
+        for (retries, attempts) in [(0, 1), (1, 2), (4, 5)] {
+            let service = Service::acts(vec![later(code)]).await;
+            let result = ask(service.config().retries(retries).unwrap()).await;
+            let (status, body, retry_after, _) = refused(result);
+            assert!(code.starts_with(&status.to_string()));
+            assert_eq!((body.as_str(), retry_after), ("later", Some(0.0)));
+            assert_eq!(service.count(), attempts);
+        }
+    }
+    let service = Service::acts(vec![later("418 I'm a teapot")]).await;
     assert_eq!(refused(ask(service.config()).await).0, 418);
     assert_eq!(service.count(), 2);
 }
 
 // H10
 #[tokio::test]
-async fn a_dead_service_is_not_stormed() {
-    let service = Service::acts(vec![status("503 Service Unavailable")]).await;
+async fn the_retry_quota_protects_a_dead_service() {
+    let recovered = Arc::new(AtomicBool::new(false));
+    let is_up = Arc::clone(&recovered);
+    let service = Service::start(move |_, _| {
+        if is_up.load(Ordering::Relaxed) {
+            good()
+        } else {
+            status("503 Service Unavailable")
+        }
+    })
+    .await;
     let client = Client::new(service.config()).unwrap();
     let calls: Vec<_> = (0..200)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.send(&question()).await.map(|rows| rows.len()) })
+            tokio::spawn(async move { ask_with(&client).await })
         })
         .collect();
     for call in calls {
         assert_eq!(refused(call.await.unwrap()).0, 503);
     }
-    assert!(
-        (200..=236).contains(&service.count()),
-        "{}",
-        service.count()
-    );
+    let before = service.count();
+    assert!((201..=236).contains(&before), "{before}");
     let start = Instant::now();
     assert_eq!(refused(ask_with(&client).await).0, 503);
     assert!(start.elapsed() < Duration::from_millis(100), "fails fast");
+    assert_eq!(service.count(), before + 1);
+    recovered.store(true, Ordering::Relaxed);
+    assert_eq!(ask_with(&client).await.unwrap(), 1);
 }
 
 async fn ask_with(client: &Client) -> Result<usize, Error> {
@@ -458,9 +608,15 @@ async fn a_refusal_is_asked_once_and_carries_status_and_excerpt() {
     let html = format!("<html>{}</html>", "é".repeat(5000));
     for code in [
         "400 Bad Request",
+        "401 Unauthorized",
+        "403 Forbidden",
         "404 Not Found",
+        "405 Method Not Allowed",
+        "410 Gone",
         "422 Unprocessable",
+        "451 No",
         "501 No",
+        "505 No",
         "304 Not Modified",
     ] {
         for body in [html.as_str(), own, ""] {
@@ -483,6 +639,66 @@ async fn a_refusal_is_asked_once_and_carries_status_and_excerpt() {
     }
 }
 
+#[tokio::test]
+async fn a_refusal_gives_the_services_reason_and_a_hint() {
+    let no_token = "who are you?; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers=";
+    let sent = "who are you?; a token was sent";
+    for (code, reply, token, says) in [
+        ("404 Not Found", "slow down\nplease", None, ": slow down"),
+        (
+            "404 Not Found",
+            r#"{"detail": "no plan"}"#,
+            None,
+            r#": {"detail": "no plan"}"#,
+        ),
+        (
+            "404 Not Found",
+            r#"{"success": false, "message": "no luck"}"#,
+            None,
+            ": no luck",
+        ),
+        (
+            "404 Not Found",
+            "<html>nginx</html>",
+            None,
+            "(404 Not Found)",
+        ),
+        (
+            "429 Too Many Requests",
+            "slow down",
+            None,
+            "(429 Too Many Requests): slow down; it wants to be asked again in 61 s",
+        ),
+        ("401 Unauthorized", "who are you?", None, no_token),
+        ("403 Forbidden", "who are you?", None, no_token),
+        (
+            "401 Unauthorized",
+            "who are you?",
+            Some("Bearer hunter2"),
+            sent,
+        ),
+        (
+            "403 Forbidden",
+            "who are you?",
+            Some("Bearer hunter2"),
+            sent,
+        ),
+    ] {
+        let wait = if code.starts_with("429") {
+            "retry-after: 61\r\n"
+        } else {
+            ""
+        };
+        let service = Service::acts(vec![Act::Send(http(code, wait, reply))]).await;
+        let token = token.map(|token| ("Authorization", token));
+        let config = service.config().timeout(100.0).unwrap();
+        let (.., message) = refused(ask(config.headers(token).unwrap()).await);
+        assert!(message.ends_with(says), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
+        assert_eq!(service.count(), 1);
+    }
+}
+
 // H12
 #[tokio::test]
 async fn success_false_is_a_refusal_in_and_out_of_an_envelope() {
@@ -502,7 +718,7 @@ async fn success_false_is_a_refusal_in_and_out_of_an_envelope() {
 
 // H13, H19
 #[tokio::test]
-async fn what_is_not_the_contract_is_an_unexpected_reply_that_is_asked_once() {
+async fn a_reply_outside_the_contract_is_unexpected_and_requested_once() {
     let portal = http(
         "200 OK",
         "content-type: text/html; charset=utf-8\r\n",
@@ -544,12 +760,16 @@ async fn a_body_over_the_cap_is_not_read_on() {
     })
     .await;
     unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
-    // 20 MB of blanks in 19 kB.
+    // 20 MB of blanks in 19 kB, and ten times as much.
     let bomb = include_bytes!("data/bomb.json.gz");
-    let packed = http("200 OK", "content-encoding: gzip\r\n", bomb);
-    let service = Service::acts(vec![Act::Send(packed)]).await;
-    unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
-    assert_eq!(service.count(), 1);
+    for bomb in [bomb.to_vec(), bomb.repeat(10)] {
+        let packed = http("200 OK", "content-encoding: gzip\r\n", bomb);
+        let service = Service::acts(vec![Act::Send(packed)]).await;
+        let start = Instant::now();
+        unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
+        assert!(start.elapsed() < Duration::from_millis(500));
+        assert_eq!(service.count(), 1);
+    }
     let exact = format!("{GOOD}{}", " ".repeat(1000 - GOOD.len()));
     let service = Service::acts(vec![json(&exact)]).await;
     assert_eq!(ask(cap(&service)).await.unwrap(), 1);
@@ -558,31 +778,48 @@ async fn a_body_over_the_cap_is_not_read_on() {
 // H15
 #[tokio::test]
 async fn redirects_stay_with_the_service() {
-    let to = |location: &str| {
+    let to = |code: &str, location: &str| {
         let headers = format!("location: {location}\r\n");
-        Act::Send(http("302 Found", &headers, "moved"))
+        Act::Send(http(code, &headers, "moved"))
     };
     let elsewhere = Service::acts(vec![good()]).await;
-    for target in [
-        elsewhere.url(),
-        "http://169.254.169.254/latest/meta-data".to_owned(),
-        format!("https://{}", elsewhere.at),
-        format!("http://localhost:{}/", elsewhere.at.port()),
+    for code in [
+        "301 Moved",
+        "302 Found",
+        "303 See",
+        "307 Moved",
+        "308 Moved",
     ] {
-        let service = Service::acts(vec![to(&target)]).await;
-        let (status, body, _, message) = refused(ask(service.config()).await);
-        assert_eq!((status, body.as_str()), (302, "moved"));
-        assert!(message.contains(&target), "{message}");
-        assert_eq!(service.count(), 1);
+        for target in [
+            elsewhere.url(),
+            "http://169.254.169.254/latest/meta-data".to_owned(),
+            format!("https://{}", elsewhere.at),
+            format!("http://localhost:{}/", elsewhere.at.port()),
+        ] {
+            let service = Service::acts(vec![to(code, &target)]).await;
+            let (status, body, _, message) = refused(ask(service.config()).await);
+            assert!(code.starts_with(&status.to_string()));
+            assert_eq!(body, "moved");
+            assert!(message.contains(&target), "{message}");
+            assert_eq!(service.count(), 1);
+        }
+        let acts = vec![
+            to(code, "/a"),
+            to(code, "b?x=1"),
+            to(code, "/c?x=2"),
+            good(),
+        ];
+        let service = Service::acts(acts).await;
+        assert_eq!(ask(service.config().retries(0).unwrap()).await.unwrap(), 1);
+        assert!(service.requests()[2].starts_with("GET /b?x=1 HTTP/1.1\r\n"));
+        assert!(service.requests()[3].starts_with("GET /c?x=2 HTTP/1.1\r\n"));
     }
-    assert_eq!(elsewhere.count(), 0);
+    assert_eq!(elsewhere.connections(), 0);
 
-    let service = Service::acts(vec![to("/a"), to("/b"), to("/c"), good()]).await;
-    assert_eq!(ask(service.config().retries(0).unwrap()).await.unwrap(), 1);
-    assert!(service.requests()[3].starts_with("GET /c HTTP/1.1\r\n"));
-    let service = Service::acts(vec![to("/again")]).await;
+    let service = Service::acts(vec![to("307 Moved", "/again")]).await;
     let (status, _, _, message) = refused(ask(service.config()).await);
-    assert_eq!(status, 302);
+    assert_eq!(status, 307);
+    assert!(message.contains("\"/again\""), "{message}");
     assert!(message.contains("more than 3 redirects"), "{message}");
     assert_eq!(service.count(), 4);
 }
@@ -639,8 +876,8 @@ async fn a_proxy_is_used_named_and_its_password_masked() {
             .to_lowercase()
             .contains("proxy-authorization: basic ")
     );
-    let (status, _, _, message) = refused(ask(config()).await);
-    assert_eq!(status, 407);
+    let (code, _, _, message) = refused(ask(config()).await);
+    assert_eq!(code, 407);
     assert!(
         message.contains(&proxy.at.to_string()) && !message.contains("hunter2"),
         "{message}"
@@ -658,11 +895,25 @@ async fn a_proxy_is_used_named_and_its_password_masked() {
         .unwrap();
     let error = ask(config).await.unwrap_err();
     let text = chain(&error);
-    assert!(
-        text.contains(&dead.to_string()) && text.contains("refused"),
-        "{text}"
-    );
+    let named = format!("through the proxy http://{dead}) refused");
+    assert!(text.contains(&named), "{text}");
     assert!(!text.contains("hunter2"), "{text}");
+
+    // A tunnel.
+    let proxy = Service::acts(vec![status("407 Proxy Authentication Required")]).await;
+    let config = Config::new("https://data.example").unwrap();
+    let config = config.retries(0).unwrap();
+    let through = format!("http://me:hunter2@{}", proxy.at);
+    let error = ask(config.proxy(Some(&through)).unwrap())
+        .await
+        .unwrap_err();
+    let text = chain(&error);
+    assert!(!text.contains("hunter2"), "{text}");
+    // A machine without a trust store says that instead.
+    if !text.contains("certificates") {
+        assert!(text.contains("through the proxy"), "{text}");
+        assert!(proxy.requests()[0].starts_with("CONNECT data.example:443 "));
+    }
 }
 
 #[tokio::test]
@@ -702,18 +953,96 @@ async fn compressed_answers_are_taken_and_damaged_ones_refused() {
 
 #[tokio::test]
 async fn the_client_is_usable_after_every_fault() {
-    let service = Service::acts(vec![
+    let mut truncated = http("200 OK", "", GOOD);
+    truncated.pop();
+    let faults = vec![
         Act::Last(b"nonsense\r\n\r\n".to_vec()),
+        Act::Last(Vec::new()),
+        Act::Reset(Vec::new()),
+        Act::Last(truncated),
         status("404 Not Found"),
+        status("503 Service Unavailable"),
+        Act::Send(http("302 Found", "location: http://127.0.0.1:9/\r\n", "")),
+        json(r#"{"success": false}"#),
         json("{"),
-        good(),
-    ])
-    .await;
-    let client = Client::new(service.config()).unwrap();
-    for _ in 0..3 {
-        assert!(ask_with(&client).await.is_err());
+        json(&" ".repeat(1001)),
+        Act::Send(http("200 OK", "content-encoding: gzip\r\n", "no gzip")),
+    ];
+    let number = faults.len();
+    let script = move |n: usize, _: &str| match faults.get(n / 2) {
+        Some(fault) if n.is_multiple_of(2) => fault.clone(),
+        _ => good(),
+    };
+    let service = Service::start(script).await;
+    let config = service.config().retries(0).unwrap();
+    let client = Client::new(config.max_body(1000).unwrap()).unwrap();
+    for fault in 0..number {
+        assert!(ask_with(&client).await.is_err(), "{fault}");
+        assert_eq!(ask_with(&client).await.unwrap(), 1, "{fault}");
     }
-    assert_eq!(ask_with(&client).await.unwrap(), 1);
+    assert_eq!(service.count(), 2 * number);
+}
+
+/// Edits of a fixture, and where the edited reply is damaged, if it is.
+type Edits = [(&'static str, &'static str, Option<&'static str>)];
+
+async fn check_edits<E: DialectQuery>(question: Result<E, BadQuery>, reply: &str, edits: &Edits) {
+    let question = question.unwrap();
+    for &(from, to, damaged) in edits {
+        assert!(reply.contains(from), "{from}");
+        let service = Service::acts(vec![json(&reply.replacen(from, to, 1))]).await;
+        let client = Client::new(service.config()).unwrap();
+        match (client.send(&question).await, damaged) {
+            (Ok(_), None) => {}
+            (Err(Error::UnexpectedReply { path, message }), Some(place)) => {
+                assert_eq!(path, place, "{to}: {message}");
+            }
+            (other, _) => panic!("{}: {other:?} with {to}", E::NAME),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_answer_to_another_question_is_damage() {
+    let (bitcoin, ether) = (r#""symbol": "BTC""#, r#""symbol": "ETH""#);
+    check_edits(
+        Heatmap::new("BTC", "24h", RawModel::Number(2), None),
+        include_str!("data/heatmap.json"),
+        &[
+            (bitcoin, ether, Some("symbol")),
+            (r#""range": "24h""#, r#""range": "7d""#, Some("range")),
+            (r#""model": 2"#, r#""model": 3"#, Some("model")),
+            // Other spellings of the same question.
+            (bitcoin, r#""symbol": "btc""#, None),
+            (r#""range": "24h""#, r#""range": "1d""#, None),
+        ],
+    )
+    .await;
+    check_edits(
+        Liqmap::new("BTC", "1d", None, None, None),
+        include_str!("data/liqmap.json"),
+        &[
+            (bitcoin, ether, Some("symbol")),
+            (r#""range": "1d""#, r#""range": "7d""#, Some("range")),
+            (r#""range": "1d""#, r#""range": "24h""#, None),
+        ],
+    )
+    .await;
+    check_edits(
+        Levels::new("BTC", None),
+        include_str!("data/levels.json"),
+        &[
+            (bitcoin, ether, Some("data.symbol")),
+            (bitcoin, r#""symbol": " btc ""#, None),
+        ],
+    )
+    .await;
+    check_edits(
+        Maxpain::new("BTC", None),
+        include_str!("data/maxpain.json"),
+        &[(bitcoin, r#""symbol": """#, Some("data.symbol"))],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -727,12 +1056,18 @@ async fn endpoints_go_to_their_own_paths() {
     assert!(requests[1].starts_with("GET /api/liquidations/chart?symbol=BTCUSDT HTTP/1.1"));
 }
 
+/// A proxy that refuses connections.
+const DEAD_PROXY: &str = "http://me:hunter2@127.0.0.1:9";
+
 /// Runs the ignored test `name` of this file in a process of its own with these environment variables.
 fn in_a_process(name: &str, environment: &[(&str, &str)]) {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    for other in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(other);
+        command.env_remove(other.to_lowercase());
+    }
+    let output = command
         .args([name, "--exact", "--ignored", "--nocapture"])
-        .env_remove("NO_PROXY")
-        .env_remove("no_proxy")
         .envs(environment.iter().copied())
         .output()
         .unwrap();
@@ -745,11 +1080,25 @@ fn in_a_process(name: &str, environment: &[(&str, &str)]) {
 
 #[test]
 fn loopback_is_direct_whatever_proxy_the_environment_names() {
-    let environment = [
-        ("HTTP_PROXY", "http://127.0.0.1:9"),
-        ("http_proxy", "http://127.0.0.1:9"),
-    ];
-    in_a_process("loopback_answers", &environment);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        in_a_process("loopback_answers", &[(name, DEAD_PROXY)]);
+    }
+}
+
+// H18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_environments_proxy_is_used_and_named_with_its_variable() {
+    let proxy = Service::acts(vec![good()]).await;
+    in_a_process("a_distant_service_answers", &[("HTTP_PROXY", &proxy.url())]);
+    assert!(proxy.requests()[0].starts_with("GET http://data.example/"));
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        in_a_process("a_dead_proxy_is_named", &[(name, DEAD_PROXY)]);
+    }
+    // An explicit proxy takes precedence.
+    in_a_process(
+        "http_through_a_proxy_answers",
+        &[("HTTP_PROXY", DEAD_PROXY)],
+    );
 }
 
 #[test]
@@ -767,7 +1116,35 @@ fn http_works_without_a_trust_store() {
 #[ignore = "run by others in a process of its own"]
 async fn loopback_answers() {
     let service = Service::acts(vec![good()]).await;
-    assert_eq!(ask(service.config()).await.unwrap(), 1);
+    for host in ["127.0.0.1", "localhost"] {
+        let config = Config::new(&format!("http://{host}:{}", service.at.port())).unwrap();
+        assert_eq!(ask(config).await.unwrap(), 1);
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by others in a process of its own"]
+async fn a_distant_service_answers() {
+    let config = Config::new("http://data.example").unwrap();
+    assert_eq!(ask(config).await.unwrap(), 1);
+}
+
+#[tokio::test]
+#[ignore = "run by others in a process of its own"]
+async fn a_dead_proxy_is_named() {
+    let is_proxy = |name: &String| name.to_lowercase().ends_with("_proxy");
+    let name = std::env::vars()
+        .map(|(name, _)| name)
+        .find(is_proxy)
+        .unwrap();
+    let config = Config::new("http://data.example").unwrap();
+    let error = ask(config.retries(0).unwrap()).await.unwrap_err();
+    let text = chain(&error);
+    let named = format!(
+        "data.example through the proxy http://127.0.0.1:9 ({name}) refused the connection"
+    );
+    assert!(text.contains(&named), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
 }
 
 #[tokio::test]

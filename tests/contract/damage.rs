@@ -23,6 +23,12 @@ const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "orders",
+        r#""635.6843826""#,
+        "0.123456789012345678901234567890123456789012345678901234567890",
+        "data[2].value_usd",
+    ),
+    (
+        "orders",
         r#""side": "LONG""#,
         r#""side": "BUY""#,
         "data[0].side",
@@ -262,8 +268,8 @@ fn an_unknown_side_names_what_is_allowed() {
 #[test]
 fn a_count_names_what_is_allowed() {
     let damage = damage("coins", &with("coins", "5121", "-1"));
-    let told = "\"-1\" is not a whole number from 0 to 9223372036854775807";
-    assert!(damage.message.starts_with(told), "{damage}");
+    let says = "\"-1\" is not a whole number from 0 to 9223372036854775807";
+    assert!(damage.message.starts_with(says), "{damage}");
 }
 
 #[test]

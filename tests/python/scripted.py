@@ -3,11 +3,9 @@
 A behaviour is a function of an :class:`Exchange`; when it returns true, the connection stays open for the next request.
 """
 
-import gzip
 import itertools
 import json
 import socket
-import struct
 import threading
 import time
 from contextlib import suppress
@@ -16,8 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 
 _STUCK = 30  # seconds after which a thread of ours that has not ended is a bug
 
-_HELLO = b"\x16"  # how TLS begins; a plain service answers it like a request
-
 
 @dataclass(frozen=True)
 class Request:
@@ -25,7 +21,6 @@ class Request:
 
     target: str
     headers: dict[str, str]
-    connection: int
     at: float = field(default_factory=time.monotonic)
 
     @property
@@ -47,10 +42,9 @@ class Exchange:
 
     def send(self, data):
         self.peer.sendall(data)
-        self.service.sent += len(data)
 
     def wait(self, seconds=None):
-        """Wait for the end of the service; whether it has come."""
+        """Wait for the end of the service. Return whether it has come."""
         return self.service.ending.wait(seconds)
 
     def until_hung_up(self):
@@ -66,7 +60,6 @@ class Service:
         self.requests = []
         self.connections = 0
         self.hung_up = 0
-        self.sent = 0
         self.ending = threading.Event()
         self._behaviours = list(behaviours)
         self._tls = tls
@@ -128,12 +121,12 @@ class Service:
             with self._changed:
                 self.connections += 1
                 self._peers.add(peer)
-                thread = threading.Thread(target=self._serve, args=(peer, self.connections), daemon=True)
+                thread = threading.Thread(target=self._serve, args=(peer,), daemon=True)
                 self._threads.append(thread)
                 self._changed.notify_all()
             thread.start()
 
-    def _serve(self, peer, number):
+    def _serve(self, peer):
         secured = peer
         try:
             # A peer that goes away is what many of the tests are about.
@@ -143,7 +136,7 @@ class Service:
                     secured = self._tls.wrap_socket(peer, server_side=True)
                     with self._changed:
                         self._peers.add(secured)
-                while self._answer_one(secured, number):
+                while self._answer_one(secured):
                     pass
         finally:
             with self._changed:
@@ -154,9 +147,9 @@ class Service:
             secured.close()
             peer.close()
 
-    def _answer_one(self, peer, number):
+    def _answer_one(self, peer):
         head = b""
-        while b"\r\n\r\n" not in head and not head.startswith(_HELLO):
+        while b"\r\n\r\n" not in head:
             more = peer.recv(65536)
             if not more:
                 return False
@@ -164,8 +157,7 @@ class Service:
         first, *lines = head.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
         pairs = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        target = "" if head.startswith(_HELLO) else first.split(" ")[1]
-        request = Request(target, headers, number)
+        request = Request(first.split(" ")[1], headers)
         with self._changed:
             self.requests.append(request)
             behaviour = self._behaviours.pop(0) if len(self._behaviours) > 1 else self._behaviours[0]
@@ -184,15 +176,15 @@ def _bytes(body):
     return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
-def answer(body=b"", status=200, *, content_type="application/json", close=False, **headers):
-    """Answer in full; the connection stays open unless told otherwise."""
+def answer(body=b"", status=200, *, content_type="application/json", **headers):
+    """Answer in full; the connection stays open."""
     data = _bytes(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     head = {"content-length": len(data), "content-type": content_type, **named}
 
     def play(exchange):
         exchange.send(_head(status, head) + data)
-        return not close
+        return True
 
     return play
 
@@ -202,73 +194,12 @@ def data(value):
     return answer({"success": True, "data": value})
 
 
-def truncated(body, length):
-    """Promise ``length`` bytes, send the body, hang up."""
-    return answer(body, close=True, content_length=length)
-
-
-def raw(text):
-    """Send these bytes and hang up."""
-
-    def play(exchange):
-        exchange.send(_bytes(text))
-        return False
-
-    return play
-
-
 def hang_up(_):
     """Hang up without a word."""
     return False
-
-
-def reset(after=b""):
-    """Send some bytes, then reset the connection."""
-
-    def play(exchange):
-        if after:
-            exchange.send(after)
-        exchange.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        return False
-
-    return play
 
 
 def silence(exchange):
     """Never answer; wait for the peer to go away."""
     exchange.until_hung_up()
     return False
-
-
-def drip(body, pace):
-    """Send the head, then a byte of the body every ``pace`` seconds."""
-    everything = _bytes(body)
-
-    def play(exchange):
-        exchange.send(_head(200, {"content-length": len(everything), "content-type": "application/json"}))
-        for byte in everything:
-            if exchange.wait(pace):
-                return False
-            exchange.send(bytes([byte]))
-        return True
-
-    return play
-
-
-def endless_headers(exchange):
-    """Send header lines until the peer has had enough."""
-    exchange.send(b"HTTP/1.1 200 OK\r\n")
-    line = b"x-more: " + b"1" * 1000 + b"\r\n"
-    for _ in range(256 * 1024):
-        exchange.send(line)
-    return False
-
-
-def redirect(to, status=302):
-    """Point elsewhere."""
-    return answer(b"", status, location=to)
-
-
-def bomb(size):
-    """Answer with ``size`` blanks, gzipped to next to nothing."""
-    return answer(gzip.compress(b" " * size, 9), content_encoding="gzip")
