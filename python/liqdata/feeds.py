@@ -39,7 +39,8 @@ def decode(
     """Decode one frame of an exchange, or many, into liquidation events.
 
     WebSocket frames (also gzipped) and REST bodies are recognised by their shape. Acknowledgements, pings, heartbeats,
-    other channels and ordinary trades give no rows.
+    known channels without liquidations and ordinary trades give no rows. Bybit's topic ``liquidation``, retired in
+    2025, gives rows.
 
     Parameters
     ----------
@@ -67,14 +68,16 @@ def decode(
         position, ``price``, ``price_kind``, ``qty`` (base units), ``value_usd``, ``timestamp``, ``received_at``,
         ``native_id``, ``sampled`` (the exchange does not publish every liquidation), ``dedupe_key`` and ``group_id``.
         ``qty`` and ``value_usd`` are ``None`` without the contract's multiplier, ``group_id`` if the exchange does not
-        identify the fills of one order or position.
+        identify the fills of one order or position. ``dedupe_key`` is the same for a row that arrives again, and
+        differs for rows that differ in time, price, quantity, side or id.
 
     Raises
     ------
     BadQuery
         For an exchange without a decoder, and for ``instruments`` or ``received_at`` of the wrong shape.
     UnexpectedReply
-        If a frame is not what the exchange sends; ``path`` has the position, with many frames starting with the index.
+        If a frame is not what the exchange sends, or belongs to an unknown channel, or to a channel of liquidations
+        without a decoder, such as a retired one; ``path`` has the position, with many frames starting with the index.
 
     Examples
     --------

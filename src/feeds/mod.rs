@@ -2,10 +2,11 @@
 //!
 //! Each exchange has one file that ends in a [`Venue`] value. It defines how frames and REST bodies are decoded, which
 //! connections to open, what to subscribe to, which signs of life to expect, and how to backfill. Nothing here does
-//! I/O. [`decode`] decompresses and decodes one frame. Acknowledgements, pings, heartbeats, other channels and
-//! ordinary trades give no events. A frame that the exchange should not send is an [`Error`] that names the place, and
-//! nothing of it is used. A side is never guessed, and an unknown multiplier leaves quantity and value absent. Numbers
-//! are read from raw text into exact decimals; only quotients are rounded, half to even at eight decimals.
+//! I/O. [`decode`] decompresses and decodes one frame. Acknowledgements, pings, heartbeats, known other channels and
+//! ordinary trades give no events. A frame that the exchange should not send, or of a channel of liquidations without a
+//! decoder, is an [`Error`] that names the place, and nothing of it is used. A side is never guessed, and an unknown
+//! multiplier leaves quantity and value absent. Numbers are read from raw text into exact decimals; only quotients are
+//! rounded, half to even at eight decimals.
 
 mod decoding;
 pub mod dumps;
@@ -39,6 +40,7 @@ pub use websocket::control::{
     ConnectionPlan, Control, FrameKind, Heartbeat, LifeSign, PingMessage, SentSubscriptions,
     SequenceNumber,
 };
+pub(crate) use websocket::socket_plan::first_fields;
 pub use websocket::socket_plan::{KeyAmbiguity, PositionAnnouncement};
 
 use crate::model::{Millis, exchange_name};
@@ -88,7 +90,9 @@ pub fn venue(exchange: &str) -> Result<&'static Venue, Error> {
 
 /// Decodes the events of one frame of an exchange.
 ///
-/// Equal rows of one frame are distinct events. The dedupe key of the second ends in `|2`, that of the third in `|3`.
+/// Events that differ in what identifies them in the frame have different dedupe keys, and an event that is sent again
+/// has the same one. Equal rows of one frame are distinct events: the key of the second ends in `|2`, of the third in
+/// `|3`.
 ///
 /// # Errors
 ///

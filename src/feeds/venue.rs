@@ -253,7 +253,7 @@ impl Venue {
         (self.listen.recalls)(frame)
     }
 
-    /// The kind of different events that share a dedupe key.
+    /// How the keys of its decoded events become the keys of stored rows.
     #[must_use]
     pub fn keyed(&self) -> KeyAmbiguity {
         self.listen.keyed

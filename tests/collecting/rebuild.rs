@@ -209,3 +209,34 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     assert_eq!(total(&path, None), (sum + old, count + 1));
     assert_an_end_corrects_nothing(&folder.archive().join("raw"), &wrong, before);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_of_a_retired_topic_become_rows() {
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let bybit = doubles.of("bybit");
+    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_live().await;
+    let truths = bybit.imagine_of("BTCUSDT", [bybit.book().now()]);
+    let (at, price, size) = (truths[0].time, truths[0].price, truths[0].size);
+    let side = truths[0].word("Buy", "Sell");
+    bybit.say(&format!(
+        r#"{{"topic":"liquidation.BTCUSDT","type":"snapshot","ts":{at},"data":{{"updatedTime":{at},"symbol":"BTCUSDT","side":"{side}","size":"{size}","price":"{price}"}}}}"#
+    ));
+    collecting.until_kept(1).await;
+    collecting.stop().await;
+    assert_kept(&folder.archive(), &truths);
+    assert_eq!(
+        counts(&again(&folder.archive(), &RebuildOptions::default())),
+        [1, 0, 0, 0]
+    );
+    // An archive that has the frames and not the row, as of a decoder that did not know the topic.
+    let second = Folder::new();
+    let path = second.archive();
+    drop(Archive::create_or_open(&path).unwrap());
+    copy(&folder.archive().join("raw"), &path.join("raw"));
+    assert_eq!(
+        counts(&again(&path, &RebuildOptions::default())),
+        [0, 0, 1, 0]
+    );
+    assert_eq!(orders(&path), orders(&folder.archive()));
+}

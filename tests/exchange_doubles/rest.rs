@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liqdata::feeds::{Instrument, Instruments, Listing, decode, venue};
+use liqdata::feeds::{Event, Instrument, Instruments, Listing, decode, venue};
 use liqdata::model::Millis;
 use serde_json::Value;
 
@@ -479,7 +479,7 @@ async fn every_back_fill_tells_the_truth_page_by_page() {
 }
 
 #[tokio::test]
-async fn the_same_order_has_the_same_key_on_the_socket_and_over_rest() {
+async fn the_same_order_is_stored_under_the_same_key_from_the_socket_and_over_rest() {
     for venue in [
         "okx", "gate", "bitget", "htx", "coinex", "orderly", "kraken", "deribit", "dydx",
         "bitfinex",
@@ -502,9 +502,11 @@ async fn the_same_order_has_the_same_key_on_the_socket_and_over_rest() {
             .iter()
             .filter(|known| known.native_id == market);
         let instruments = instruments(venue, known);
+        let keyed = liqdata::feeds::venue(venue).unwrap().keyed();
         let keys = |body: &str| -> BTreeSet<String> {
             let events = decode(venue, body.as_bytes(), None, &instruments).unwrap();
-            events.into_iter().map(|event| event.dedupe_key).collect()
+            let shared = |event: &Event| keyed.shared(&event.dedupe_key).to_owned();
+            events.iter().map(shared).collect()
         };
         let over_rest = keys(&fetch(&exchange, &path).await.1);
         let dialect = dialect(venue).unwrap();

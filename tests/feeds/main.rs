@@ -8,7 +8,9 @@
     reason = "tests"
 )]
 
+mod channels;
 mod claims;
+mod dedupe;
 mod faulty;
 mod page;
 mod peculiar;

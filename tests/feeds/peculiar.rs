@@ -95,18 +95,23 @@ fn gate_reads_every_shape_it_has_ever_sent() {
         }
     }
     assert_eq!(events.len(), 6);
+    let shared = "gate|ETH_USDT|1790000400|-250|3151.4";
     for event in &events {
         assert_eq!(event.side, Side::Long);
         assert_eq!(event.value_usd.unwrap().to_string(), "7878.5");
         assert_eq!(event.timestamp.unwrap().0 / 1000, 1_790_000_400);
-        assert_eq!(event.dedupe_key, "gate|ETH_USDT|1790000400|-250|3151.4");
+        let key = match event.timestamp.unwrap().0 % 1000 {
+            0 => shared.to_owned(),
+            millis => format!("{shared}|{millis}ms"),
+        };
+        assert_eq!(event.dedupe_key, key);
     }
     // The REST body of the same order: the other sign of the position, the fill's price, and the same event.
     let body = r#"[{"time":1790000400,"contract":"ETH_USDT","size":250,"order_size":-250,"order_price":"3151.40","fill_price":"3149.9","left":0}]"#;
     let rest = &decode("gate", body.as_bytes(), None, &eth).unwrap()[0];
     assert_eq!(rest.side, Side::Long);
     assert_eq!(rest.price_kind.name(), "fill");
-    assert_eq!(rest.dedupe_key, events[0].dedupe_key);
+    assert_eq!(rest.dedupe_key, format!("{shared}|250|0|3149.9"));
     let (path, _) = fault(
         "gate",
         &message(r#"[{"price":"1","size":0,"time":1,"contract":"A_USDT"}]"#),

@@ -125,7 +125,7 @@ pub(crate) fn decode_again(
 
 fn announced(context: &VenueContext, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
     match context.venue.keyed() {
-        KeyAmbiguity::Whole => Vec::new(),
-        KeyAmbiguity::BySecond | KeyAmbiguity::ByAmount => context.venue.announced(frame),
+        KeyAmbiguity::Whole | KeyAmbiguity::BySecond | KeyAmbiguity::ById => Vec::new(),
+        KeyAmbiguity::ByAmount => context.venue.announced(frame),
     }
 }

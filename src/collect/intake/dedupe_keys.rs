@@ -1,14 +1,14 @@
-//! Dedupe keys of exchanges where the content of an event does not identify it.
+//! Dedupe keys of stored rows, where they differ from those of decoded events.
 //!
-//! Gate's REST rows have times in seconds, its frames in milliseconds. Equal rows of one second are therefore
-//! numbered, which gives the same keys in both. Bitfinex may match one position twice in one millisecond, so amount
-//! and price are part of its key.
+//! A decoded event's key has all that its frame says. Gate's REST rows have whole seconds and the fill, its frames
+//! milliseconds: a stored row has the fields that both share, and the second of equal rows within a second is the second
+//! one by either way. HTX has ids only in REST bodies. Bitfinex's matches may repeat an amount that was counted before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use rust_decimal::Decimal;
 
-use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
+use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement, first_fields};
 use crate::model::Millis;
 
 /// The origin of an event: live or past.
@@ -44,12 +44,6 @@ pub(crate) struct DedupeKeys {
     order: VecDeque<(Millis, String)>,
 }
 
-/// The first `fields` fields of a key, which are separated by `|`.
-fn head(key: &str, fields: usize) -> &str {
-    let end = key.match_indices('|').nth(fields.saturating_sub(1));
-    end.map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
-}
-
 /// Appends to `key` the number of its event among equal ones; the first has none.
 fn numbered(key: &str, number: usize) -> String {
     if number > 1 {
@@ -69,13 +63,21 @@ impl DedupeKeys {
         now: Millis,
     ) {
         match (keyed, origin) {
-            (KeyAmbiguity::Whole, _) | (KeyAmbiguity::BySecond, EventOrigin::Past) => {}
+            (KeyAmbiguity::Whole, _) => {}
+            (KeyAmbiguity::BySecond, EventOrigin::Past) | (KeyAmbiguity::ById, _) => {
+                let mut equal: HashMap<String, usize> = HashMap::new();
+                for event in events {
+                    let shared = keyed.shared(&event.dedupe_key).to_owned();
+                    let number = equal.entry(shared.clone()).or_default();
+                    *number += 1;
+                    event.dedupe_key = numbered(&shared, *number);
+                }
+            }
             (KeyAmbiguity::BySecond, EventOrigin::Live) => {
                 self.forget(now);
                 let mut equal: HashMap<(String, Option<Millis>), u32> = HashMap::new();
                 for event in events {
-                    // The five fields are venue, contract, second, size and price.
-                    let second = head(&event.dedupe_key, 5).to_owned();
+                    let second = keyed.shared(&event.dedupe_key).to_owned();
                     let at = event.timestamp;
                     let number = equal.entry((second.clone(), at)).or_default();
                     *number += 1;
@@ -92,18 +94,8 @@ impl DedupeKeys {
                     event.dedupe_key = numbered(&second, place + 1);
                 }
             }
-            (KeyAmbiguity::ByAmount, _) => {
-                // The exchange sends the newest events first; keys are numbered from the oldest.
-                events.sort_by_key(|event| event.timestamp);
-                let mut equal: HashMap<String, usize> = HashMap::new();
-                for event in events {
-                    let (base, qty, price) = of_amount(event);
-                    let key = format!("{base}|{qty}|{price}");
-                    let number = equal.entry(key.clone()).or_default();
-                    *number += 1;
-                    event.dedupe_key = numbered(&key, *number);
-                }
-            }
+            // The exchange sends the newest events first, but an announced amount is used up in order of time.
+            (KeyAmbiguity::ByAmount, _) => events.sort_by_key(|event| event.timestamp),
         }
     }
 
@@ -130,9 +122,9 @@ impl DedupeKeys {
         if keyed != KeyAmbiguity::ByAmount {
             return None;
         }
-        let (_, qty, _) = of_amount(event);
-        // These fields are venue and position.
-        let position = self.positions.get_mut(head(&event.dedupe_key, 2))?;
+        let qty = event.qty.unwrap_or_default();
+        // These fields are exchange and position.
+        let position = self.positions.get_mut(first_fields(&event.dedupe_key, 2))?;
         if position.matched.contains_key(&event.dedupe_key) {
             return None;
         }
@@ -157,12 +149,6 @@ impl DedupeKeys {
             }
         }
     }
-}
-
-/// The first part of the key (up to the kind of match), the quantity, and the price.
-fn of_amount(event: &Event) -> (&str, Decimal, Decimal) {
-    let qty = event.qty.unwrap_or_default().normalize();
-    (head(&event.dedupe_key, 5), qty, event.price.normalize())
 }
 
 #[cfg(test)]
@@ -212,34 +198,53 @@ mod tests {
                 events.collect(),
             )
         };
-        let key = "gate|X|5|-1|9";
-        assert_eq!(socket(&[(key, 5100)]), [key]);
+        let (key, numbered) = ("gate|X|5|-1|9", "gate|X|5|-1|9|2");
+        let (early, late) = ("gate|X|5|-1|9|100ms", "gate|X|5|-1|9|900ms");
+        assert_eq!(socket(&[(early, 5100)]), [key]);
         // An equal row of the same second, in another frame.
-        assert_eq!(socket(&[(key, 5900)]), ["gate|X|5|-1|9|2"]);
+        assert_eq!(socket(&[(late, 5900)]), [numbered]);
         // The same rows again, divided into frames in another way.
-        let numbered = "gate|X|5|-1|9|2";
-        assert_eq!(socket(&[(key, 5100), (numbered, 5900)]), [key, numbered]);
+        assert_eq!(socket(&[(early, 5100), (late, 5900)]), [key, numbered]);
         // Two equal rows of the same millisecond.
-        let twice = socket(&[(key, 5950), (numbered, 5950)]);
+        let rows = [
+            ("gate|X|5|-1|9|950ms", 5950),
+            ("gate|X|5|-1|9|950ms|2", 5950),
+        ];
+        let twice = socket(&rows);
         assert_eq!(twice, ["gate|X|5|-1|9|3", "gate|X|5|-1|9|4"]);
-        let body = vec![event(key, 5000, 1, 1), event(numbered, 5000, 1, 1)];
+        // Over REST, with what was left and the price of each fill.
+        let body = vec![
+            event("gate|X|5|-1|9|0|8.5", 5000, 1, 1),
+            event("gate|X|5|-1|9|0|8.25", 5000, 1, 1),
+        ];
         let by_rest = assigned(&mut keys, KeyAmbiguity::BySecond, EventOrigin::Past, body);
         assert_eq!(by_rest, [key, numbered]);
     }
 
     #[test]
-    fn matches_of_one_position_and_instant_have_their_own_keys_in_any_order() {
+    fn a_row_has_the_same_key_with_and_without_the_id_of_a_body() {
         let mut keys = DedupeKeys::default();
-        let (first, second) = ("bitfinex|7|5|1|1", "bitfinex|7|5|1|1|2");
-        let mut of =
-            |rows: Vec<Event>| assigned(&mut keys, KeyAmbiguity::ByAmount, EventOrigin::Live, rows);
-        let there = of(vec![event(first, 5, 10, 3), event(second, 5, 20, 4)]);
-        assert_eq!(there, ["bitfinex|7|5|1|1|10|3", "bitfinex|7|5|1|1|20|4"]);
-        let mut back = of(vec![event(first, 5, 20, 4), event(second, 5, 10, 3)]);
-        back.sort();
-        assert_eq!(back, there);
-        let twice = of(vec![event(first, 5, 10, 3), event(second, 5, 10, 3)]);
-        assert_eq!(twice, ["bitfinex|7|5|1|1|10|3", "bitfinex|7|5|1|1|10|3|2"]);
+        let shared = "htx|X|sell|5|1|9";
+        let mut of = |rows: [&str; 2], origin| {
+            let events = rows.map(|key| event(key, 5, 1, 9)).into();
+            assigned(&mut keys, KeyAmbiguity::ById, origin, events)
+        };
+        let by_socket = of([shared, "htx|X|sell|5|1|9|2"], EventOrigin::Live);
+        assert_eq!(by_socket, [shared, "htx|X|sell|5|1|9|2"]);
+        let by_rest = of(
+            ["htx|X|sell|5|1|9|id 77", "htx|X|sell|5|1|9|id 78"],
+            EventOrigin::Past,
+        );
+        assert_eq!(by_rest, by_socket);
+    }
+
+    #[test]
+    fn matches_of_a_position_are_taken_in_order_of_time() {
+        let mut keys = DedupeKeys::default();
+        let (first, second) = ("bitfinex|7|5|1|1|10|3", "bitfinex|7|6|1|1|20|4");
+        let rows = vec![event(second, 6, 20, 4), event(first, 5, 10, 3)];
+        let assigned = assigned(&mut keys, KeyAmbiguity::ByAmount, EventOrigin::Past, rows);
+        assert_eq!(assigned, [first, second]);
     }
 
     #[test]
@@ -263,16 +268,16 @@ mod tests {
             keys.excess(KeyAmbiguity::ByAmount, &event)
         };
         let position = [("bitfinex|7", 100)];
-        assert_eq!(excess(&position, "bitfinex|7|1|1|0", 1, 60), None);
-        assert_eq!(excess(&[], "bitfinex|7|2|1|1", 2, 40), None);
-        assert_eq!(excess(&[], "bitfinex|7|2|1|1", 2, 40), None);
-        assert!(excess(&[], "bitfinex|7|3|1|1", 3, 39).is_some());
+        assert_eq!(excess(&position, "bitfinex|7|1|1|0|60|1", 1, 60), None);
+        assert_eq!(excess(&[], "bitfinex|7|2|1|1|40|1", 2, 40), None);
+        assert_eq!(excess(&[], "bitfinex|7|2|1|1|40|1", 2, 40), None);
+        assert!(excess(&[], "bitfinex|7|3|1|1|39|1", 3, 39).is_some());
         // Later the rest of the position is liquidated, or a larger amount.
         assert_eq!(
-            excess(&[("bitfinex|7", 50)], "bitfinex|7|9|1|1", 9, 50),
+            excess(&[("bitfinex|7", 50)], "bitfinex|7|9|1|1|50|1", 9, 50),
             None
         );
         // Without an announcement there is no limit.
-        assert_eq!(excess(&[], "bitfinex|8|3|1|1", 3, 39), None);
+        assert_eq!(excess(&[], "bitfinex|8|3|1|1|39|1", 3, 39), None);
     }
 }

@@ -216,6 +216,7 @@ impl Intake {
             return;
         }
         let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
+        let keyed = self.context.venue.keyed();
         let markets = self.context.markets.load_full();
         let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
         for row in waiting {
@@ -223,13 +224,16 @@ impl Intake {
             let events = decoded
                 .entry(row.frame.as_ptr().addr())
                 .or_insert_with(|| decode_again(&self.context, &row, &markets));
-            let Some(event) = row.find_in(events).filter(|event| !event.is_pending()) else {
+            let Some(event) = row
+                .find_in(events, keyed)
+                .filter(|event| !event.is_pending())
+            else {
                 self.pending.put_back(row);
                 continue;
             };
             self.note_event(event, EventOrigin::Past, now);
             let mut event = event.clone();
-            if self.context.venue.keyed() != KeyAmbiguity::Whole {
+            if keyed != KeyAmbiguity::Whole {
                 event.dedupe_key.clone_from(&row.event.dedupe_key);
             }
             let checked = if self.check.is_quarantined(&event) {

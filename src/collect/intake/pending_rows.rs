@@ -9,7 +9,7 @@ use crate::collect::intake::coverage_log::CoverageLog;
 use crate::collect::lock::locked;
 use crate::collect::quarantine::rejections::Rejections;
 use crate::collect::venue_context::VenueContext;
-use crate::feeds::Event;
+use crate::feeds::{Event, KeyAmbiguity};
 use crate::model::{GapState, Millis, TimeRange};
 
 /// A waiting row, with its frame, from which it is decoded again later.
@@ -26,11 +26,19 @@ pub(crate) struct PendingRow {
 impl PendingRow {
     /// Finds the event of this row among the events of its frame, decoded again.
     ///
-    /// On some exchanges the unit of the size depends on the market, and the size is part of the key. So the event is
-    /// found by its key or else by side, price and time.
-    pub(crate) fn find_in<'e>(&self, events: &'e [Event]) -> Option<&'e Event> {
+    /// The key of a decoded event may have more fields than that of the row. On some exchanges the unit of the size depends
+    /// on the market, and the size is part of the key. So the event is found by the shared fields and its time, or else by
+    /// side, price and time.
+    pub(crate) fn find_in<'e>(
+        &self,
+        events: &'e [Event],
+        keyed: KeyAmbiguity,
+    ) -> Option<&'e Event> {
         let known = &self.event;
-        let by_key = |event: &&Event| event.dedupe_key == known.dedupe_key;
+        let by_key = |event: &&Event| {
+            keyed.shared(&event.dedupe_key) == keyed.shared(&known.dedupe_key)
+                && event.timestamp == known.timestamp
+        };
         events.iter().find(by_key).or_else(|| {
             events.iter().find(|event| {
                 event.native_id == known.native_id

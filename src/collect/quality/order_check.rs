@@ -105,6 +105,11 @@ pub(crate) fn order_row(
     raw: Option<String>,
     received_at: Millis,
 ) -> Option<OrderRow> {
+    // A retired channel may omit liquidations where the current one has all.
+    let completeness = match completeness {
+        Completeness::Complete if event.sampled => Completeness::Sampled,
+        of_exchange => of_exchange,
+    };
     Some(OrderRow {
         order: Order {
             exchange: event.exchange.to_owned(),

@@ -425,10 +425,12 @@ impl Replay {
                 .decode(&frame.keeping(&faults))
                 .unwrap_or_default();
             drop(instruments);
-            match row.find_in(&events).filter(|event| !event.is_pending()) {
+            let keyed = one.venue.keyed();
+            let found = row.find_in(&events, keyed);
+            match found.filter(|event| !event.is_pending()) {
                 Some(event) => {
                     let mut event = event.clone();
-                    if one.venue.keyed() != KeyAmbiguity::Whole {
+                    if keyed != KeyAmbiguity::Whole {
                         event.dedupe_key.clone_from(&row.event.dedupe_key);
                     }
                     self.compare(one, event, row.received_at)?;

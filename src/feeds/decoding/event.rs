@@ -76,7 +76,7 @@ record! {
         pub native_id: String,
         /// Whether the exchange may omit liquidations, so that totals are a lower bound.
         pub sampled: bool,
-        /// Identical for every copy of the event, from any channel.
+        /// Identical for every copy of the event that says the same, and for no other event.
         pub dedupe_key: String,
         /// Id shared by the fills of one liquidation: the closing order (`order:…`) or the position (`position:…`).
         /// Unique on the exchange; absent if it publishes neither.

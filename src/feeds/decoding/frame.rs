@@ -29,6 +29,24 @@ pub(crate) struct Rules {
     pub(crate) native: fn(&str, &str) -> Option<String>,
     /// The contract size, if the exchange fixes it for a family of contracts.
     pub(crate) contract: fn(&str) -> Option<(SizeUnit, Decimal)>,
+    pub(crate) channels: Channels,
+}
+
+/// The channels of an exchange that are not decoded, by the beginning of their names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Channels {
+    /// Channels without liquidations.
+    pub(crate) other: &'static [&'static str],
+    /// Channels with liquidations that cannot be decoded, each with the reason.
+    pub(crate) unreadable: &'static [(&'static str, &'static str)],
+}
+
+impl Channels {
+    /// No names: messages do not name their channel.
+    pub(crate) const NONE: Self = Self {
+        other: &[],
+        unreadable: &[],
+    };
 }
 
 /// The unit of an exchange's size.
@@ -209,6 +227,29 @@ impl<'a> Frame<'a> {
             "{} is not a message that {name} sends",
             shown(self.text)
         ))
+    }
+
+    /// The result for a message of a channel that is not decoded: no events if the channel has no liquidations.
+    pub(crate) fn other_channel(
+        &self,
+        place: &JsonPath<'_>,
+        channel: &str,
+    ) -> Result<Vec<Event>, Error> {
+        let (name, Channels { other, unreadable }) = (self.rules.name, self.rules.channels);
+        let mut closed = unreadable.iter();
+        if let Some((_, reason)) = closed.find(|(closed, _)| channel.starts_with(closed)) {
+            return Err(place.fault(format!(
+                "{} is a channel of {name} that is not decoded: {reason}",
+                shown(channel)
+            )));
+        }
+        if other.iter().any(|known| channel.starts_with(known)) {
+            return Ok(Vec::new());
+        }
+        Err(place.fault(format!(
+            "{} is not a known channel of {name}, so its liquidations, if any, cannot be decoded; leave out its frames",
+            shown(channel)
+        )))
     }
 
     /// The error for a reply in which the exchange reports a failure.

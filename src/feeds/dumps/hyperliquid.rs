@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::row::{DumpRow, RowOrder};
 use crate::feeds::decoding::event::{Completeness, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::dumps::cells::RowError;
@@ -44,6 +44,7 @@ static RULES: Rules = Rules {
     market: |native_id| MarketName::new(native_id, QUOTE),
     native: |_, _| None,
     contract: |_| None,
+    channels: Channels::NONE,
 };
 
 /// Whether a text starts like a file of fills.

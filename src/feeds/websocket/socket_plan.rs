@@ -21,15 +21,39 @@ pub(crate) enum ConnectionPlans {
     ByMarket(fn(&[Listing]) -> Vec<ConnectionPlan>),
 }
 
-/// The kind of different events that share a dedupe key.
+/// How the keys of decoded events become the keys of stored rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAmbiguity {
-    /// None: keys are unique.
+    /// Unchanged: an event has the same key on a socket and in a REST body.
     Whole,
-    /// Equal rows within one second on a socket, because REST bodies have times in whole seconds.
+    /// A socket has milliseconds, a REST body has whole seconds and the fill. Both share the first fields; equal rows of
+    /// a second are numbered.
     BySecond,
-    /// Matches of one position that differ only in amount or price.
+    /// A REST body has an id that a socket lacks. Both share the first fields; equal rows of a frame are numbered.
+    ById,
+    /// Unchanged, but the matches of a position may exceed its announced amount.
     ByAmount,
+}
+
+impl KeyAmbiguity {
+    /// The fields of a decoded key that sockets and REST bodies share.
+    #[must_use]
+    pub fn shared(self, key: &str) -> &str {
+        let fields = match self {
+            Self::Whole | Self::ByAmount => return key,
+            // Exchange, contract, second, size, price.
+            Self::BySecond => 5,
+            // Exchange, contract, direction, time, size, price.
+            Self::ById => 6,
+        };
+        first_fields(key, fields)
+    }
+}
+
+/// The first fields of a key.
+pub(crate) fn first_fields(key: &str, fields: usize) -> &str {
+    let end = key.match_indices('|').nth(fields.saturating_sub(1));
+    end.map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
 }
 
 /// A position that is announced as liquidated; later matches belong to it.

@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, is_above_zero};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::market_name::{MarketName, before};
@@ -54,6 +54,40 @@ const PRICES_WEIGHT: u32 = 10;
 /// Most readings of open interest of a reply.
 const READINGS: i64 = 500;
 
+/// Types of events, of market and user streams.
+pub(crate) const CHANNELS: Channels = Channels {
+    other: &[
+        "24hr",
+        "ACCOUNT_",
+        "ALGO_UPDATE",
+        "CONDITIONAL_ORDER_TRIGGER_REJECT",
+        "GRID_UPDATE",
+        "MARGIN_CALL",
+        "ORDER_TRADE_UPDATE",
+        "STRATEGY_UPDATE",
+        "TRADE_LITE",
+        "aggTrade",
+        "assetIndexUpdate",
+        "avgPrice",
+        "balanceUpdate",
+        "bookTicker",
+        "compositeIndex",
+        "continuous_kline",
+        "contractInfo",
+        "depthUpdate",
+        "executionReport",
+        "indexPrice",
+        "kline",
+        "listStatus",
+        "listenKeyExpired",
+        "markPrice",
+        "outboundAccount",
+        "tradingSession",
+        "trade",
+    ],
+    unreadable: &[],
+};
+
 pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
         name: "binance",
@@ -64,6 +98,7 @@ pub(crate) static VENUE: Venue = Venue {
             _ => market_name::joined(base, quote),
         },
         contract: |_| None,
+        channels: CHANNELS,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
     hosts: &[
@@ -182,6 +217,7 @@ members!(
     st = "st",
     method = "method",
     id = "id",
+    executed = "executedQty",
 });
 
 /// The events of a frame in Binance's format, which Aster shares.
@@ -218,14 +254,18 @@ fn message(
         events.push(force_order(frame, place, message)?);
         return Ok(());
     }
-    if message.e.is_some() {
-        return Ok(());
+    if let Some(kind) = text_of(message.e) {
+        return frame.other_channel(&place.member("e"), &kind).map(drop);
     }
     if let (Some(_), Some(data)) = (message.stream, &message.data) {
         return part(frame, &place.member("data"), data, events);
     }
     if message.method.or(message.id).is_some() {
         return Ok(());
+    }
+    if message.executed.is_some() {
+        let reason = "is an order of GET /fapi/v1/allForceOrders, which Binance has removed; it is not decoded";
+        return Err(place.fault(reason));
     }
     Err(frame.unknown())
 }
@@ -243,9 +283,9 @@ fn force_order(
     let average = place.amount("ap", order.average)?;
     let timestamp = place.instant("T", order.time)?;
     let (price, price_kind) = if is_above_zero(average.value) {
-        (average.value, PriceKind::AverageFill)
+        (average, PriceKind::AverageFill)
     } else {
-        (place.positive("p", order.price)?.value, PriceKind::Order)
+        (place.positive("p", order.price)?, PriceKind::Order)
     };
     let coin_margined = match text_of(order.class.or(message.st)).as_deref() {
         Some("1") => false,
@@ -275,7 +315,7 @@ fn force_order(
         &word,
         when,
         &filled.text,
-        &average.text,
+        &price.text,
     ];
     let mut dedupe_key = String::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
     for part in parts {
@@ -290,7 +330,7 @@ fn force_order(
             native_id: &native_id,
             market: frame.market(&native_id),
             side,
-            price,
+            price: price.value,
             price_kind,
             size: amount,
             timestamp: Some(timestamp),

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, joined, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
@@ -65,6 +65,7 @@ pub(crate) static VENUE: Venue = Venue {
             _ => Some(format!("t{base}F0:{quote}F0")),
         },
         contract: |_| None,
+        channels: Channels::NONE,
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[
@@ -234,7 +235,7 @@ fn position(
     let native_id = place.item(SYMBOL).name("", cell(SYMBOL))?;
     let position = place.item(POSITION).name("", cell(POSITION))?;
     let timestamp = place.item(TIME).instant("", cell(TIME))?;
-    let amount = place.item(AMOUNT).number("", cell(AMOUNT))?.value;
+    let amount = place.item(AMOUNT).number("", cell(AMOUNT))?.plain();
     let sold = place.item(IS_MARKET_SOLD).text("", cell(IS_MARKET_SOLD))?;
     let price = place
         .item(PRICE_ACQUIRED)
@@ -254,7 +255,12 @@ fn position(
         price_kind: PriceKind::Fill,
         size: Size::Base(amount.abs()),
         timestamp: Some(timestamp),
-        dedupe_key: format!("bitfinex|{position}|{}|{is_match}|{sold}", timestamp.0),
+        // Several matches of a position may fall in one millisecond.
+        dedupe_key: format!(
+            "bitfinex|{position}|{}|{is_match}|{sold}|{amount}|{}",
+            timestamp.0,
+            price.plain()
+        ),
     };
     let event = frame.event(place, seen)?;
     Ok(Some(event.of_position(&position)))

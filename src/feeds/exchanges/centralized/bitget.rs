@@ -8,7 +8,7 @@
 //!   count as quote if all are ambiguous. A row that fits neither way, or of an unknown lot (the instrument's contract
 //!   size), waits for the multiplier.
 //! - Backfill: by cursor.
-//! - Source: <https://www.bitget.com/api-doc/uta>
+//! - Source: <https://www.bitget.com/api-doc/uta/intro>
 
 use std::borrow::Cow;
 
@@ -16,7 +16,9 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product, quotient};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{ExactNumber, JsonPath, says, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -63,6 +65,29 @@ pub(crate) static VENUE: Venue = Venue {
         market: market_name::perpetual,
         native: market_name::joined_perpetual,
         contract: |_| None,
+        channels: Channels {
+            // Topics of version 3, and channels of the versions before it, which had no liquidations.
+            other: &[
+                "account",
+                "adl",
+                "auction",
+                "books",
+                "candle",
+                "equity",
+                "fast-fill",
+                "fill",
+                "index-price",
+                "kline",
+                "order",
+                "position",
+                "publicTrade",
+                "rpi",
+                "strategy-order",
+                "ticker",
+                "trade",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Liquidation],
     hosts: &[
@@ -120,6 +145,8 @@ pub(crate) static VENUE: Venue = Venue {
 
 members!(Argument<'a> {
     topic = "topic",
+    // The name before version 3.
+    channel = "channel",
     kind = "instType",
 });
 
@@ -154,8 +181,16 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = JsonPath::ROOT;
     let place = root.member("data");
     if let JsonShape::Object(arg) = &message.arg {
-        if !says(arg.topic, "liquidation") || message.action.is_none() {
+        if message.action.is_none() {
             return Ok(Vec::new());
+        }
+        if !says(arg.topic, "liquidation") {
+            let (name, topic) = match arg.topic {
+                Some(_) => ("topic", arg.topic),
+                None => ("channel", arg.channel),
+            };
+            let place = root.member("arg");
+            return frame.other_channel(&place.member(name), &place.name(name, topic)?);
         }
         return frame.rows(&place, &message.data, |frame, place, row| {
             let row = Read::new(place, row)?;

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -49,6 +49,29 @@ pub(crate) static VENUE: Venue = Venue {
             Some([base, quote].concat())
         },
         contract: |native_id| (native_id == "XBTUSD").then_some((SizeUnit::Inverse, Decimal::ONE)),
+        channels: Channels {
+            other: &[
+                "affiliate",
+                "announcement",
+                "chat",
+                "connected",
+                "execution",
+                "funding",
+                "instrument",
+                "insurance",
+                "margin",
+                "order",
+                "position",
+                "privateNotifications",
+                "publicNotifications",
+                "quote",
+                "settlement",
+                "trade",
+                "transact",
+                "wallet",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Order],
     hosts: &[
@@ -116,17 +139,21 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         message.success,
         message.error,
     ];
-    if message.table.is_none() {
+    let root = JsonPath::ROOT;
+    let Some(table) = text_of(message.table) else {
         return if spoken.iter().any(Option::is_some) {
             Ok(Vec::new())
         } else {
             Err(frame.unknown())
         };
+    };
+    if table != "liquidation" {
+        return frame.other_channel(&root.member("table"), &table);
     }
-    if !says(message.table, "liquidation") || !says(message.action, "insert") {
+    if !says(message.action, "insert") {
         return Ok(Vec::new());
     }
-    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(

@@ -1,23 +1,25 @@
 //! Bybit v5.
 //!
 //! - Channel: `allLiquidation.<symbol>`, on two sockets, linear and inverse. It is subscribed per market, so the
-//!   listings come first. The older topic `liquidation.<symbol>` is discontinued and counts as another channel. The
-//!   best bid and ask of one market serve as the control topic: the documentation promises them every three seconds
-//!   even without a change.
-//! - Side: `S` is that of the position; `Buy` is a liquidated long.
+//!   listings come first. The best bid and ask of one market serve as the control topic: the documentation promises
+//!   them every three seconds even without a change.
+//! - Retired: `liquidation.<symbol>`, which recordings of 2021 to 2025 have, with at most one order per second. It is
+//!   decoded, but not subscribed.
+//! - Side: `S`, in the retired topic `side`, is that of the position; `Buy` is a liquidated long.
 //! - Units: `p` is the bankruptcy price, `v` base units on linear contracts and USD on inverse ones, by the
 //!   instrument.
 //! - Backfill: none; there is no REST body.
 //! - Source: <https://bybit-exchange.github.io/docs/v5/websocket/public/all-liquidation>
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules};
-use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
+use crate::feeds::decoding::frame::{Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules};
+use crate::feeds::decoding::json_path::{ExactNumber, JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::market_name::{MarketName, perpetual};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson, members};
@@ -34,7 +36,7 @@ use crate::feeds::websocket::control::{
     ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions, batched,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
-use crate::model::{Millis, quote_of_pair, sort_small, without_month};
+use crate::model::{Millis, Side, quote_of_pair, sort_small, without_month};
 
 /// Control topics of the linear and inverse sockets, which have steady traffic.
 const LINEAR_CONTROL: &str = "orderbook.1.BTCPERP";
@@ -65,6 +67,33 @@ pub(crate) static VENUE: Venue = Venue {
         market,
         native: market_name::joined_perpetual,
         contract: |_| None,
+        channels: Channels {
+            other: &[
+                "adlAlert",
+                "candle.",
+                "dcp",
+                "execution",
+                "greeks",
+                "insurance",
+                "instrument_info.",
+                "kline",
+                "lt.",
+                "order",
+                "outboundAccountInfo",
+                "position",
+                "priceLimit",
+                "publicTrade.",
+                "rfq.",
+                "spread.",
+                "stop_order",
+                "system.",
+                "ticketInfo",
+                "tickers",
+                "trade.",
+                "wallet",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Bankruptcy],
     hosts: &[
@@ -177,6 +206,21 @@ members!(Liquidation<'a> {
     price = "p",
 });
 
+members!(RetiredLiquidation<'a> {
+    id = "id",
+    updated_time = "updatedTime",
+    time = "time",
+    symbol = "symbol",
+    side = "side",
+    size = "size",
+    qty = "qty",
+    price = "price",
+});
+
+members!(RetiredMessage<'a> {
+    data: JsonShape<RetiredLiquidation<'a>> = "data",
+});
+
 members!(Message<'a> {
     topic = "topic",
     data: JsonShape<Liquidation<'a>> = "data",
@@ -184,21 +228,70 @@ members!(Message<'a> {
     success = "success",
     said = "ret_msg",
     request = "req_id",
+    reply = "ret_code",
 });
 
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
+    let root = JsonPath::ROOT;
     let Some(topic) = text_of(message.topic) else {
-        return match message.op.or(message.success) {
-            Some(_) => Ok(Vec::new()),
-            None => Err(frame.unknown()),
+        return match (message.op.or(message.success), message.reply) {
+            (Some(_), _) => Ok(Vec::new()),
+            (None, Some(_)) => Err(root.member("ret_code").fault(
+                "is of a REST body before version 5, such as those of liq-records, which are not decoded",
+            )),
+            (None, None) => Err(frame.unknown()),
         };
     };
-    if !topic.starts_with("allLiquidation.") {
-        return Ok(Vec::new());
+    if topic.starts_with("liquidation.") {
+        return retired(frame);
     }
-    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
+    if !topic.starts_with("allLiquidation.") {
+        return frame.other_channel(&root.member("topic"), &topic);
+    }
+    frame.rows(&root.member("data"), &message.data, liquidation)
+}
+
+/// The events of the retired topic: one row, or a list of rows with ids that recorders took from REST bodies.
+fn retired(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    let message: RetiredMessage<'_> = frame.object()?;
+    let place = JsonPath::ROOT.member("data");
+    match &message.data {
+        JsonShape::List(_) => frame.rows(&place, &message.data, retired_liquidation),
+        one => {
+            let row = place.object(one)?;
+            let event = frame.alone(retired_liquidation(frame, &place, row))?;
+            Ok(event.flatten().into_iter().collect())
+        }
+    }
+}
+
+fn retired_liquidation(
+    frame: &Frame<'_>,
+    place: &JsonPath<'_>,
+    row: &RetiredLiquidation<'_>,
+) -> Result<Option<Event>, Error> {
+    let row = BybitRow {
+        native_id: place.name("symbol", row.symbol)?,
+        side: place.side("side", row.side, "Buy", "Sell")?,
+        // Two members have other names since version 5.
+        traded: match row.qty {
+            Some(_) => place.positive("qty", row.qty)?,
+            None => place.positive("size", row.size)?,
+        },
+        price: place.positive("price", row.price)?,
+        timestamp: match row.time {
+            Some(_) => place.instant("time", row.time)?,
+            None => place.instant("updatedTime", row.updated_time)?,
+        },
+        id: text_of(row.id),
+    };
+    // The topic had at most one order per second.
+    Ok(Some(Event {
+        sampled: true,
+        ..row.event(frame, place)?
+    }))
 }
 
 fn liquidation(
@@ -206,28 +299,53 @@ fn liquidation(
     place: &JsonPath<'_>,
     row: &Liquidation<'_>,
 ) -> Result<Option<Event>, Error> {
-    let native_id = place.name("s", row.symbol)?;
-    let (word, side) = place.side("S", row.side, "Buy", "Sell")?;
-    let traded = place.positive("v", row.size)?;
-    let price = place.positive("p", row.price)?;
-    let timestamp = place.instant("T", row.time)?;
-    let dedupe_key = format!(
-        "bybit|{native_id}|{word}|{}|{}|{}",
-        timestamp.0, traded.text, price.text
-    );
-    let market = frame.market(&native_id);
-    let base = frame.base_unless_inverse(&native_id, &market, traded.value);
-    let seen = RawLiquidation {
-        native_id: &native_id,
-        market,
-        side,
-        price: price.value,
-        price_kind: PriceKind::Bankruptcy,
-        size: base,
-        timestamp: Some(timestamp),
-        dedupe_key,
+    let row = BybitRow {
+        native_id: place.name("s", row.symbol)?,
+        side: place.side("S", row.side, "Buy", "Sell")?,
+        traded: place.positive("v", row.size)?,
+        price: place.positive("p", row.price)?,
+        timestamp: place.instant("T", row.time)?,
+        id: None,
     };
-    frame.event(place, seen).map(Some)
+    row.event(frame, place).map(Some)
+}
+
+/// A row of either topic, so that both give an order the same key.
+struct BybitRow<'a> {
+    native_id: Cow<'a, str>,
+    /// As written, and its meaning.
+    side: (Cow<'a, str>, Side),
+    traded: ExactNumber<'a>,
+    price: ExactNumber<'a>,
+    timestamp: Millis,
+    id: Option<Cow<'a, str>>,
+}
+
+impl BybitRow<'_> {
+    fn event(&self, frame: &Frame<'_>, place: &JsonPath<'_>) -> Result<Event, Error> {
+        let (native_id, (word, side)) = (&*self.native_id, &self.side);
+        let mut dedupe_key = format!(
+            "bybit|{native_id}|{word}|{}|{}|{}",
+            self.timestamp.0, self.traded.text, self.price.text
+        );
+        if let Some(id) = &self.id {
+            dedupe_key.push_str("|id ");
+            dedupe_key.push_str(id);
+        }
+        let market = frame.market(native_id);
+        let size = frame.base_unless_inverse(native_id, &market, self.traded.value);
+        let seen = RawLiquidation {
+            native_id,
+            market,
+            side: *side,
+            price: self.price.value,
+            price_kind: PriceKind::Bankruptcy,
+            size,
+            timestamp: Some(self.timestamp),
+            dedupe_key,
+        };
+        frame.event(place, seen)
+    }
 }
 
 fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {

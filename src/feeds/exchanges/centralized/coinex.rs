@@ -8,8 +8,8 @@
 //! - Source: <https://docs.coinex.com/api/v2/futures/market/http/list-market-liquidation-history>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules};
-use crate::feeds::decoding::json_path::JsonPath;
+use crate::feeds::decoding::frame::{Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules};
+use crate::feeds::decoding::json_path::{JsonPath, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -42,6 +42,27 @@ pub(crate) static VENUE: Venue = Venue {
         market: |native_id| MarketName::joined(native_id),
         native: market_name::joined,
         contract: |_| None,
+        channels: Channels {
+            // Methods of version 2, and of version 1, which had no liquidations.
+            other: &[
+                "asset.",
+                "balance.",
+                "bbo.",
+                "deals.",
+                "depth.",
+                "index.",
+                "kline.",
+                "order.",
+                "position.",
+                "price.",
+                "server.",
+                "state.",
+                "stop.",
+                "today.",
+                "user_deals.",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Liquidation],
     hosts: &[("rest", "https://api.coinex.com")],
@@ -81,11 +102,15 @@ members!(Body<'a> {
 /// The events of a frame or a body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Body<'_> = frame.object()?;
-    if message.method.or(message.id).is_some() {
+    let root = JsonPath::ROOT;
+    if let Some(method) = text_of(message.method) {
+        return frame.other_channel(&root.member("method"), &method);
+    }
+    if message.id.is_some() {
         return Ok(Vec::new());
     }
     REPLY.judge(frame, message.code, &[message.code, message.message])?;
-    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
+    frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(

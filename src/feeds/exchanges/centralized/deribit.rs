@@ -16,7 +16,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
@@ -70,6 +70,26 @@ pub(crate) static VENUE: Venue = Venue {
                 SizeUnit::Inverse
             };
             Some((kind, Decimal::ONE))
+        },
+        channels: Channels {
+            other: &[
+                "announcements",
+                "block_",
+                "book.",
+                "chart.",
+                "deribit_",
+                "estimated_expiration_price.",
+                "incremental_ticker.",
+                "instrument.",
+                "markprice.",
+                "perpetual.",
+                "platform_state",
+                "quote.",
+                "rfq.",
+                "ticker.",
+                "user.",
+            ],
+            unreadable: &[],
         },
     },
     price_kinds: &[PriceKind::Fill],
@@ -164,15 +184,21 @@ members!(Message<'a> {
     method = "method",
     params: JsonShape<Parameters<'a>> = "params",
     result: JsonShape<Tape<'a>> = "result",
+    notifications = "notifications",
 });
 
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
+    let root = JsonPath::ROOT;
+    if message.notifications.is_some() {
+        return Err(root.member("notifications").fault(
+            "is of version 1 of the API, which was retired for version 2 and is not decoded",
+        ));
+    }
     if message.jsonrpc.is_none() {
         return Err(frame.unknown());
     }
-    let root = JsonPath::ROOT;
     if says(message.method, "subscription") {
         let place = root.member("params");
         let parameters = place.object(&message.params)?;
@@ -180,7 +206,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         return if channel.starts_with("trades.") {
             trades(frame, &place.member("data"), &parameters.data)
         } else {
-            Ok(Vec::new())
+            frame.other_channel(&place.member("channel"), &channel)
         };
     }
     match &message.result {

@@ -7,15 +7,18 @@
 //!   the opposite sign; `order_size` is the order.
 //! - Units: contracts, sized by the instrument (`quanto_multiplier`, or one USD on inverse contracts). The socket has
 //!   the order's price, the REST body the fill's.
+//! - Keys: the socket has milliseconds, the REST body whole seconds and the fill. Both begin with the same fields.
 //! - Backfill: by time, in halves if a page is full.
 //! - Source: <https://www.gate.com/docs/developers/futures/ws/en/>
+
+use std::fmt::Write as _;
 
 use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
-use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::json_path::{ExactNumber, JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
@@ -59,6 +62,32 @@ pub(crate) static VENUE: Venue = Venue {
         market,
         native: |base, quote| Some(format!("{base}_{quote}")),
         contract: |_| None,
+        channels: Channels {
+            other: &[
+                "announcement.",
+                "futures.auto",
+                "futures.balances",
+                "futures.book_ticker",
+                "futures.candlesticks",
+                "futures.contract_",
+                "futures.login",
+                "futures.obu",
+                "futures.order",
+                "futures.ping",
+                "futures.pong",
+                "futures.position",
+                "futures.reduce_risk_limits",
+                TICKERS,
+                "futures.trades",
+                "futures.usertrades",
+                "options.",
+                "spot.",
+            ],
+            unreadable: &[(
+                "futures.liquidates",
+                "it has the liquidations of one account; those of the market are in \"futures.public_liquidates\"",
+            )],
+        },
     },
     price_kinds: &[PriceKind::Order, PriceKind::Fill],
     hosts: &[
@@ -177,8 +206,13 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if message.channel.is_none() {
         return Err(frame.unknown());
     }
-    if !says(message.channel, LIQUIDATIONS) || !says(message.event, "update") {
+    // Other events are acknowledgements, and "all" is a snapshot.
+    if !says(message.event, "update") && !says(message.event, "all") {
         return Ok(Vec::new());
+    }
+    let channel = root.name("channel", message.channel)?;
+    if channel != LIQUIDATIONS {
+        return frame.other_channel(&root.member("channel"), &channel);
     }
     let place = root.member("result");
     match &message.result {
@@ -202,7 +236,13 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Row<'_>) -> Result<Event
         None => place.instant("time", row.time)?,
     };
     let side = position_side(place, "size", ordered.value, Side::Short)?;
-    let dedupe_key = key(&native_id, timestamp.0, ordered.plain(), price.plain());
+    let mut dedupe_key = shared_key(&native_id, timestamp, &ordered, &price);
+    // Earlier frames have whole seconds.
+    let millis = timestamp.0 % SECOND;
+    if millis > 0 {
+        // Writing to a string cannot fail.
+        let _ = write!(dedupe_key, "|{millis}ms");
+    }
     frame.event(
         place,
         RawLiquidation {
@@ -251,12 +291,8 @@ fn liquidated_order(
         return Err(place.member("left").fault(message));
     }
     let price = place.positive("fill_price", row.fill_price)?;
-    let dedupe_key = key(
-        &native_id,
-        timestamp.0,
-        ordered.plain(),
-        order_price.plain(),
-    );
+    let shared = shared_key(&native_id, timestamp, &ordered, &order_price);
+    let (position, left, fill) = (position.plain(), left.plain(), price.plain());
     let seen = RawLiquidation {
         native_id: &native_id,
         market: frame.market(&native_id),
@@ -265,7 +301,7 @@ fn liquidated_order(
         price_kind: PriceKind::Fill,
         size: Size::Contracts(executed),
         timestamp: Some(timestamp),
-        dedupe_key,
+        dedupe_key: format!("{shared}|{position}|{left}|{fill}"),
     };
     frame.event(place, seen).map(Some)
 }
@@ -287,9 +323,15 @@ fn position_side(
     })
 }
 
-/// The key shared by socket and REST: second, order size and order price.
-fn key(native_id: &str, millis: i64, size: Decimal, price: Decimal) -> String {
-    format!("gate|{native_id}|{}|{size}|{price}", millis / 1000)
+/// The part of a key that socket and REST share: second, order size and order price.
+fn shared_key(
+    native_id: &str,
+    at: Millis,
+    size: &ExactNumber<'_>,
+    price: &ExactNumber<'_>,
+) -> String {
+    let (size, price) = (size.plain(), price.plain());
+    format!("gate|{native_id}|{}|{size}|{price}", at.0 / SECOND)
 }
 
 fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {

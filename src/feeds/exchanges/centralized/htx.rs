@@ -6,6 +6,7 @@
 //!   is stored, REST is queried for liquidated longs, each of which must be a `sell`.
 //! - Units: the price is the bankruptcy price. Linear rows have `amount` in the base and `trade_turnover` in the
 //!   quote; coin-margined rows count contracts, sized in USD by the instrument.
+//! - Keys: only REST bodies have an id, at the end of the key.
 //! - Backfill: by contract and two hours.
 //! - Source: <https://www.htx.com/en-us/opend/newApiPages/>
 //!
@@ -17,7 +18,9 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
 use crate::feeds::decoding::market_name::{MarketName, dashed};
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
@@ -31,9 +34,11 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
     Control, FrameKind, Heartbeat, LifeSign, PingMessage, SentSubscriptions,
 };
-use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, KeyAmbiguity, SocketPlan};
 use crate::model::Millis;
 
+/// The last part of topics of liquidations.
+const LIQUIDATIONS: &str = "liquidation_orders";
 /// The topic of all contracts of a socket.
 const EVERYTHING: &str = "public.*.liquidation_orders";
 /// The error code of a repeated subscription.
@@ -73,6 +78,23 @@ pub(crate) static VENUE: Venue = Venue {
         market,
         native: |base, quote| Some(format!("{base}-{quote}")),
         contract: |_| None,
+        channels: Channels {
+            // The last part of a public topic, or the first of another one.
+            other: &[
+                "accounts",
+                "contract_elements",
+                "contract_info",
+                "funding_rate",
+                "heartbeat",
+                "market.",
+                "matchOrders",
+                "orders",
+                "positions",
+                "trade",
+                "trigger_order",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Bankruptcy],
     hosts: &[
@@ -81,6 +103,7 @@ pub(crate) static VENUE: Venue = Venue {
     ],
     decode,
     listen: SocketPlan {
+        keyed: KeyAmbiguity::ById,
         lines: ConnectionPlans::Fixed(&[
             ("linear", "/linear-swap-notification", &[EVERYTHING]),
             ("swap", "/swap-notification", &[EVERYTHING]),
@@ -183,6 +206,7 @@ members!(Message<'a> {
     ts = "ts",
     code = "code",
     msg = "msg",
+    status = "status",
     data: JsonShape<Order<'a>> = "data",
 });
 
@@ -192,24 +216,36 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = JsonPath::ROOT;
     let place = root.member("data");
     if let Some(op) = text_of(message.op) {
-        let topic = text_of(message.topic).unwrap_or_default();
-        if op != "notify" || !topic.ends_with(".liquidation_orders") {
+        if op != "notify" {
             return Ok(Vec::new());
         }
-        return frame.rows(&place, &message.data, order);
+        let topic = root.name("topic", message.topic)?;
+        let kind = topic.strip_prefix("public.").map_or(&*topic, last_part);
+        return if kind == LIQUIDATIONS {
+            frame.rows(&place, &message.data, order)
+        } else {
+            frame.other_channel(&root.member("topic"), kind)
+        };
     }
-    let spoken = [
-        message.ping,
-        message.pong,
-        message.ch,
-        message.subbed,
-        message.err_code,
-    ];
+    if let Some(channel) = text_of(message.ch) {
+        return frame.other_channel(&root.member("ch"), &channel);
+    }
+    let spoken = [message.ping, message.pong, message.subbed, message.err_code];
     if spoken.iter().any(Option::is_some) {
         return Ok(Vec::new());
     }
+    if message.code.is_none() && says(message.status, "ok") {
+        return Err(place.fault(
+            "is of a REST body of version 1, which is not decoded; version 3 has swap_liquidation_orders",
+        ));
+    }
     REPLY.judge(frame, message.code, &[message.code, message.msg])?;
     frame.rows(&place, &message.data, order)
+}
+
+/// The part of a topic after its contract.
+fn last_part(topic: &str) -> &str {
+    topic.rsplit_once('.').map_or(topic, |(_, kind)| kind)
 }
 
 /// The pong with the ping's token.
@@ -248,12 +284,17 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
             None => Size::Base(amount),
         }
     };
-    let dedupe_key = format!(
+    let mut dedupe_key = format!(
         "htx|{native_id}|{word}|{}|{}|{}",
         timestamp.0,
         volume.plain(),
         price.plain()
     );
+    // Only REST bodies have it.
+    if let Some(id) = text_of(row.number) {
+        dedupe_key.push_str("|id ");
+        dedupe_key.push_str(&id);
+    }
     let seen = RawLiquidation {
         native_id: &native_id,
         market,

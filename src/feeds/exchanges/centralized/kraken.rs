@@ -8,7 +8,7 @@
 //! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market, so the
 //!   caller passes only the instrument of that market.
 //! - Backfill: by market and time.
-//! - Source: <https://docs.kraken.com/api/docs/futures-api/websocket/trade>
+//! - Source: <https://docs.kraken.com/exchange/api-reference/futures-websocket/trade>
 
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
 use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, members};
@@ -67,6 +69,21 @@ pub(crate) static VENUE: Venue = Venue {
                 _ => return None,
             };
             Some((kind, Decimal::ONE))
+        },
+        channels: Channels {
+            other: &[
+                "account",
+                "balances",
+                "book",
+                "challenge",
+                "deposits_withdrawals",
+                "fills",
+                CONTROL,
+                "notifications_auth",
+                "open_",
+                "ticker",
+            ],
+            unreadable: &[],
         },
     },
     price_kinds: &[PriceKind::Fill],
@@ -163,7 +180,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
             Ok(liquidation(frame, &root, &trade)?.into_iter().collect())
         }
         Some("trade_snapshot") => frame.rows(&root.member("trades"), &message.trades, liquidation),
-        Some(_) => Ok(Vec::new()),
+        Some(other) => frame.other_channel(&root.member("feed"), other),
         None => {
             REPLY.judge(frame, message.result, &[message.error])?;
             frame.rows(&root.member("history"), &message.history, liquidation)

@@ -3,6 +3,8 @@
 //! - Channel: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
 //!   Margin loans and options are ignored. The open interest of one swap, documented as pushed every three seconds, is
 //!   the control topic.
+//! - Retired: version 3 of the API, with one REST body per contract. Recorders made `swap/liquidation`,
+//!   `futures/liquidation` and `liquidations` from such bodies; none of them is decoded.
 //! - Side: `posSide` is that of the position; if it is `net`, a `sell` order closed a long.
 //! - Units: the price is that of the transfer to the liquidation account, the bankruptcy price. Sizes are contracts,
 //!   sized by the instrument (`ctVal · ctMult`, in the base or in USD).
@@ -15,7 +17,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind, product};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, shown, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -34,6 +38,8 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side, sort_small};
 
+/// The channel of liquidations.
+const LIQUIDATIONS: &str = "liquidation-orders";
 /// A channel on the same connection with steady traffic, and its market.
 const CONTROL: &str = "open-interest";
 const CONTROL_OF: &str = "BTC-USDT-SWAP";
@@ -59,6 +65,9 @@ const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     said: &["code", "msg"],
 };
 
+const RETIRED: &str =
+    "it was retired with version 3 of the API; version 5 has \"liquidation-orders\"";
+
 pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
         name: "okx",
@@ -66,6 +75,63 @@ pub(crate) static VENUE: Venue = Venue {
         market: market_name::dashed,
         native: |base, quote| Some(format!("{base}-{quote}-SWAP")),
         contract: |_| None,
+        channels: Channels {
+            // The last ones are prefixes of version 3.
+            other: &[
+                "account",
+                "adl-warning",
+                "algo-",
+                "announcement",
+                "balance_and_position",
+                "bbo-tbt",
+                "block-tickers",
+                "books",
+                "call-auction-details",
+                "candle",
+                "copytrading-",
+                "deposit-info",
+                "economic-calendar",
+                "estimated-price",
+                "fills",
+                "funding-rate",
+                "grid-",
+                "index-candle",
+                "index-tickers",
+                "instruments",
+                "mark-price",
+                CONTROL,
+                "opt-summary",
+                "option-trades",
+                "orders",
+                "positions",
+                "price-limit",
+                "public-block-trades",
+                "public-struc-block-trades",
+                "quotes",
+                "rfqs",
+                "sprd-",
+                "status",
+                "struc-block-trades",
+                "tickers",
+                "trades",
+                "withdrawal-info",
+                "futures/",
+                "index/",
+                "option/",
+                "spot/",
+                "swap/",
+                "system/",
+            ],
+            unreadable: &[
+                ("liquidation-warning", "it has the positions of one account"),
+                (
+                    "liquidations",
+                    "OKX has never sent it; recorders made it from REST bodies",
+                ),
+                ("futures/liquidation", RETIRED),
+                ("swap/liquidation", RETIRED),
+            ],
+        },
     },
     price_kinds: &[PriceKind::Bankruptcy],
     hosts: &[
@@ -84,7 +150,7 @@ pub(crate) static VENUE: Venue = Venue {
                 .iter()
                 .map(|topic| match topic.as_str() {
                     CONTROL => json!({"channel": CONTROL, "instId": CONTROL_OF}),
-                    kind => json!({"channel": "liquidation-orders", "instType": kind}),
+                    kind => json!({"channel": LIQUIDATIONS, "instType": kind}),
                 })
                 .collect();
             json!({"op": "subscribe", "args": args}).to_string()
@@ -191,33 +257,36 @@ members!(Message<'a> {
     data: JsonShape<Contract<'a>> = "data",
 });
 
-impl Message<'_> {
-    /// Whether the message belongs to the liquidation channel; `None` if it names no channel.
-    fn is_of_liquidations(&self) -> Option<bool> {
+impl<'a> Message<'a> {
+    /// The name of the channel.
+    fn channel(&self) -> Option<Cow<'a, str>> {
         match &self.arg {
-            JsonShape::Object(arg) => Some(says(arg.channel, "liquidation-orders")),
+            JsonShape::Object(arg) => text_of(arg.channel),
             _ => None,
         }
     }
 
-    fn is_of_control(&self) -> bool {
-        matches!(&self.arg, JsonShape::Object(arg) if says(arg.channel, CONTROL))
+    fn is_of(&self, channel: &str) -> bool {
+        self.channel().as_deref() == Some(channel)
     }
 }
 
 /// The events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    // `table` marks channels of version 3, which is discontinued.
-    if message.event.or(message.op).or(message.table).is_some() {
+    if message.event.or(message.op).is_some() {
         return Ok(Vec::new());
     }
-    match message.is_of_liquidations() {
-        Some(true) => {}
-        Some(false) => return Ok(Vec::new()),
+    let root = JsonPath::ROOT;
+    // A message of version 3.
+    if let Some(table) = text_of(message.table) {
+        return frame.other_channel(&root.member("table"), &table);
+    }
+    match message.channel().as_deref() {
+        Some(LIQUIDATIONS) => {}
+        Some(other) => return frame.other_channel(&root.member("arg").member("channel"), other),
         None => REPLY.judge(frame, message.code, &[message.code, message.msg])?,
     }
-    let root = JsonPath::ROOT;
     let place = root.member("data");
     let mut events = Vec::new();
     for (index, item) in place.list(&message.data)?.iter().enumerate() {
@@ -286,7 +355,7 @@ fn detail(
 fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     let topics: Vec<String> = match &message.arg {
-        JsonShape::Object(_) if message.is_of_control() => vec![CONTROL.to_owned()],
+        JsonShape::Object(_) if message.is_of(CONTROL) => vec![CONTROL.to_owned()],
         JsonShape::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
         _ => Vec::new(),
     };
@@ -296,8 +365,8 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
         // A refusal without a topic answers an unreadable request and concerns all topics.
         Some("error") => FrameKind::refused(asked.or_all(topics), &said),
         Some("notice") => FrameKind::Notice(joined(&said)),
-        None if message.is_of_liquidations() == Some(true) => FrameKind::Data,
-        None if message.is_of_control() => FrameKind::Control,
+        None if message.is_of(LIQUIDATIONS) => FrameKind::Data,
+        None if message.is_of(CONTROL) => FrameKind::Control,
         _ => FrameKind::Other,
     })
 }

@@ -27,6 +27,7 @@ pub(crate) static VENUE: Venue = Venue {
         market: binance::market,
         native: market_name::joined,
         contract: |_| None,
+        channels: binance::CHANNELS,
     },
     price_kinds: &[PriceKind::AverageFill, PriceKind::Order],
     hosts: &[

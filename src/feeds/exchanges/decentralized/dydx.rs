@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, says, text_of};
 use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -55,6 +55,20 @@ pub(crate) static VENUE: Venue = Venue {
         market: market_name::dashed,
         native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
         contract: |_| None,
+        channels: Channels {
+            other: &[
+                CONTROL,
+                "v4_candles",
+                "v4_markets",
+                "v4_orderbook",
+                "v4_parent_subaccounts",
+                "v4_subaccounts",
+            ],
+            unreadable: &[(
+                "v3_",
+                "version 3 of the exchange was closed in October 2024; version 4 has \"v4_trades\"",
+            )],
+        },
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[
@@ -170,8 +184,12 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         };
     }
     let carries = ["subscribed", "channel_data", "channel_batch_data"].contains(&&*kind);
-    if !says(message.channel, CHANNEL) || !carries {
+    if !carries {
         return Ok(Vec::new());
+    }
+    let channel = root.name("channel", message.channel)?;
+    if channel != CHANNEL {
+        return frame.other_channel(&root.member("channel"), &channel);
     }
     let market = root.name("id", message.id)?;
     let place = root.member("contents");

@@ -11,8 +11,10 @@
 use std::time::Duration;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
-use crate::feeds::decoding::json_path::{JsonPath, says, shown};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
@@ -41,6 +43,13 @@ pub(crate) static VENUE: Venue = Venue {
         market,
         native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
         contract: |_| None,
+        channels: Channels {
+            // Types of messages of other streams.
+            other: &[
+                "BALANCE", "DELTA", "IP", "MP", "ORDER", "POSITION", "SNAPSHOT", "TRADE",
+            ],
+            unreadable: &[],
+        },
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[
@@ -115,8 +124,8 @@ members!(Message<'a> {
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     // Messages of other channels have a type.
-    if message.kind.is_some() {
-        return Ok(Vec::new());
+    if let Some(kind) = text_of(message.kind) {
+        return frame.other_channel(&JsonPath::ROOT.member("type"), &kind);
     }
     if message.status.is_some() {
         let words = match &message.error {

@@ -16,7 +16,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{JsonPath, joined, says, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -73,6 +75,23 @@ pub(crate) const fn of(
             market: |native_id| MarketName::unnamed(native_id),
             native: |_, _| None,
             contract: |_| None,
+            channels: Channels {
+                other: &[
+                    "account",
+                    "candle",
+                    CONTROL,
+                    "market_stats",
+                    "notification",
+                    "order_book",
+                    "pool_",
+                    "spot_market_stats",
+                    "ticker",
+                    "transaction",
+                    "executed_transaction",
+                    "user_stats",
+                ],
+                unreadable: &[],
+            },
         },
         price_kinds: &[PriceKind::Fill],
         hosts,
@@ -150,7 +169,11 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
             JsonShape::Missing => Ok(Vec::new()),
             rows => frame.rows(&JsonPath::ROOT.member("liquidation_trades"), rows, trade),
         },
-        Some(_) => Ok(Vec::new()),
+        // Others are replies and pings.
+        Some(kind) => match kind.strip_prefix("update/") {
+            Some(channel) => frame.other_channel(&JsonPath::ROOT.member("type"), channel),
+            None => Ok(Vec::new()),
+        },
         None if !matches!(message.error, JsonShape::Missing) => Ok(Vec::new()),
         None => Err(frame.unknown()),
     }

@@ -1,7 +1,7 @@
 //! Orderly.
 //!
 //! - Channel: none; the REST body of `/v1/public/liquidated_positions`, with all markets in one, is polled. The
-//!   socket's topic `liquidation` offers positions without a price, so it is not used.
+//!   socket's topic `liquidation` offers positions without a price, so its frames are errors.
 //! - Side: a position above zero was a long.
 //! - Units: base units. The price is what the liquidator pays: the mark price at the transfer of the position. One
 //!   liquidation may transfer positions of several markets. A `claim` passes on a position from the insurance fund and
@@ -10,8 +10,10 @@
 //! - Source: <https://orderly.network/docs>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
-use crate::feeds::decoding::json_path::{JsonPath, says, shown};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
+use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
@@ -41,6 +43,32 @@ pub(crate) static VENUE: Venue = Venue {
         market,
         native: |_, _| None,
         contract: |_| None,
+        channels: Channels {
+            // Topics without their market.
+            other: &[
+                "account",
+                "announcement",
+                "balance",
+                "bbo",
+                "estfundingrate",
+                "executionreport",
+                "indexprice",
+                "kline",
+                "markprice",
+                "notifications",
+                "openinterest",
+                "orderbook",
+                "position",
+                "statistics",
+                "ticker",
+                "trade",
+                "wallet",
+            ],
+            unreadable: &[(
+                "liquidat",
+                "it has positions without a price; the REST body of /v1/public/liquidated_positions has the price",
+            )],
+        },
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[("rest", "https://api.orderly.org")],
@@ -94,7 +122,7 @@ members!(Body<'a> {
     event = "event",
 });
 
-/// The events of a body; socket frames have none.
+/// The events of a body; socket frames of other topics have none.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     // A socket frame has a list under `data`.
     let Body {
@@ -105,11 +133,15 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         topic,
         event,
     } = frame.object()?;
-    if topic.or(event).is_some() {
+    let root = JsonPath::ROOT;
+    if event.is_some() {
         return Ok(Vec::new());
     }
+    if let Some(topic) = text_of(topic) {
+        let kind = topic.rsplit_once('@').map_or(&*topic, |(_, kind)| kind);
+        return frame.other_channel(&root.member("topic"), kind);
+    }
     REPLY.judge(frame, success, &[code, message])?;
-    let root = JsonPath::ROOT;
     let place = root.member("data");
     let page = place.object(&data)?;
     let place = place.member("rows");
@@ -160,15 +192,21 @@ impl Leg<'_> {
         } else {
             Side::Long
         };
+        let price = place.positive("transfer_price", self.price)?;
         let seen = RawLiquidation {
             native_id: &native_id,
             market: frame.market(&native_id),
             side,
-            price: place.positive("transfer_price", self.price)?.value,
+            price: price.value,
             price_kind: PriceKind::Fill,
             size: Size::Base(qty.value.abs()),
             timestamp: Some(timestamp),
-            dedupe_key: format!("orderly|{id}|{native_id}|{}|{}", timestamp.0, qty.plain()),
+            dedupe_key: format!(
+                "orderly|{id}|{native_id}|{}|{}|{}",
+                timestamp.0,
+                qty.plain(),
+                price.plain()
+            ),
         };
         frame.event(place, seen).map(Some)
     }

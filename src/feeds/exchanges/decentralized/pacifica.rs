@@ -14,7 +14,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::decoding::frame::{ExchangeEnvelope, Frame, RawLiquidation, Rules, Size};
+use crate::feeds::decoding::frame::{
+    Channels, ExchangeEnvelope, Frame, RawLiquidation, Rules, Size,
+};
 use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
@@ -58,6 +60,30 @@ pub(crate) static VENUE: Venue = Venue {
         market: |native_id| MarketName::new(native_id, QUOTE),
         native: |_, _| None,
         contract: |_| None,
+        channels: Channels {
+            // The last ones are replies.
+            other: &[
+                "account_",
+                "bbo",
+                "book",
+                "candle",
+                "mark_price_candle",
+                "orderbook",
+                "prices",
+                "batch_",
+                "cancel_",
+                "create_",
+                "edit_",
+                "ping",
+                "pong",
+                "subscribe",
+                "unsubscribe",
+            ],
+            unreadable: &[(
+                "account_liquidations",
+                "it has the liquidations of one account; those of the market are in \"trades\"",
+            )],
+        },
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[
@@ -116,13 +142,11 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if says(message.channel, "trades") {
         return frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation);
     }
-    // Acknowledgements, pongs, other channels and refusals.
-    if message
-        .channel
-        .or(message.error)
-        .or(message.words)
-        .is_none()
-    {
+    if let Some(channel) = text_of(message.channel) {
+        return frame.other_channel(&JsonPath::ROOT.member("channel"), &channel);
+    }
+    // A refusal.
+    if message.error.or(message.words).is_none() {
         return Err(frame.unknown());
     }
     Ok(Vec::new())
