@@ -566,20 +566,20 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_of_an_unknown_channel_is_counted_and_costs_no_connection() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
-    let bybit = doubles.of("bybit");
+    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let okx = doubles.of("okx");
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
-    bybit.say(r#"{"topic":"liquidations.BTCUSDT","type":"snapshot","data":[]}"#);
+    okx.say(r#"{"arg":{"channel":"liquidation-fills","instType":"SWAP"},"data":[]}"#);
     collecting
-        .until_of("bybit", "it is counted", |one| one.rejected == 1)
+        .until_of("okx", "it is counted", |one| one.rejected == 1)
         .await;
-    let happened = bybit.liquidate(5);
+    let happened = okx.liquidate(5);
     let status = collecting.until_kept(happened.len()).await;
     let one = &status.venues[0];
     assert_eq!((one.rejected, one.gaps), (1, 0), "{one:?}");
     let trouble = one.trouble.as_deref().unwrap_or_default();
-    assert!(trouble.contains("liquidations.BTCUSDT"), "{one:?}");
+    assert!(trouble.contains("liquidation-fills"), "{one:?}");
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
 }
