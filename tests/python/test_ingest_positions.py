@@ -12,7 +12,7 @@ from matplotlib.text import Text
 import liqdata
 from liqdata import cli
 from liqdata.errors import BadQuery
-from liqdata.plot import paper
+from liqdata.plot import layout
 
 RECORDED = os.environ.get("LIQDATA_REAL_DATA")
 
@@ -67,7 +67,7 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         picture = market.liqmap("BTC", source="positions").plot()
         words = [text.get_text() for text in picture.figure.findobj(Text)]
         assert any("measured, of an unknown share of open interest" in word for word in words), words
-        told = {share: paper.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
+        told = {share: layout.estimate({"view": "measured", "seen_share": share}) for share in (0.125, 0.00012)}
         assert told == {
             0.125: "measured, 12.5 % of open interest seen",
             0.00012: "measured, 0.012 % of open interest seen",

@@ -342,7 +342,11 @@ def test_a_builders_market_is_a_coin_of_its_own(folder):
     assert (found.coin, found.namespace, found.quote) == ("FLX:OIL", "flx", "USDH")
     market = liqdata.Market(orders=table, now=NOW)
     liqdata.ingest(folder, orders=table)
-    with liqdata.open(folder, as_of=NOW) as archive, liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+    with (
+        liqdata.open(folder, as_of=NOW) as archive,
+        liqdata.serve(market) as server,
+        liqdata.Client(server.url) as client,
+    ):
         for door in (market, archive, client):
             coins = ["FLX", "FLX:GOLD", "FLX:OIL", "GOLD"]
             assert sorted(row["coin"] for row in door.coins("24h")) == coins

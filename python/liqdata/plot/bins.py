@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 from .marks import marked
 from .view import REACH, bound_of, bulk, outside
 
@@ -32,8 +32,8 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     """Draw a liquidation map; see :func:`liqdata.plot.liqmap`."""
     ends = (bound_of(grid, "low"), bound_of(grid, "high")) if interval else None
     marks = marked(grid.symbol, levels, maxpain)
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     low, high = _view(grid)
     seen = (grid.prices >= low) & (grid.prices <= high)
     entries: list[Any] = []
@@ -54,14 +54,14 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
         axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
     ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
-        paper.note(ax, "no estimated liquidations")
+        layout.note(ax, "no estimated liquidations")
     ax.set_xlim(low, high)
     if marks:
         marks.draw(ax, (low, high), upright=False)
     _axes(grid, ax, curves)
-    paper.head(
+    layout.head(
         ax,
-        [f"{amounts.name(grid.symbol)} liquidation map", paper.estimate(grid.meta)],
+        [f"{amounts.name(grid.symbol)} liquidation map", layout.estimate(grid.meta)],
         [
             f"{grid.range} · longs below the price, shorts above",
             outside(grid, grid.total, low, high),
@@ -70,7 +70,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
         entries=entries,
         margin=1.5,
     )
-    paper.fit(ax, curves)
+    layout.fit(ax, curves)
     return ax
 
 
@@ -111,23 +111,23 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
 
 def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
     """Set up the axes: prices below, USD per bin on the left, cumulative USD on the right."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     size = 8.6 * have.scale
-    paper.bare(ax, "y")
-    paper.bare(curves, "y")
+    layout.bare(ax, "y")
+    layout.bare(curves, "y")
     curves.grid(visible=False)
     curves.tick_params(colors=colours.ink(ax))
     for axes in (ax, curves):
         axes.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
         axes.yaxis.set_major_formatter(amounts.dollars())
-    paper.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
-    paper.lower(ax)
+    layout.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
+    layout.lower(ax)
     if not have.small:
         tall = have.height - 1.3 * have.scale
         ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)
-        unit = paper.broken([f"per {amounts.price(grid.bin_width)} USD bin", grid.units], tall, size)
+        unit = layout.broken([f"per {amounts.price(grid.bin_width)} USD bin", grid.units], tall, size)
         ax.set_ylabel(unit, fontsize=size)
-        curves.set_ylabel(paper.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
+        curves.set_ylabel(layout.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
         curves.yaxis.label.set_color(colours.ink(ax))
 
 

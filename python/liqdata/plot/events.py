@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from liqdata.errors import BadQuery
 from liqdata.frames.price import course
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 from .clock import clock
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
             msg = f"price: the cascades are of {', '.join(alone[:5])}; allowed: with cascades of one coin"
             raise BadQuery(msg, parameter="price")
         line = course(coin, price, np.array(_reach(starts, ends)), "cascades")
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     size = 8.6 * have.scale
-    paper.bare(ax, "y")
+    layout.bare(ax, "y")
     entries = []
     for side, words in (("LONG", "longs"), ("SHORT", "shorts")):
         colour = colours.LONG if side == "LONG" else colours.SHORT
@@ -58,7 +58,7 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
     else:
         ax.set_xticks([])
         ax.set_yticks([])
-        paper.note(ax, "no cascades")
+        layout.note(ax, "no cascades")
     if not have.small:
         ax.set_ylabel("USD liquidated, log scale", fontsize=size)
         ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
@@ -68,15 +68,15 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
     caveat = ["simulated market"] if rows.meta.get("simulated") else []
     title = f"{alone[0]} liquidation cascades" if len(alone) == 1 else "Liquidation cascades"
     several = f"{len(rows):,} cascade{'s' if len(rows) != 1 else ''}"
-    paper.head(
+    layout.head(
         ax,
         [title, *caveat],
-        [f"{several}, each from its start to its end", *paper.known(rows.meta)[len(caveat) :]],
+        [f"{several}, each from its start to its end", *layout.known(rows.meta)[len(caveat) :]],
         entries=entries,
         margin=0.9 if line is None else 1.5,
     )
     if line is None:
-        paper.fit(ax)
+        layout.fit(ax)
     return ax
 
 
@@ -88,7 +88,7 @@ def _reach(starts: Any, ends: Any) -> tuple[Any, Any]:
 
 
 def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
-    have = paper.room(ax)
+    have = layout.room(ax)
     ax.set_yscale("log")
     there = usd[usd > 0]
     low, high = (float(there.min()), float(there.max())) if len(there) else (1.0, 10.0)
@@ -103,7 +103,7 @@ def _scale(ax: Axes, starts: Any, ends: Any, usd: Any) -> None:
 
 def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
     """Label the largest cascades, without overlaps."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     if have.small:
         return
     size = 7.6 * have.scale
@@ -113,7 +113,7 @@ def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
     days = ax.xaxis.convert_units(starts)  # type: ignore[no-untyped-call]  # matplotlib's
     for one in np.argsort(-usd, kind="stable")[:_NAMED]:
         words = f"{names[one]} {amounts.brief(float(usd[one]))}".strip()
-        half = paper.wide(words, size) / 2.0 + 0.04
+        half = layout.wide(words, size) / 2.0 + 0.04
         x = (float(days[one]) - left) / (right - left) * inner[0]
         y = (float(np.log(usd[one])) - low) / (high - low) * inner[1]
         high_enough = 1.5 * size / 72.0
@@ -137,9 +137,9 @@ def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
 
 def _price(ax: Axes, line: Any) -> None:
     """Draw the price behind the cascades, with its axis on the right."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     twin = ax.twinx()
-    paper.bare(twin, "y")
+    layout.bare(twin, "y")
     twin.grid(visible=False)
     line = line.coarser(max(8, int(have.width / 0.02)))
     twin.plot(line.times, line.closes, color=colours.faint(ax, _BEHIND), linewidth=1.0)
@@ -152,4 +152,4 @@ def _price(ax: Axes, line: Any) -> None:
         twin.set_ylabel("price, USD", fontsize=8.6 * have.scale, color=colours.ink(ax))
     ax.set_zorder(twin.get_zorder() + 1)
     ax.patch.set_visible(False)
-    paper.fit(ax, twin)
+    layout.fit(ax, twin)

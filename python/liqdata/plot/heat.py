@@ -19,7 +19,7 @@ from liqdata.calls.arguments import number
 from liqdata.errors import BadQuery
 from liqdata.frames.price import Course, course
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 from .clock import clock
 from .marks import marked
 from .view import REACH, bound_of, bulk, outside
@@ -98,13 +98,13 @@ def heatmap(
     marks = marked(grid.symbol, levels, maxpain)
     edges = starts(grid.times) if len(grid.times) else None
     line = _price(grid, price, edges)
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     if line is not None:
         line = line.coarser(
             max(8, int((have.width - 1.6 * have.scale) / (_CANDLE if candles and line.bars else _CLOSE)))
         )
-    paper.fit(ax)
+    layout.fit(ax)
     map_ = scale.map()
     ax.set_facecolor(to_hex(cast("Any", map_.get_bad())))
 
@@ -117,7 +117,7 @@ def heatmap(
     if cells.count():
         _mesh(grid, cells, (low, high), ax, scale=scale, map_=map_)
     else:
-        paper.note(ax, "no estimated liquidations" if scale.threshold is None else "no cell reaches the threshold")
+        layout.note(ax, "no estimated liquidations" if scale.threshold is None else "no cell reaches the threshold")
         ax.texts[-1].set_color(colours.FAINT)
 
     if line is not None:
@@ -142,11 +142,11 @@ def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
 
 def _axes(grid: Heatmap, ax: Axes) -> None:
     """Set up the axes: prices with a tag at the current price on the right, time below."""
-    have = paper.room(ax)
-    paper.lower(ax)
+    have = layout.room(ax)
+    layout.lower(ax)
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
-    paper.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
+    layout.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
     if not have.small:
         ax.set_xlabel("time, UTC", fontsize=8.6 * have.scale, labelpad=2.0)
         ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=7.0 * have.scale)
@@ -172,9 +172,9 @@ def _head(
     drawn = ""
     if line is not None and line.span:
         drawn = f"price: {amounts.span(line.span)} {'candles' if candles and line.bars else 'closes'}"
-    paper.head(
+    layout.head(
         ax,
-        [f"{amounts.name(grid.symbol)} liquidation heatmap", paper.estimate(grid.meta)],
+        [f"{amounts.name(grid.symbol)} liquidation heatmap", layout.estimate(grid.meta)],
         [
             f"{grid.range} · model {grid.model}, {what}",
             beyond,
@@ -214,7 +214,7 @@ def _mesh(
     )
     fainter, stronger = low < bottom, float(cells.max()) > top
     more = ("both" if stronger else "min") if fainter else "max" if stronger else "neither"
-    have = paper.room(ax)
+    have = layout.room(ax)
     inset = ax.inset_axes((1.1, 0.0, 0.02, 1.0))
     inset.set_axes_locator(cast("Any", _ColourBarLocator(ax, have.scale)))
     bar = cast("Any", ax.figure).colorbar(mesh, cax=inset, extend=more, extendfrac=0.03)
@@ -226,7 +226,7 @@ def _mesh(
     bar.outline.set_visible(False)
     if not have.small:
         size = 8.0 * have.scale
-        words = paper.broken(
+        words = layout.broken(
             [f"{grid.units} per cell", "comparable only inside one map"], have.height - 1.1 * have.scale, size
         )
         bar.set_label(words, color=colours.faint(ax), fontsize=size, labelpad=3.0)
@@ -321,6 +321,6 @@ def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:
     if len(grid.times):
         edges = starts(grid.times)
         ax.set_xlim(cast("Any", edges[0]), cast("Any", edges[-1]))
-        clock(ax, paper.room(ax).ticks(0.72))
+        clock(ax, layout.room(ax).ticks(0.72))
     else:
         ax.set_xticks([])

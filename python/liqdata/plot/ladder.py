@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.patches import Patch
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,10 +70,10 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
         )
         for column, side, cluster in found
     ]
-    ax = paper.fresh() if ax is None else ax
+    ax = layout.fresh() if ax is None else ax
     columns = [
         words.replace(" days", " d").replace(" day", " d")
-        if paper.room(ax).small
+        if layout.room(ax).small
         else f"{words}\nlongs {amounts.brief(float(answer[key]['totalLong']))}, "
         f"shorts {amounts.brief(float(answer[key]['totalShort']))}"
         if {"totalLong", "totalShort"} <= answer[key].keys()
@@ -101,14 +101,14 @@ def _percent(at: float, price: float) -> str:
 
 def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> list[_Rung]:
     """Shorten all labels to the column width: one line, two lines, only the distance, or none."""
-    size = 7.8 * paper.room(ax).scale
-    inches = (paper.room(ax).width - 1.3 * paper.room(ax).scale) / (columns + 0.2)
+    size = 7.8 * layout.room(ax).scale
+    inches = (layout.room(ax).width - 1.3 * layout.room(ax).scale) / (columns + 0.2)
     for words in (
         [rung.words for rung in rungs],
         [rung.words.replace("  ", "\n") for rung in rungs],
         [_percent(rung.price, price) for rung in rungs],
     ):
-        widest = max((paper.wide(line, size) for several in words for line in several.split("\n")), default=0.0)
+        widest = max((layout.wide(line, size) for several in words for line in several.split("\n")), default=0.0)
         if widest + 0.05 < inches:
             return [rung._replace(words=label) for rung, label in zip(rungs, words, strict=True)]
     return [rung._replace(words="") for rung in rungs]
@@ -126,11 +126,11 @@ def _ladder(
 ) -> Axes:
     price = float(answer["price"])
     meta = getattr(answer, "meta", {})
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     size = 8.6 * have.scale
     rungs = _fitting(rungs, len(columns), price, ax)
-    paper.bare(ax, "y")
+    layout.bare(ax, "y")
     ax.axhline(price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     for rung in rungs:
         colour = colours.LONG if rung.side == "long" else colours.SHORT
@@ -153,30 +153,30 @@ def _ladder(
     ax.set_xticks(range(len(columns)), list(columns))
     ax.set_xlim(-0.6, max(len(columns), 1) - 0.4)
     if not rungs:
-        paper.note(ax, "no estimated liquidations")
+        layout.note(ax, "no estimated liquidations")
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
-    paper.tag(ax.yaxis, price, have.ticks(0.42, upright=True))
+    layout.tag(ax.yaxis, price, have.ticks(0.42, upright=True))
     ax.tick_params(axis="y", length=0.0)
     symbol = amounts.name(answer["symbol"])
     if not have.small:
         ax.set_ylabel(f"{symbol} price, USD", fontsize=size, labelpad=7.0 * have.scale)
         ax.set_xlabel(below, fontsize=size)
     when = datetime.fromtimestamp(int(answer["updatedAt"]) / 1000, UTC) if "updatedAt" in answer else None
-    paper.head(
+    layout.head(
         ax,
-        [f"{symbol} {subject}", paper.estimate(meta)],
+        [f"{symbol} {subject}", layout.estimate(meta)],
         ["longs below the price, shorts above", *details, "" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"],
         entries=[Patch(color=colours.LONG, label="longs"), Patch(color=colours.SHORT, label="shorts")],
         margin=1.0,
     )
-    paper.fit(ax)
+    layout.fit(ax)
     return ax
 
 
 def _frame(ax: Axes, rungs: Sequence[_Rung], price: float) -> None:
     """Set the price range, with room for the labels above and below."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     low = min([price, *(rung.price for rung in rungs)])
     high = max([price, *(rung.price for rung in rungs)])
     lines = max((1 + rung.words.count("\n") for rung in rungs), default=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata.errors import BadQuery
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class Marks(list[Mark]):
 
     def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
         """Draw each mark as a labelled line; a mark outside the view is an arrow at the edge."""
-        have = paper.room(ax)
+        have = layout.room(ax)
         low, high = view
         labels = []
         for mark in sorted(self):
@@ -49,7 +49,7 @@ class Marks(list[Mark]):
 
 def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
     """Write labels along an edge of the axes, without overlaps."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     size = 7.4 * have.scale
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
     gap = 1.7 * size / length

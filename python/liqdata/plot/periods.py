@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from matplotlib.patches import Patch
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 from .clock import clock
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
     long, short = np.where(sides == "LONG", usd, 0.0), np.where(sides == "SHORT", usd, 0.0)
     symbol = rows.meta.get("question", {}).get("symbol")
     title = f"{amounts.name(symbol)} liquidated by hour" if symbol else "Liquidated by hour"
-    ax = paper.fresh() if ax is None else ax
+    ax = layout.fresh() if ax is None else ax
     return _mirrored(rows["hour"], long, short, _HOUR, ax=ax, title=title, meta=rows.meta, details=[])
 
 
 def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
     """Draw a history; see :func:`liqdata.plot.history`."""
-    ax = paper.fresh() if ax is None else ax
+    ax = layout.fresh() if ax is None else ax
     times = rows["timestamp"]
     question = rows.meta.get("question", {})
     span = _span(times, interval if interval is not None else question.get("interval"))
@@ -104,7 +104,7 @@ def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
 
 def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
     """Merge periods by summing them, if there are too many to draw."""
-    have = paper.room(ax)
+    have = layout.room(ax)
     most = max(6, int((have.width - 1.0 * have.scale) / _BAR))
     millis = times.astype("datetime64[ms]").astype(np.int64)
     whole = int(millis.max() - millis.min()) // span + 1
@@ -190,9 +190,9 @@ def _finish(
     entries: list[Any],
     empty: bool,
 ) -> None:
-    have = paper.room(ax)
+    have = layout.room(ax)
     size = 8.6 * have.scale
-    paper.bare(ax, "y")
+    layout.bare(ax, "y")
     ax.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
     ax.yaxis.set_major_formatter(amounts.dollars())
     if len(times):
@@ -204,16 +204,16 @@ def _finish(
         ax.set_xticks([])
         ax.set_yticks([])
     if empty:
-        paper.note(ax, "no liquidations")
+        layout.note(ax, "no liquidations")
     if not have.small:
         ax.set_ylabel("USD liquidated", fontsize=size)
         ax.set_xlabel("time, UTC", fontsize=size, labelpad=2.0)
     caveat = ["simulated market"] if meta.get("simulated") else []
-    paper.head(
+    layout.head(
         ax,
         [title, *caveat],
-        [f"per {amounts.span(span)}", *details, *paper.known(meta)[len(caveat) :]],
+        [f"per {amounts.span(span)}", *details, *layout.known(meta)[len(caveat) :]],
         entries=entries,
         margin=0.9,
     )
-    paper.fit(ax)
+    layout.fit(ax)

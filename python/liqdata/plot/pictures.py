@@ -71,7 +71,7 @@ def on_figure(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from .paper import dress
+    from .layout import dress
 
     with mpl.rc_context():
         mpl.rcdefaults()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from matplotlib.patches import Patch
 
-from . import amounts, colours, paper
+from . import amounts, colours, layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,8 +49,8 @@ def exchanges(rows: Rows[Any], ax: Axes | None) -> Axes:
 
 
 def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: str) -> Axes:
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     bars = [
         _Bar(amounts.name(name, 14 if have.small else 26), float(long), float(short), int(count))
         for name, long, short, count in zip(rows[key], rows["long_usd"], rows["short_usd"], rows["cnt"], strict=True)
@@ -69,12 +69,12 @@ def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: st
 
 def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str, Any], details: Sequence[str]) -> Axes:
     """Draw longs and shorts as stacked bars with their total, first bar on top."""
-    ax = paper.fresh() if ax is None else ax
-    have = paper.room(ax)
+    ax = layout.fresh() if ax is None else ax
+    have = layout.room(ax)
     size = 8.6 * have.scale
     longs, shorts = np.array([bar.long for bar in bars]), np.array([bar.short for bar in bars])
     places = np.arange(len(bars), dtype=float)
-    paper.bare(ax, "x")
+    layout.bare(ax, "x")
     margin = 0.6
     if bars:
         ax.barh(places, longs, 0.68, color=colours.LONG)
@@ -92,28 +92,28 @@ def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str
             )
         ax.set_yticks(places, [bar.name for bar in bars])
         ax.set_ylim(len(bars) - 0.4, -0.6)
-        margin = (max(paper.wide(bar.name, size) for bar in bars) + 0.15) / have.scale
+        margin = (max(layout.wide(bar.name, size) for bar in bars) + 0.15) / have.scale
         # Leave room inside the axes for the longest label, usually at the longest bar.
         inner = max(0.5, have.width - (margin + 0.1) * have.scale)
-        need = max(paper.wide(words, size) for words in ends) + 0.1
+        need = max(layout.wide(words, size) for words in ends) + 0.1
         most = float((longs + shorts).max()) or 1.0
         ax.set_xlim(0.0, most / max(0.25, 1.0 - need / inner))
     else:
         ax.set_yticks([])
         ax.tick_params(labelbottom=False)
-        paper.note(ax, "no liquidations")
+        layout.note(ax, "no liquidations")
     ax.xaxis.set_major_locator(amounts.rounded(have.ticks(0.8)))
     ax.xaxis.set_major_formatter(amounts.dollars())
     if not have.small:
         ax.set_xlabel("USD liquidated", fontsize=size)
     entries = [Patch(color=colours.LONG, label="longs"), Patch(color=colours.SHORT, label="shorts")]
     caveat = ["simulated market"] if meta.get("simulated") else []
-    paper.head(
+    layout.head(
         ax,
         [title, *caveat],
-        ["total and number of orders", *details, *paper.known(meta)[len(caveat) :]],
+        ["total and number of orders", *details, *layout.known(meta)[len(caveat) :]],
         entries=entries,
         margin=margin + 0.1,
     )
-    paper.fit(ax)
+    layout.fit(ax)
     return ax

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from liqdata.plot import colours, paper
+from liqdata.plot import colours, layout
 
 from . import text
 
@@ -22,13 +22,13 @@ _MAP = "#f2b134"
 def picture(card: Scorecard) -> Figure:
     """Draw a card on a new figure, without a window system."""
     figure = Figure(figsize=(12, 6.75), dpi=150, layout="constrained")
-    scores(card, paper.dress(figure))
+    scores(card, layout.dress(figure))
     return figure
 
 
 def scores(card: Scorecard, ax: Axes | None = None) -> Axes:
     """Draw the gain over the reference with its interval, maps first, over both sides."""
-    ax = paper.fresh() if ax is None else ax
+    ax = layout.fresh() if ax is None else ax
     lines: list[tuple[dict[str, Any], str]] = [(row, _MAP) for row in card.rows() if row["side"] == "both"]
     lines += [
         (row, colours.OTHERS)

@@ -23,7 +23,7 @@ use crate::model::{
 use crate::python::calls::reading::reading;
 use crate::python::calls::specification::Specification;
 use crate::python::error::{Failure, bad_query};
-use crate::python::rows::arrays;
+use crate::python::rows::grid_arrays;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
 use crate::python::rows::provenance::{Provenance, RowRemarks};
@@ -50,7 +50,7 @@ impl UnconvertedReply {
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
             Self::Overview(reply, row_remarks) => {
-                let windows = arrays::overview(py, &reply)?;
+                let windows = grid_arrays::overview(py, &reply)?;
                 if let Some(coverage) = row_remarks.coverage {
                     windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
                 }
@@ -60,16 +60,16 @@ impl UnconvertedReply {
                 Py::new(py, Table::telling(columns, row_remarks))?.into_any()
             }
             Self::Heatmap(reply, provenance) => {
-                arrays::heatmap(py, reply, &provenance)?.into_any().unbind()
+                grid_arrays::heatmap(py, reply, &provenance)?.into_any().unbind()
             }
             Self::Liqmap(reply, provenance) => {
-                arrays::liqmap(py, reply, &provenance)?.into_any().unbind()
+                grid_arrays::liqmap(py, reply, &provenance)?.into_any().unbind()
             }
             Self::Levels(reply, provenance) => {
-                arrays::levels(py, reply, &provenance)?.into_any().unbind()
+                grid_arrays::levels(py, reply, &provenance)?.into_any().unbind()
             }
             Self::Maxpain(reply, provenance) => {
-                arrays::maxpain(py, reply, &provenance)?.into_any().unbind()
+                grid_arrays::maxpain(py, reply, &provenance)?.into_any().unbind()
             }
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);

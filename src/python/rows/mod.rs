@@ -1,6 +1,6 @@
 //! Replies as Python values: dict rows, numpy arrays, Arrow tables.
 
-pub(super) mod arrays;
+pub(super) mod grid_arrays;
 pub(super) mod arrow;
 pub(super) mod arrow_validation;
 pub(super) mod batches;
