@@ -4,6 +4,7 @@
 //! that were appended after a cursor.
 
 pub(super) mod bar_resampling;
+pub(super) mod batch_columns;
 pub(super) mod finest_bars;
 pub(super) mod maps_reader;
 pub(super) mod parallel;

@@ -8,8 +8,7 @@ use ::parquet::arrow::arrow_reader::{
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
-use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
@@ -17,7 +16,8 @@ use rust_decimal::Decimal;
 
 use crate::archive::journal::table::not_readable;
 use crate::archive::rows::row::{Fault, unknown_word};
-use crate::model::{FixedPoint, Listings, Millis, Numbered, OrderBrief, Side, Vocabulary};
+use crate::archive::scan::batch_columns::{absent, amounts, names_of, times};
+use crate::model::{FixedPoint, Listings, Millis, OrderBrief, Side, Vocabulary};
 
 /// Columns of a projected order, in the journal after the row id, and in segments.
 const COLUMNS: [&str; 9] = [
@@ -155,41 +155,12 @@ pub(crate) fn show_batch(
     batch: &RecordBatch,
     sink: &mut dyn FnMut(OrderBrief<'_>, &str),
 ) -> Result<(), Fault> {
-    let absent = |name: &'static str| {
-        (
-            name,
-            "a value is missing or does not fit its type".to_owned(),
-        )
-    };
-    let column = |name: &'static str| {
-        let column = batch.column_by_name(name);
-        column
-            .filter(|column| column.null_count() == 0)
-            .ok_or_else(|| absent(name))
-    };
-    let named = |name: &'static str| -> Result<Numbered<'_, &str>, Fault> {
-        let of = || {
-            let dictionary = column(name).ok()?.as_dictionary_opt::<Int32Type>()?;
-            let names: &StringArray = dictionary.values().as_string_opt()?;
-            Some(Numbered {
-                numbers: dictionary.keys().values(),
-                values: names.iter().map(Option::unwrap_or_default).collect(),
-            })
-        };
-        of().ok_or_else(|| absent(name))
-    };
-    let decimals = |name: &'static str| -> Result<&[i128], Fault> {
-        let values = column(name)?.as_primitive_opt::<Decimal128Type>();
-        Ok(values.ok_or_else(|| absent(name))?.values())
-    };
-    let instants = |name: &'static str| -> Result<&[i64], Fault> {
-        let values = column(name)?.as_primitive_opt::<TimestampMillisecondType>();
-        Ok(values.ok_or_else(|| absent(name))?.values())
-    };
-    let (exchange, symbol, coin) = (named("exchange")?, named("symbol")?, named("coin")?);
-    let side = named("side")?;
-    let (price, qty, value_usd) = (decimals("price")?, decimals("qty")?, decimals("value_usd")?);
-    let (timestamp, received_at) = (instants("timestamp")?, instants("received_at")?);
+    let [exchange, symbol, coin, side] = FEW.map(|name| names_of(batch, name));
+    let (exchange, symbol, coin, side) = (exchange?, symbol?, coin?, side?);
+    let [price, qty, value_usd] = ["price", "qty", "value_usd"].map(|name| amounts(batch, name));
+    let (price, qty, value_usd) = (price?, qty?, value_usd?);
+    let timestamp = times(batch, "timestamp")?;
+    let received_at = times(batch, "received_at")?;
     let keys: Option<&StringArray> = match batch.column_by_name(KEY) {
         Some(keys) => Some(keys.as_string_opt().ok_or_else(|| absent(KEY))?),
         None => None,

@@ -1,27 +1,21 @@
 //! Scan of order segments by column: only needed columns and matching rows are decoded.
 
-use std::sync::Arc;
-
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowPredicate, ArrowPredicateFn, RowFilter};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::file::statistics::Statistics;
 use ::parquet::schema::types::SchemaDescriptor;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row};
+use crate::archive::scan::batch_columns::{amounts, names_of, times};
 use crate::archive::scan::projection;
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
-
-/// Limit of amounts: the integer of a `Decimal` has 96 bits.
-const MAX_DECIMAL: u128 = 1 << 96;
 
 /// Passes the matching orders of a segment to `sink`, with the columns in `wanted`.
 pub(crate) fn show(
@@ -184,63 +178,12 @@ fn is_only(group: &RowGroupMetaData, column: &str, name: &str) -> bool {
     range.min_is_exact() && range.max_is_exact() && is(range.min_opt()) && is(range.max_opt())
 }
 
-fn absent(name: &'static str) -> Fault {
-    (
-        name,
-        "a value is missing or does not fit its type".to_owned(),
-    )
-}
-
 fn refused((column, message): Fault) -> ArrowError {
     ArrowError::ParquetError(format!("column {column:?}: {message}"))
 }
 
-fn column<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a dyn Array, Fault> {
-    let column = batch.column_by_name(name).map(Arc::as_ref);
-    column
-        .filter(|column| column.null_count() == 0)
-        .ok_or_else(|| absent(name))
-}
-
 fn instants<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], ArrowError> {
     times(batch, name).map_err(refused)
-}
-
-fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fault> {
-    let values = column(batch, name)?.as_primitive_opt::<TimestampMillisecondType>();
-    Ok(values.ok_or_else(|| absent(name))?.values())
-}
-
-/// Amounts as integers in units of 10⁻¹⁸. Fails if one does not fit a `Decimal`.
-fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
-    let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
-    let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
-    let fits =
-        |value: &i128| value.unsigned_abs() < MAX_DECIMAL || FixedPoint(*value).decimal().is_some();
-    if !values.iter().all(fits) {
-        return Err(absent(name));
-    }
-    Ok(values)
-}
-
-/// A dictionary column of names; null is an error.
-fn names_of<'a>(
-    batch: &'a RecordBatch,
-    name: &'static str,
-) -> Result<Numbered<'a, &'a str>, Fault> {
-    let of = || {
-        let dictionary = column(batch, name).ok()?.as_dictionary_opt::<Int32Type>()?;
-        let names: &StringArray = dictionary.values().as_string_opt()?;
-        let numbers: &[i32] = dictionary.keys().values();
-        let count = i32::try_from(names.len()).ok()?;
-        (names.null_count() == 0 && numbers.iter().all(|number| (0..count).contains(number))).then(
-            || Numbered {
-                values: names.iter().map(Option::unwrap_or_default).collect(),
-                numbers,
-            },
-        )
-    };
-    of().ok_or_else(|| absent(name))
 }
 
 /// Which cells meet a condition.

@@ -1,0 +1,67 @@
+//! Columns of a batch of orders, each checked as a whole.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int32Type, TimestampMillisecondType};
+use arrow_array::{Array, RecordBatch, StringArray};
+
+use crate::archive::rows::row::Fault;
+use crate::model::{FixedPoint, Numbered};
+
+/// Limit of amounts: the integer of a `Decimal` has 96 bits.
+const MAX_DECIMAL: u128 = 1 << 96;
+
+/// The fault of a missing value, or one of another type.
+pub(crate) fn absent(name: &'static str) -> Fault {
+    (
+        name,
+        "a value is missing or does not fit its type".to_owned(),
+    )
+}
+
+/// A column without nulls.
+fn column<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a dyn Array, Fault> {
+    let column = batch.column_by_name(name).map(Arc::as_ref);
+    column
+        .filter(|column| column.null_count() == 0)
+        .ok_or_else(|| absent(name))
+}
+
+/// Instants in milliseconds.
+pub(crate) fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fault> {
+    let values = column(batch, name)?.as_primitive_opt::<TimestampMillisecondType>();
+    Ok(values.ok_or_else(|| absent(name))?.values())
+}
+
+/// Amounts as integers in units of 10⁻¹⁸. Fails if one does not fit a `Decimal`.
+pub(crate) fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
+    let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
+    let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
+    let fits =
+        |value: &i128| value.unsigned_abs() < MAX_DECIMAL || FixedPoint(*value).decimal().is_some();
+    if !values.iter().all(fits) {
+        return Err(absent(name));
+    }
+    Ok(values)
+}
+
+/// A dictionary column of names; null is an error.
+pub(crate) fn names_of<'a>(
+    batch: &'a RecordBatch,
+    name: &'static str,
+) -> Result<Numbered<'a, &'a str>, Fault> {
+    let of = || {
+        let dictionary = column(batch, name).ok()?.as_dictionary_opt::<Int32Type>()?;
+        let names: &StringArray = dictionary.values().as_string_opt()?;
+        let numbers: &[i32] = dictionary.keys().values();
+        let count = i32::try_from(names.len()).ok()?;
+        (names.null_count() == 0 && numbers.iter().all(|number| (0..count).contains(number))).then(
+            || Numbered {
+                values: names.iter().map(Option::unwrap_or_default).collect(),
+                numbers,
+            },
+        )
+    };
+    of().ok_or_else(|| absent(name))
+}
