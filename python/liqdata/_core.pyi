@@ -44,20 +44,24 @@ __all__ = [
     "exchange",
     "export_journal",
     "formats",
+    "incomplete_ingests",
     "ingest_files",
     "ingest_parts",
     "ingest_tables",
+    "ingests",
     "instant",
     "limits",
     "liquidation_price",
     "max_leverage",
     "merge_archives",
     "model_version",
+    "new_ingest_id",
     "question",
     "read_reply",
     "rebuild",
     "span",
     "symbol",
+    "undo_ingest",
     "verify",
     "walk_bounds",
 ]
@@ -85,6 +89,10 @@ def archive_lists(path: str) -> _Lists: ...
 def export_journal(path: str, into: str, start: int | None, end: int | None, kinds: list[str]) -> _Lists: ...
 def merge_archives(paths: list[str], into: str, seen: Callable[[int, int], object]) -> None: ...
 def verify(path: str, repair: bool, seen: Callable[[int, int], object] | None = None) -> Table: ...
+def new_ingest_id() -> str: ...
+def ingests(path: str) -> Table: ...
+def incomplete_ingests(path: str) -> list[str]: ...
+def undo_ingest(path: str, id: str) -> Table: ...
 def rebuild(
     path: str,
     start: int | None,

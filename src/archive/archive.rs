@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::archive::catalog::ingests;
 use crate::archive::catalog::stats;
 use crate::archive::coverage::damage_gaps;
 use crate::archive::coverage::gap_status;
@@ -22,9 +23,9 @@ use crate::archive::scan::tail;
 use crate::archive::store::{GoesOn, Store};
 use crate::archive::{
     ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
-    ExportSelection, Filter, Gap, GapOutcome, KnownCoin, MapRow, OpenInterestRow, OrderDays,
-    OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan, Scrubber,
-    Session, TailUpdate, TopicGap, VenueCoverage, Verification,
+    ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
+    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan,
+    Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
@@ -214,6 +215,27 @@ impl Archive {
     /// [`ArchiveError`] if the journal cannot be read.
     pub fn exchanges(&self) -> Result<BTreeSet<String>, ArchiveError> {
         self.store.ask(stats::exchanges)
+    }
+}
+
+/// Ingests.
+impl Archive {
+    /// All ingests, the first one first.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn ingests(&self) -> Result<Vec<IngestRow>, ArchiveError> {
+        self.store.ask(ingests::all)
+    }
+
+    /// Ids of the ingests that the archive no longer has completely: undone ones, and those that repeated rows of them.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn incomplete_ingests(&self) -> Result<Vec<String>, ArchiveError> {
+        self.store.ask(ingests::incomplete)
     }
 }
 

@@ -69,6 +69,7 @@ mod writer;
 
 pub use archive::Archive;
 pub use batch::{Acknowledged, Batch};
+pub use catalog::ingests::{IngestOrigin, IngestRow, UndoRow};
 pub use catalog::stats::{ArchiveSummary, ArrivalPosition, KnownCoin};
 pub use compaction::compactor::CompactionReport;
 pub use compaction::supersede::DayCorrection;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::archive::Archive;
-use crate::archive::compaction::{compactor, supersede};
+use crate::archive::compaction::{compactor, supersede, undo};
 use crate::archive::coverage::pending;
 use crate::archive::import::importer;
 use crate::archive::integrity::verify;
@@ -14,7 +14,8 @@ use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::write_store::WriteStore;
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, GoesOn,
-    ImportOutcome, ImportScope, ImportedSession, SegmentStep, SessionId, Tables, Verification,
+    ImportOutcome, ImportScope, ImportedSession, SegmentStep, SessionId, Tables, UndoRow,
+    Verification,
 };
 use crate::model::Millis;
 
@@ -127,6 +128,19 @@ impl Writer {
         importer::import_tables(&mut self.write, tables, scope, goes_on)
     }
 
+    /// Takes an ingest back: its rows are superseded, and its sessions no longer count as covered.
+    ///
+    /// Reads as of an earlier instant return the rows. Collected rows stay, also those that the ingest brought first.
+    /// Returns the ingest, and then the ingests to run again because they repeated its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::BadRange`] if there is no such ingest or it was undone already, else [`ArchiveError`] if a segment or
+    /// the journal cannot be read or written. Nothing has changed then.
+    pub fn undo(&mut self, ingest: &str) -> Result<Vec<UndoRow>, ArchiveError> {
+        undo::undo(&mut self.write, ingest)
+    }
+
     /// As [`Writer::import`], for single rows that are stored together; `None` if `goes_on` ends the import.
     ///
     /// # Errors
@@ -155,7 +169,11 @@ impl Writer {
         goes_on: &mut dyn FnMut() -> bool,
         done: &mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Option<ImportOutcome>, ArchiveError> {
-        let scope = ImportScope { sessions, until };
+        let scope = ImportScope {
+            sessions,
+            until,
+            ingest: None,
+        };
         importer::import_rows(&mut self.write, rows, scope, goes_on, done)
     }
 

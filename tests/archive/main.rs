@@ -35,3 +35,4 @@ mod reading;
 mod rolling;
 mod rows;
 mod tables;
+mod undo;

@@ -17,7 +17,11 @@ use crate::rows::{START, journaled};
 const UNTIL: Millis = Millis(START + 3 * Millis::DAY);
 
 fn scope(sessions: &[ImportedSession], until: Millis) -> ImportScope<'_> {
-    ImportScope { sessions, until }
+    ImportScope {
+        sessions,
+        until,
+        ingest: None,
+    }
 }
 
 /// The same as rows.
@@ -261,7 +265,7 @@ proptest! {
 }
 
 /// Orders of one exchange, each a millisecond after the other.
-fn many(rows: usize, days: i64) -> Tables {
+pub(crate) fn many(rows: usize, days: i64) -> Tables {
     let texts = |text: &'static str| -> Labels { (0..rows).map(|_| text).collect() };
     let at = |row: usize| {
         let row = i64::try_from(row).unwrap();

@@ -5,6 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::archive::clock::wall_clock;
 use crate::model::Millis;
 
 pub(crate) const CREATE: &str = "
@@ -72,8 +73,14 @@ pub(crate) fn set(journal: &Connection, path: &str, version: Generation) -> rusq
         .map(drop)
 }
 
+/// An instant for a change of versions: two changes never have the same, even if the clock was set back.
+pub(crate) fn next_instant(journal: &Connection) -> rusqlite::Result<Millis> {
+    let last = last(journal)?;
+    Ok(last.map_or_else(wall_clock, |last| wall_clock().max(last.on(1))))
+}
+
 /// Last instant at which a segment was superseded.
-pub(crate) fn last(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+fn last(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT max(coalesce(superseded_at, since)) FROM generations")?
         .query_row([], |line| line.get::<_, Option<i64>>(0))

@@ -32,7 +32,8 @@ pub(crate) const CREATE: &str = "
         first INTEGER NOT NULL,
         last INTEGER NOT NULL,
         rolled_at INTEGER NOT NULL,
-        reason TEXT
+        reason TEXT,
+        ingest TEXT
     ) STRICT;
     CREATE INDEX manifest_by_day ON manifest (holds, day);
     CREATE TABLE part_venues (
@@ -135,6 +136,8 @@ pub(crate) struct SegmentEntry {
     pub(crate) last: Millis,
     /// Why it is quarantined, if it is.
     pub(crate) reason: Option<String>,
+    /// Id of the ingest that brought its rows, if one did.
+    pub(crate) ingest: Option<String>,
 }
 
 impl SegmentEntry {
@@ -177,6 +180,7 @@ impl SegmentEntry {
             first,
             last,
             reason: None,
+            ingest: None,
         }
     }
 }
@@ -198,7 +202,8 @@ fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
         .is_some_and(|id| Uuid::try_parse(id).is_ok_and(|uuid| uuid.to_string() == id))
 }
 
-const COLUMNS: &str = "path, holds, day, interval, rows, bytes, sha256, first, last, reason";
+const COLUMNS: &str =
+    "path, holds, day, interval, rows, bytes, sha256, first, last, reason, ingest";
 
 fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
     let count = |column| {
@@ -226,6 +231,7 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
         first: Millis(row.get(7)?),
         last: Millis(row.get(8)?),
         reason: row.get(9)?,
+        ingest: row.get(10)?,
     })
 }
 
@@ -305,6 +311,33 @@ pub(crate) fn current(
         .collect()
 }
 
+/// Segments of an ingest that are valid now, quarantined ones included.
+pub(crate) fn of_ingest(journal: &Connection, ingest: &str) -> rusqlite::Result<Vec<SegmentEntry>> {
+    let is_valid = file_versions::is_valid("?2");
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE ingest = ?1 AND state <> 'pending' AND {is_valid}
+             ORDER BY holds, day, path"
+        ))?
+        .query_map(params![ingest, file_versions::at(None)], part)?
+        .collect()
+}
+
+/// Superseded segments of a partition that belong to undone ingests.
+pub(crate) fn undone(
+    journal: &Connection,
+    holds: &str,
+    partition: Partition,
+) -> rusqlite::Result<Vec<SegmentEntry>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'kept'
+             AND ingest IN (SELECT id FROM ingests WHERE undone IS NOT NULL)"
+        ))?
+        .query_map(params![holds, partition.day.0, partition.interval], part)?
+        .collect()
+}
+
 /// All segments in a state, superseded ones included.
 pub(crate) fn all(
     journal: &Connection,
@@ -337,7 +370,7 @@ pub(crate) fn intend(
     journal
         .prepare_cached(&format!(
             "INSERT INTO manifest ({COLUMNS}, state, rolled_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         ))?
         .execute(params![
             part.path,
@@ -350,6 +383,7 @@ pub(crate) fn intend(
             part.first.0,
             part.last.0,
             part.reason,
+            part.ingest,
             SegmentState::Pending.name(),
             now.0,
         ])

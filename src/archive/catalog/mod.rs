@@ -4,6 +4,7 @@
 //! segment is valid (`file_versions`), and statistics that are read without a scan (`stats`).
 
 pub(super) mod file_versions;
+pub(super) mod ingests;
 pub(super) mod manifest;
 pub(super) mod manifest_entry;
 pub(super) mod stats;

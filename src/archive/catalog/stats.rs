@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::archive::batch::Batch;
+use crate::archive::catalog::file_versions;
 use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -16,7 +17,8 @@ use crate::model::{Millis, record};
 
 pub(crate) const CREATE: &str = "
     CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-    CREATE TABLE coins (symbol TEXT PRIMARY KEY, known_from INTEGER NOT NULL, last_close INTEGER NOT NULL) STRICT;";
+    CREATE TABLE coins (symbol TEXT PRIMARY KEY, known_from INTEGER NOT NULL, last_close INTEGER NOT NULL,
+                        gone_at INTEGER) STRICT;";
 
 /// Random number that identifies this archive's sequence of row ids.
 const SERIES: &str = "series";
@@ -131,10 +133,52 @@ pub(crate) fn note_coin(
         .prepare_cached(
             "INSERT INTO coins (symbol, known_from, last_close) VALUES (?1, ?2, ?3)
              ON CONFLICT (symbol) DO UPDATE SET known_from = min(known_from, excluded.known_from),
-                                                last_close = max(last_close, excluded.last_close)",
+                                                last_close = max(last_close, excluded.last_close),
+                                                gone_at = NULL",
         )?
         .execute(params![symbol, known_from, last_close])
         .map(drop)
+}
+
+/// Records that bars of a coin were undone: when the last of the others closes; `None` if there are no others.
+pub(crate) fn recall_coin(
+    journal: &Connection,
+    symbol: &str,
+    last_close: Option<Millis>,
+    at: Millis,
+) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "UPDATE coins SET last_close = coalesce(?2, last_close), gone_at = CASE WHEN ?2 IS NULL THEN ?3 END
+             WHERE symbol = ?1",
+        )?
+        .execute(params![symbol, last_close.map(|at| at.0), at.0])
+        .map(drop)
+}
+
+/// Computes the newest instant again, after rows were undone.
+pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
+    let is_valid = file_versions::is_valid("?1");
+    let newest: Option<Option<i64>> = journal
+        .query_row(
+            &format!(
+                "SELECT min(value, (SELECT max(at) FROM (
+                     SELECT max(last + interval) AS at FROM manifest
+                         WHERE state = 'kept' AND holds <> 'maps' AND {is_valid}
+                     UNION ALL SELECT max(timestamp) FROM orders
+                     UNION ALL SELECT max(timestamp + interval) FROM bars
+                     UNION ALL SELECT max(timestamp) FROM open_interest
+                     UNION ALL SELECT max(timestamp) FROM positions)))
+                 FROM state WHERE name = ?2"
+            ),
+            params![file_versions::at(None), NEWEST],
+            |line| line.get(0),
+        )
+        .optional()?;
+    journal.execute("DELETE FROM state WHERE name = ?1", [NEWEST])?;
+    newest
+        .flatten()
+        .map_or(Ok(()), |newest| put(journal, NEWEST, newest))
 }
 
 /// Changes of the statistics that new rows cause.
@@ -283,7 +327,8 @@ pub(crate) fn coins(
 ) -> rusqlite::Result<Vec<KnownCoin>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {} FROM coins WHERE ?1 IS NULL OR known_from <= ?1 ORDER BY symbol",
+            "SELECT {} FROM coins WHERE (?1 IS NULL OR known_from <= ?1) AND (gone_at IS NULL OR gone_at > ?1)
+             ORDER BY symbol",
             table::columns::<KnownCoin>()
         ))?
         .query_map([as_of.map(|at| at.0)], |row| table::read(row, 0))?
@@ -292,9 +337,14 @@ pub(crate) fn coins(
 
 /// The exchanges that the journal or a file has rows of.
 pub(crate) fn exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
+    let is_valid = file_versions::is_valid("?1");
+    let mut found: BTreeSet<String> = journal
+        .prepare(&format!(
+            "SELECT DISTINCT exchange FROM part_venues JOIN manifest USING (path) WHERE {is_valid}"
+        ))?
+        .query_map([file_versions::at(None)], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
     for table in [
-        "part_venues",
         OrderRow::TABLE,
         BarRow::TABLE,
         OpenInterestRow::TABLE,

@@ -8,13 +8,14 @@
 //! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other commits
 //! can run between them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
 use crate::archive::ArchiveError;
+use crate::archive::catalog::ingests;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::clock::wall_clock;
@@ -99,21 +100,34 @@ pub(crate) fn compact_observed(
     compact_through(writer, until, done)
 }
 
-/// Deletes the journal rows `ids`, which the new segment `part` or the segments `filed` contain.
+/// Journal rows that leave the journal with a segment.
+#[derive(Clone, Debug)]
+struct LeavingRows {
+    ids: Vec<i64>,
+    /// Segments that may contain some of them already.
+    filed: Vec<String>,
+    /// Collected rows that the segment of an ingest contains already: its path, and the key of the row.
+    collected: Vec<(String, String)>,
+}
+
+/// Deletes journal rows that the new segment `part` or earlier segments contain.
 ///
 /// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
 fn finish_segment<R: Row>(
     writer: &mut WriteStore,
     part: Option<(&str, &Venues)>,
-    filed: &[String],
-    ids: &[i64],
+    rows: &LeavingRows,
 ) -> Result<bool, ArchiveError> {
+    let ids = &rows.ids;
     writer.change(|journal| {
         let transaction = journal.transaction()?;
-        for path in filed {
+        for path in &rows.filed {
             if !manifest::is_active(&transaction, path)? {
                 return Ok(false);
             }
+        }
+        for (path, key) in &rows.collected {
+            ingests::add_collected(&transaction, path, key)?;
         }
         if let Some((path, venues)) = part {
             manifest::mark(&transaction, path, SegmentState::Active, None)?;
@@ -159,6 +173,8 @@ struct Compaction<'a, H> {
 #[derive(Clone, Copy)]
 struct RowBatch<'a> {
     partition: Partition,
+    /// The ingest of the rows, if they came with one: a segment has rows of one ingest.
+    ingest: Option<&'a str>,
     /// The exchange or the kind of map, if the day is split that way; else `None`.
     group: Option<&'a str>,
     /// Largest row id to move.
@@ -172,7 +188,23 @@ struct RowBatch<'a> {
 #[derive(Default)]
 struct ExistingRows {
     paths: Vec<String>,
-    keys: HashSet<String>,
+    /// Keys of rows; of a row from an ingest, the place of its segment among the paths.
+    keys: HashMap<String, Option<usize>>,
+}
+
+impl ExistingRows {
+    /// Whether a segment contains a row; notes a collected row that the segment of an ingest contains.
+    fn has<R: Row>(&self, row: &R, ingest: Option<&str>, leaving: &mut LeavingRows) -> bool {
+        let key = row.key();
+        let Some(place) = self.keys.get(&key) else {
+            return false;
+        };
+        let path = place.and_then(|place| self.paths.get(place));
+        if let (Some(path), None) = (path, ingest) {
+            leaving.collected.push((path.clone(), key));
+        }
+        true
+    }
 }
 
 impl<H: WriterAccess> Compaction<'_, H> {
@@ -191,17 +223,20 @@ impl<H: WriterAccess> Compaction<'_, H> {
             let archive = self.access.archive();
             let groups = archive.ask(|journal| database::groups::<R>(journal, partition))?;
             let filed = self.filed::<R>(partition)?;
-            let all = RowBatch {
-                partition,
-                group: None,
-                last,
-            };
-            if groups.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
-                self.batch::<R>(all, &filed)?;
-            } else {
-                for (group, _) in &groups {
-                    let group = Some(group.as_str());
-                    self.batch::<R>(RowBatch { group, ..all }, &filed)?;
+            for (ingest, groups) in &groups {
+                let all = RowBatch {
+                    partition,
+                    ingest: ingest.as_deref(),
+                    group: None,
+                    last,
+                };
+                if groups.iter().map(|(_, rows)| rows).sum::<u64>() <= HEAVY {
+                    self.batch::<R>(all, &filed)?;
+                } else {
+                    for (group, _) in groups {
+                        let group = Some(group.as_str());
+                        self.batch::<R>(RowBatch { group, ..all }, &filed)?;
+                    }
                 }
             }
         }
@@ -232,7 +267,8 @@ impl<H: WriterAccess> Compaction<'_, H> {
             });
             let fault = match rows {
                 Ok(rows) => {
-                    filed.keys.extend(rows.iter().map(Row::key));
+                    let place = part.ingest.is_some().then_some(filed.paths.len());
+                    filed.keys.extend(rows.iter().map(|row| (row.key(), place)));
                     None
                 }
                 Err(fault) => Some(fault),
@@ -250,11 +286,10 @@ impl<H: WriterAccess> Compaction<'_, H> {
     fn batch<R: Row>(&mut self, batch: RowBatch<'_>, filed: &ExistingRows) -> Result<(), H::Fault> {
         loop {
             let found = self.access.archive().ask(|journal| {
-                let group = batch.group;
                 database::to_compact::<R>(
                     journal,
                     batch.partition,
-                    group,
+                    (batch.ingest, batch.group),
                     batch.last,
                     (MOST, MOST_BYTES),
                 )
@@ -264,18 +299,22 @@ impl<H: WriterAccess> Compaction<'_, H> {
             }
             let (ids, rows): (Vec<i64>, Vec<R>) = found.into_iter().unzip();
             let sent = rows.len();
+            let mut leaving = LeavingRows {
+                ids,
+                filed: filed.paths.clone(),
+                collected: Vec::new(),
+            };
             let mut rows: Vec<R> = rows
                 .into_iter()
-                .filter(|row| filed.keys.is_empty() || !filed.keys.contains(&row.key()))
+                .filter(|row| filed.keys.is_empty() || !filed.has(row, batch.ingest, &mut leaving))
                 .collect();
             let repeated = sent - rows.len();
             let moved = if rows.is_empty() {
-                let filed = filed.paths.clone();
                 self.access
-                    .change(move |writer| finish_segment::<R>(writer, None, &filed, &ids))?
+                    .change(move |writer| finish_segment::<R>(writer, None, &leaving))?
             } else {
                 R::sort_for_file(&mut rows);
-                self.part(batch.partition, &rows, ids, filed)?
+                self.part(batch, &rows, leaving)?
             };
             if !moved {
                 // The rows are still in the journal, so the next compaction moves them.
@@ -289,32 +328,35 @@ impl<H: WriterAccess> Compaction<'_, H> {
         }
     }
 
-    /// Writes `rows` to a segment and deletes the journal rows `ids`.
+    /// Writes `rows` to a segment and deletes the journal rows that it contains.
     ///
     /// Returns false if another change prevented that.
     fn part<R: Row>(
         &mut self,
-        partition: Partition,
+        batch: RowBatch<'_>,
         rows: &[R],
-        ids: Vec<i64>,
-        filed: &ExistingRows,
+        leaving: LeavingRows,
     ) -> Result<bool, H::Fault> {
+        let partition = batch.partition;
         let now = wall_clock();
         let base = self.access.archive().folder.clone();
         let name = format!("part-{}.parquet", Uuid::now_v7());
         let relative = partition.folder::<R>().join(name);
         let path = base.join(&relative);
         let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-        let part = SegmentEntry::of(rows, partition, &relative, &bytes);
+        let part = SegmentEntry {
+            ingest: batch.ingest.map(str::to_owned),
+            ..SegmentEntry::of(rows, partition, &relative, &bytes)
+        };
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.access
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
         (self.done)(SegmentStep::Intended, &path);
         let moved = match place(&base, &relative, &bytes, self.done) {
             Ok(()) => {
-                let (name, filed) = (name.clone(), filed.paths.clone());
+                let name = name.clone();
                 self.access.change(move |writer| {
-                    finish_segment::<R>(writer, Some((&name, &venues)), &filed, &ids)
+                    finish_segment::<R>(writer, Some((&name, &venues)), &leaving)
                 })
             }
             Err(fault) => Err(fault.into()),

@@ -1,36 +1,28 @@
 //! Replacing orders of a day, for example after raw frames were decoded again.
 //!
-//! A segment never changes and is never deleted. Corrected rows go into new segments, and one transaction
-//! supersedes the old ones: they stay, for reads as of an earlier instant. Superseded journal rows are moved
-//! into such segments too. After a crash at any step, either all rows of the day are corrected or none.
+//! Corrected rows go into new segments that supersede the old ones ([`Rewrite`]). After a crash at any step, either all rows
+//! of the day are corrected or none.
 
-use std::collections::{HashMap, HashSet};
-use std::mem;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
-use rusqlite::{Connection, Transaction};
-use uuid::Uuid;
+use rusqlite::Connection;
 
 use crate::archive::ArchiveError;
-use crate::archive::catalog::file_versions;
-use crate::archive::catalog::file_versions::Generation;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState, Venues};
-use crate::archive::catalog::stats;
+use crate::archive::catalog::manifest::{Day, Partition, SegmentState};
 use crate::archive::catalog::stats::StatsUpdate;
-use crate::archive::clock::wall_clock;
-use crate::archive::compaction::compactor::{divide, of_fault};
+use crate::archive::compaction::compactor::of_fault;
+use crate::archive::compaction::rewrite::Rewrite;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
-use crate::archive::integrity::crc;
 use crate::archive::integrity::segment_check;
 use crate::archive::journal::{database, table};
 use crate::archive::rows::orders::OrderRow;
-use crate::archive::rows::row::Row;
-use crate::archive::segment::atomic_write::place_all;
+use crate::archive::rows::row::{Row, check_all};
 use crate::archive::segment::parquet;
 use crate::archive::write_store::WriteStore;
-use crate::model::Millis;
+use crate::model::{Millis, Record as _};
 
 /// Corrections to the orders of one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,34 +45,11 @@ impl DayCorrection {
     }
 }
 
-/// Number of segments that are written together.
-const TOGETHER: usize = 16;
-
-/// A new segment. It holds either valid rows or superseded rows from the journal.
-struct NewSegment {
-    part: SegmentEntry,
-    venues: Venues,
-    is_superseded: bool,
-    relative: PathBuf,
-    bytes: Vec<u8>,
-}
-
 /// The replacement of each row by key; `None` removes the row.
 type Replacements<'a> = HashMap<String, Option<&'a OrderRow>>;
 
-/// The segments and journal rows that a correction changes.
-#[derive(Default)]
-struct SupersedePlan {
-    /// Segments to supersede.
-    replaced: Vec<String>,
-    /// New rows of each superseded segment.
-    files: Vec<Vec<OrderRow>>,
-    /// Ids of the journal rows to replace. `before` holds the rows among them that reads return until then.
-    journaled: Vec<i64>,
-    before: Vec<OrderRow>,
-    /// Corrected and new rows that are in no segment yet.
-    loose: Vec<OrderRow>,
-}
+/// Orders by the ingest that brought them.
+type OrdersByIngest = BTreeMap<Option<String>, Vec<OrderRow>>;
 
 /// Implements `Writer::supersede`.
 pub(crate) fn supersede(
@@ -98,66 +67,26 @@ pub(crate) fn supersede_observed(
     correction: &DayCorrection,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<Millis, ArchiveError> {
-    crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.corrected, Row::check)?;
-    crate::archive::rows::row::check_all(OrderRow::TABLE, &correction.new, Row::check)?;
+    check_all(OrderRow::TABLE, &correction.corrected, Row::check)?;
+    check_all(OrderRow::TABLE, &correction.new, Row::check)?;
     let partition = Partition {
         day: Day::of(day),
         interval: 0,
     };
-    let draft = draft(writer, partition, correction)?;
-    let mut made = Vec::new();
-    for (rows, is_superseded) in (draft
-        .files
-        .iter()
-        .chain(&in_segments(draft.loose))
-        .map(|rows| (rows, false)))
-    .chain(in_segments(draft.before).iter().map(|rows| (rows, true)))
-    {
-        if !rows.is_empty() {
-            made.push(make(writer, partition, rows, is_superseded)?);
-        }
-    }
-    let outcome = put(writer, &mut made, done).and_then(|()| {
+    let rewrite = rewrite(writer, partition, correction)?;
+    rewrite.commit(writer, done, |journal, _| {
         let mut noted = StatsUpdate::default();
         noted.take(&correction.new);
-        writer.change(|journal| {
-            let transaction = journal.transaction()?;
-            let at = commit(&transaction, &made, &draft.replaced, &draft.journaled)?;
-            noted.write(&transaction)?;
-            transaction.commit()?;
-            Ok(at)
-        })
-    });
-    match outcome {
-        Ok(at) => {
-            for one in &made {
-                done(
-                    SegmentStep::Committed,
-                    &writer.store.folder.join(&one.relative),
-                );
-            }
-            Ok(at)
-        }
-        Err(fault) => {
-            // The pending files are removed now, or when the archive is next opened.
-            let _ = writer.withdraw(made.iter().map(|one| one.part.path.as_str()));
-            Err(fault)
-        }
-    }
-}
-
-/// Sorts rows and divides them into segments.
-fn in_segments(mut rows: Vec<OrderRow>) -> Vec<Vec<OrderRow>> {
-    OrderRow::sort_for_file(&mut rows);
-    divide(rows, |row| row.order.exchange.clone())
+        noted.write(journal)
+    })
 }
 
 /// Finds the rows to replace in the segments of the day and in the journal.
-fn draft(
+fn rewrite(
     writer: &WriteStore,
     partition: Partition,
     correction: &DayCorrection,
-) -> Result<SupersedePlan, ArchiveError> {
+) -> Result<Rewrite, ArchiveError> {
     let mut replacements: Replacements<'_> = HashMap::new();
     for row in &correction.corrected {
         replacements.insert(row.key(), Some(row));
@@ -165,8 +94,10 @@ fn draft(
     for (exchange, key) in &correction.removed {
         replacements.insert(format!("{exchange}\n{key}"), None);
     }
-    let mut draft = SupersedePlan::default();
+    let mut rewrite = Rewrite::default();
     let mut filed = HashSet::new();
+    // Superseded journal rows, and corrected and new rows that are in no segment yet.
+    let (mut before, mut loose) = (OrdersByIngest::new(), OrdersByIngest::new());
     if !replacements.is_empty() {
         let day = partition.day;
         let parts = writer
@@ -193,77 +124,32 @@ fn draft(
                 })
                 .collect();
             if filed.len() > known {
-                draft.replaced.push(part.path);
-                draft.files.push(rows);
+                rewrite.add(writer, partition, rows, part.ingest.as_deref(), false)?;
+                rewrite.replace::<OrderRow>(part.path);
             }
         }
-        for (id, row) in writer
+        for (id, ingest, row) in writer
             .store
             .ask(|journal| journaled(journal, day, &replacements))?
         {
-            draft.journaled.push(id);
+            rewrite.delete::<OrderRow>(vec![id]);
             // A journal row that a segment contains too is a duplicate. No read has ever returned it, so it is only
             // removed.
             if !filed.contains(&row.key()) {
-                draft.before.push(row.clone());
-                draft.loose.extend(replace(row, &replacements, &mut |_| ()));
+                before.entry(ingest.clone()).or_default().push(row.clone());
+                let after = replace(row, &replacements, &mut |_| ());
+                loose.entry(ingest).or_default().extend(after);
             }
         }
     }
-    draft.loose.extend(correction.new.iter().cloned());
-    Ok(draft)
-}
-
-fn make(
-    writer: &WriteStore,
-    partition: Partition,
-    rows: &[OrderRow],
-    is_superseded: bool,
-) -> Result<NewSegment, ArchiveError> {
-    let name = format!("part-{}.parquet", Uuid::now_v7());
-    let relative = partition.folder::<OrderRow>().join(name);
-    let path = writer.store.folder.join(&relative);
-    let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
-    Ok(NewSegment {
-        part: SegmentEntry::of(rows, partition, &relative, &bytes),
-        venues: manifest::venues(rows),
-        is_superseded,
-        relative,
-        bytes,
-    })
-}
-
-/// Writes the new segments.
-fn put(
-    writer: &mut WriteStore,
-    made: &mut [NewSegment],
-    done: &mut dyn FnMut(SegmentStep, &Path),
-) -> Result<(), ArchiveError> {
-    let base = writer.store.folder.clone();
-    let now = wall_clock();
-    for some in made.chunks_mut(TOGETHER) {
-        writer.change(|journal| {
-            let transaction = journal.transaction()?;
-            for one in some.iter() {
-                manifest::intend(&transaction, &one.part, now)?;
-            }
-            transaction.commit()
-        })?;
-        let bytes: Vec<Vec<u8>> = some
-            .iter_mut()
-            .map(|one| mem::take(&mut one.bytes))
-            .collect();
-        let files: Vec<(&Path, &[u8])> = some
-            .iter()
-            .zip(&bytes)
-            .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
-            .collect();
-        for (relative, _) in &files {
-            done(SegmentStep::Intended, &base.join(relative));
+    let new = correction.new.iter().cloned();
+    loose.entry(None).or_default().extend(new);
+    for (orders, is_superseded) in [(loose, false), (before, true)] {
+        for (ingest, rows) in orders {
+            rewrite.add(writer, partition, rows, ingest.as_deref(), is_superseded)?;
         }
-        place_all(&base, &files, done)?;
     }
-    Ok(())
+    Ok(rewrite)
 }
 
 /// The row after the correction, if any.
@@ -286,66 +172,23 @@ fn replace(
     })
 }
 
-/// Journal rows that are replaced, with their ids.
+/// Journal rows that are replaced, with their ids and ingests.
 fn journaled(
     journal: &Connection,
     day: Day,
     replacements: &Replacements<'_>,
-) -> rusqlite::Result<Vec<(i64, OrderRow)>> {
-    let columns = table::columns::<OrderRow>();
+) -> rusqlite::Result<Vec<(i64, Option<String>, OrderRow)>> {
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {} IS {}({columns}), {columns} FROM orders WHERE timestamp >= ?1 AND timestamp < ?2",
-        crc::COLUMN,
-        crc::FUNCTION,
+        "SELECT {}, ingest FROM orders WHERE timestamp >= ?1 AND timestamp < ?2",
+        table::checked::<OrderRow>(),
     ))?;
     let rows = statement.query_map([day.start().0, day.end().0], |line| {
-        Ok((line.get(0)?, database::checked_row::<OrderRow>(line)?))
+        let row = database::checked_row::<OrderRow>(line)?;
+        Ok((line.get(0)?, line.get(2 + OrderRow::COLUMNS.len())?, row))
     })?;
     rows.filter(|row| {
         row.as_ref()
-            .map_or(true, |(_, row)| replacements.contains_key(&row.key()))
+            .map_or(true, |(_, _, row)| replacements.contains_key(&row.key()))
     })
     .collect()
-}
-
-/// Marks the new segments as valid.
-///
-/// Returns the instant from which they are.
-fn commit(
-    transaction: &Transaction<'_>,
-    made: &[NewSegment],
-    replaced: &[String],
-    journaled: &[i64],
-) -> rusqlite::Result<Millis> {
-    // Two corrections never have the same instant, even if the clock was set back.
-    let last = file_versions::last(transaction)?;
-    let at = last.map_or_else(wall_clock, |last| wall_clock().max(last.on(1)));
-    let superseded = Generation {
-        since: None,
-        superseded_at: Some(at),
-    };
-    let fresh = Generation {
-        since: Some(at),
-        superseded_at: None,
-    };
-    let mut rows = 0;
-    for one in made {
-        let path = &one.part.path;
-        manifest::mark(transaction, path, SegmentState::Active, None)?;
-        manifest::list_venues(transaction, path, &one.venues)?;
-        let generation = if one.is_superseded {
-            superseded
-        } else {
-            rows += one.part.rows;
-            fresh
-        };
-        file_versions::set(transaction, path, generation)?;
-    }
-    for path in replaced {
-        file_versions::set(transaction, path, superseded)?;
-    }
-    database::delete(transaction, OrderRow::TABLE, journaled)?;
-    // Readers that follow the journal by row id must read this day again.
-    stats::skip_ids(transaction, OrderRow::TABLE, rows.max(1))?;
-    Ok(at)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::archive::ArchiveError;
+use crate::archive::coverage::sessions::IN_USE;
 use crate::archive::lock;
 use crate::archive::store::Store;
 use crate::model::Millis;
@@ -16,7 +17,9 @@ pub(crate) fn has_writer(store: &Store) -> Result<bool, ArchiveError> {
 pub(crate) fn connected_until(store: &Store) -> Result<BTreeMap<String, Millis>, ArchiveError> {
     store.ask(|journal| {
         journal
-            .prepare_cached("SELECT exchange, max(seen) FROM runs GROUP BY exchange")?
+            .prepare_cached(&format!(
+                "SELECT exchange, max(seen) FROM runs WHERE {IN_USE} GROUP BY exchange"
+            ))?
             .query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))?
             .collect()
     })

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapCause, SessionId, add_gap};
+use crate::archive::coverage::sessions::{Gap, GapCause, IN_USE, SessionId, add_gap};
 use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_time};
 use crate::model::{Completeness, Millis};
@@ -56,7 +56,9 @@ pub(crate) fn check(pending: &PendingExchange) -> Result<(), Fault> {
 /// The end of an exchange's last session.
 fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Millis>> {
     journal
-        .prepare_cached("SELECT max(seen) FROM runs WHERE exchange = ?1")?
+        .prepare_cached(&format!(
+            "SELECT max(seen) FROM runs WHERE exchange = ?1 AND {IN_USE}"
+        ))?
         .query_row([exchange], |row| row.get::<_, Option<i64>>(0))
         .map(|seen| seen.map(Millis))
 }
@@ -93,9 +95,9 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
     let seen = last_seen(journal, &pending.exchange)?;
     let end = pending.until.max(pending.since.on(1));
     let is_connected = journal
-        .prepare_cached(
-            "SELECT 1 FROM runs WHERE exchange = ?1 AND (started >= ?2 OR seen >= ?3) LIMIT 1",
-        )?
+        .prepare_cached(&format!(
+            "SELECT 1 FROM runs WHERE exchange = ?1 AND (started >= ?2 OR seen >= ?3) AND {IN_USE} LIMIT 1"
+        ))?
         .query_row(
             params![pending.exchange, pending.since.0, pending.until.0],
             |_| Ok(()),
@@ -162,7 +164,7 @@ pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(
             "SELECT {} FROM gaps WHERE {IS_PENDING}
-             AND \"end\" > coalesce((SELECT max(seen) FROM runs WHERE runs.exchange = gaps.exchange), \"end\" - 1)
+             AND \"end\" > coalesce((SELECT max(seen) FROM runs WHERE runs.exchange = gaps.exchange AND {IN_USE}), \"end\" - 1)
              ORDER BY exchange",
             table::columns::<Gap>()
         ))?
@@ -172,7 +174,9 @@ pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
         return Ok(gaps);
     };
     let connected = journal
-        .prepare_cached("SELECT 1 FROM runs WHERE seen > ?1 LIMIT 1")?
+        .prepare_cached(&format!(
+            "SELECT 1 FROM runs WHERE seen > ?1 AND {IN_USE} LIMIT 1"
+        ))?
         .query_row([first.0], |_| Ok(()))
         .optional()?;
     Ok(if connected.is_some() {

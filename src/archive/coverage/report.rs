@@ -73,7 +73,7 @@ pub(crate) fn sessions(
     end: Millis,
 ) -> Result<Vec<Session>, ArchiveError> {
     check_range(start, end)?;
-    store.ask(|journal| sessions::sessions(journal, start, end))
+    store.ask(|journal| sessions::sessions(journal, start, end, None))
 }
 
 /// Implements `Archive::coverage`.
@@ -182,7 +182,7 @@ fn coverage_records(
             range: TimeRange::new(start, end),
             gaps,
             silent_ranges: silent_ranges(journal, start, end, as_of)?,
-            sessions: sessions::sessions(journal, start, end)?,
+            sessions: sessions::sessions(journal, start, end, as_of)?,
             known_exchanges: known_exchanges(journal, as_of)?,
             topic_gaps: events::topic_gaps(journal, start, end, as_of)?,
             outcomes: events::outcomes(journal, start, end, as_of)?,
@@ -278,7 +278,10 @@ fn counts_without_rows(
 /// Exchanges that had a session, or were pending, by `as_of`.
 fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
-        .prepare_cached("SELECT DISTINCT exchange FROM runs WHERE started <= ?1")?
+        .prepare_cached(&format!(
+            "SELECT DISTINCT exchange FROM runs WHERE started <= ?1 AND {}",
+            sessions::in_use_at("?1")
+        ))?
         .query_map([known_by(as_of)], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for name in pending::exchanges(journal, known_by(as_of))? {

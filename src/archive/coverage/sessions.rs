@@ -14,7 +14,7 @@ pub(crate) fn create() -> String {
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
                             UNIQUE (exchange, start, \"end\", reason)) STRICT;
-         CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, {}) STRICT;
+         CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, ingest TEXT, undone INTEGER) STRICT;
          CREATE INDEX runs_by_exchange ON runs (exchange, seen);",
         table::definitions(Gap::COLUMNS, None),
         table::definitions(run, None)
@@ -89,6 +89,14 @@ const NOT_CONNECTED: &str = "not listening";
 
 /// The tables other than orders.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
+
+/// The condition that the ingest of a session was not undone.
+pub(crate) const IN_USE: &str = "undone IS NULL";
+
+/// The condition that the ingest of a session was not undone by the instant in a parameter.
+pub(crate) fn in_use_at(parameter: &str) -> String {
+    format!("(undone IS NULL OR undone > {parameter})")
+}
 
 /// SQL condition: a gap concerns orders.
 const OF_ORDERS: &str = "holds IS NULL";
@@ -176,10 +184,11 @@ pub struct ImportedSession {
     pub end: Millis,
 }
 
-/// Records an imported time range as a session, or extends one that it overlaps.
+/// Records an imported time range as a session, or extends one of the same ingest that it overlaps.
 pub(crate) fn add_imported(
     journal: &Connection,
     imported: &ImportedSession,
+    ingest: Option<&str>,
 ) -> rusqlite::Result<()> {
     let cells = params![
         imported.exchange,
@@ -187,21 +196,46 @@ pub(crate) fn add_imported(
         imported.start.0,
         imported.end.0
     ];
+    let is_covered = journal
+        .prepare_cached(&format!(
+            "SELECT 1 FROM runs WHERE exchange = ?1 AND completeness = ?2
+             AND started <= ?3 AND seen >= ?4 AND {IN_USE}"
+        ))?
+        .exists(cells)?;
+    if is_covered {
+        return Ok(());
+    }
+    let cells = params![
+        imported.exchange,
+        imported.completeness.name(),
+        imported.start.0,
+        imported.end.0,
+        ingest
+    ];
     let joined = journal
-        .prepare_cached(
+        .prepare_cached(&format!(
             "UPDATE runs SET seen = max(seen, ?4), started = min(started, ?3)
              WHERE id = (SELECT id FROM runs WHERE exchange = ?1 AND completeness = ?2
-                         AND started <= ?4 AND seen >= ?3 ORDER BY started LIMIT 1)",
-        )?
+                         AND started <= ?4 AND seen >= ?3 AND ingest IS ?5 AND {IN_USE}
+                         ORDER BY started LIMIT 1)"
+        ))?
         .execute(cells)?;
     if joined == 0 {
         journal
             .prepare_cached(
-                "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT INTO runs (exchange, completeness, started, seen, ingest) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(cells)?;
     }
     Ok(())
+}
+
+/// Ends the use of the sessions of an undone ingest.
+pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE runs SET undone = ?2 WHERE ingest = ?1")?
+        .execute(params![ingest, at.0])
+        .map(drop)
 }
 
 /// Refuses a gap with missing fields or an empty time range.
@@ -225,12 +259,12 @@ pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
 /// `silent_from`.
 pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     journal
-        .prepare_cached(
+        .prepare_cached(&format!(
             "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
-                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5), ?2)))
-             ON CONFLICT DO NOTHING",
-        )?
+                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5 AND {IN_USE}), ?2)))
+             ON CONFLICT DO NOTHING"
+        ))?
         .execute(params![
             gap.exchange,
             gap.start.0,
@@ -308,7 +342,7 @@ pub(crate) fn begin(
     at: Millis,
 ) -> rusqlite::Result<SessionId> {
     let seen: Option<i64> = journal.query_row(
-        "SELECT max(seen) FROM runs WHERE exchange = ?1",
+        &format!("SELECT max(seen) FROM runs WHERE exchange = ?1 AND {IN_USE}"),
         [exchange],
         |row| row.get(0),
     )?;
@@ -389,16 +423,19 @@ pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
+/// Sessions that overlap a time range, as far as they were in use at `as_of`.
 pub(crate) fn sessions(
     journal: &Connection,
     start: Millis,
     end: Millis,
+    as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<Session>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 ORDER BY started, id",
-            table::columns::<Session>()
+            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 AND {} ORDER BY started, id",
+            table::columns::<Session>(),
+            in_use_at("?3")
         ))?
-        .query_map([start.0, end.0], |row| table::read(row, 0))?
+        .query_map([start.0, end.0, known_by(as_of)], |row| table::read(row, 0))?
         .collect()
 }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentState};
-use crate::archive::catalog::{manifest_entry, stats};
+use crate::archive::catalog::{ingests, manifest_entry, stats};
 use crate::archive::coverage::events;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::verify;
@@ -224,19 +224,21 @@ fn fill(
     coins: &BTreeSet<String>,
 ) -> Result<(), ExportFault> {
     known_of(from, into, selection, coins)?;
+    ingests_of(from, into)?;
     // Coverage is about orders only.
     if selection.has(OrderRow::TABLE) {
         let range = params![selection.first().0, selection.end().0];
         lines(
             (
                 from,
-                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2) FROM runs
+                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), ingest, undone FROM runs
                  WHERE started < ?2 AND seen >= ?1 ORDER BY id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO runs (id, exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO runs (id, exchange, completeness, started, seen, ingest, undone)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             ),
         )?;
         // Gaps that become equal when they are cut to the selection are stored once, with the earliest `recorded_at`.
@@ -260,6 +262,17 @@ fn fill(
     kind::<OpenInterestRow>(from, into, selection)?;
     kind::<MapRow>(from, into, selection)?;
     kind::<PositionRow>(from, into, selection)
+}
+
+/// Copies the list of ingests.
+fn ingests_of(from: &Connection, into: &Connection) -> Result<(), ExportFault> {
+    for (table, columns) in ingests::TABLES {
+        let places = vec!["?"; columns.split(", ").count()].join(", ");
+        let select = format!("SELECT {columns} FROM {table}");
+        let insert = format!("INSERT INTO {table} ({columns}) VALUES ({places})");
+        lines((from, &select, &[]), (into, &insert))?;
+    }
+    Ok(())
 }
 
 /// Copies topic gaps, outcomes, counters and measurements.
@@ -359,8 +372,10 @@ fn kind<R: Row>(
         }
     }
     for day in database::days::<R>(from, first, end).map_err(ExportFault::Read)? {
-        let rows = database::rows::<R>(from, day.start(), day.end(), &Filter::default());
-        table::insert(into, &rows.map_err(ExportFault::Read)?).map_err(ExportFault::Written)?;
+        let rows = database::rows_by_ingest::<R>(from, day.start(), day.end());
+        for (ingest, rows) in rows.map_err(ExportFault::Read)? {
+            table::insert_of(into, &rows, ingest.as_deref()).map_err(ExportFault::Written)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! A row is stored once, and a time range is covered if any of the archives covers it. A day that only one
 //! archive has is taken over: its segments are hard-linked. A day that several have is merged by key and written
 //! to new segments; of equal rows the one that was received first counts, so that reads as of an instant return
-//! what any archive knew then.
+//! what any archive knew then. The ingests of the archives are not taken over: no row of a merged archive can be undone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -191,11 +191,12 @@ impl Merge<'_> {
 
     /// Takes over a day of which only one archive has rows.
     fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
-        let (listed, rows) = from.ask(|journal| {
+        let (mut listed, rows) = from.ask(|journal| {
             let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
             Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
         })?;
-        for line in &listed {
+        for line in &mut listed {
+            line.part.ingest = None;
             if line.state == SegmentState::Active {
                 link(
                     from.path(),
@@ -267,6 +268,7 @@ impl Merge<'_> {
                     .or(segment_check::fault_of(archive, &line.part)?)
                 {
                     line.part.reason = Some(reason);
+                    line.part.ingest = None;
                     line.state = SegmentState::Quarantined;
                     self.writer.change(|journal| {
                         let transaction = journal.transaction()?;

@@ -1,12 +1,13 @@
 //! Comparison of imported rows with the rows that the archive has.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentState};
-use crate::archive::filter::Filter;
+use crate::archive::compaction::undo::undone_keys;
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
@@ -30,18 +31,28 @@ const PROVENANCE: [&str; 7] = [
 pub(crate) enum Comparison {
     /// No known row has its key.
     New,
-    /// A known row equals it.
-    Repeated,
+    /// A known row equals it: one that an ingest brought, or a collector if its id is absent.
+    Repeated(RowOrigin),
     /// A known row has its key and other values; the message names the row.
     Different(String),
+}
+
+/// Where a known row came from.
+pub(crate) enum RowOrigin {
+    /// It is among the rows that are compared.
+    Given,
+    /// The archive has it, from the ingest of this id or from a collector.
+    Stored(Option<String>),
 }
 
 /// The rows of a partition in the archive, and new rows.
 pub(crate) struct PartitionRows<R> {
     rows: Vec<R>,
-    /// Number of rows that the archive has; new rows follow.
-    stored: usize,
+    /// For each ingest, the number of rows that the archive has up to and including its rows; new rows follow.
+    stored: Vec<(Option<String>, usize)>,
     index: KeyIndex,
+    /// Keys of rows that were undone.
+    undone: BTreeSet<String>,
 }
 
 impl<R: Row> PartitionRows<R> {
@@ -62,16 +73,33 @@ impl<R: Row> PartitionRows<R> {
                 verify::quarantine_segment(writer, &segment, &reason)?;
             }
         }
-        let mut rows = table_scan::read_day::<R>(&writer.store, day, &Filter::default())?.rows;
-        rows.retain(|row| row.interval() == partition.interval);
-        let mut index = KeyIndex::with_capacity(rows.len() + more);
-        for row in &rows {
-            index.add(index.hash(row));
+        let by_ingest = table_scan::rows_by_ingest::<R>(&writer.store, partition)?;
+        let count: usize = by_ingest.values().map(Vec::len).sum();
+        let mut known = Self {
+            rows: Vec::with_capacity(count),
+            stored: Vec::new(),
+            index: KeyIndex::with_capacity(count + more),
+            undone: undone_keys::<R>(writer, partition)?,
+        };
+        for (ingest, rows) in by_ingest {
+            for row in rows {
+                known.index.add(known.index.hash(&row));
+                known.rows.push(row);
+            }
+            known.stored.push((ingest, known.rows.len()));
         }
-        Ok(Self {
-            stored: rows.len(),
-            rows,
-            index,
+        Ok(known)
+    }
+
+    /// Whether a row was in the archive until an ingest was undone.
+    pub(crate) fn was_undone(&self, row: &R) -> bool {
+        !self.undone.is_empty() && self.undone.contains(&row.key())
+    }
+
+    fn origin(&self, place: usize) -> RowOrigin {
+        let stored = self.stored.iter().find(|(_, end)| place < *end);
+        stored.map_or(RowOrigin::Given, |(ingest, _)| {
+            RowOrigin::Stored(ingest.clone())
         })
     }
 
@@ -85,16 +113,17 @@ impl<R: Row> PartitionRows<R> {
         let same = known().find(|(_, known)| known.has_key_of(&row));
         // Two spellings in one import are two contracts.
         let same = same.or_else(|| {
-            let mut stored = known().filter(|(place, _)| *place < self.stored);
+            let count = self.stored.last().map_or(0, |(_, count)| *count);
+            let mut stored = known().filter(|(place, _)| *place < count);
             stored.find(|(_, known)| known.is_spelled_otherwise(&row))
         });
-        let Some((_, same)) = same else {
+        let Some((place, same)) = same else {
             self.index.add(hash);
             self.rows.push(row);
             return Comparison::New;
         };
         if content(same) == content(&row) {
-            return Comparison::Repeated;
+            return Comparison::Repeated(self.origin(place));
         }
         let (symbol, at) = (row.symbol(), row.timestamp());
         Comparison::Different(format!(

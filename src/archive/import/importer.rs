@@ -12,6 +12,9 @@ use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
+use crate::archive::catalog::file_versions;
+use crate::archive::catalog::file_versions::Generation;
+use crate::archive::catalog::ingests::{IngestCounts, IngestOrigin};
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
 use crate::archive::catalog::stats;
@@ -23,7 +26,7 @@ use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
-use crate::archive::import::existing_rows::{Comparison, PartitionRows};
+use crate::archive::import::existing_rows::{Comparison, PartitionRows, RowOrigin};
 use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
@@ -74,6 +77,8 @@ pub struct ImportScope<'a> {
     pub sessions: &'a [ImportedSession],
     /// Rows of days that ended by this instant become segments; other rows go to the journal.
     pub until: Millis,
+    /// The ingest that the rows belong to, so that they can be undone.
+    pub ingest: Option<&'a IngestOrigin>,
 }
 
 /// Implements `Writer::import`.
@@ -129,6 +134,8 @@ fn check_session(session: &ImportedSession) -> Result<(), Fault> {
 struct PendingSegment {
     entry: SegmentEntry,
     venues: Venues,
+    /// Whether its rows replace undone ones, which reads as of an earlier instant still return.
+    replaces: bool,
 }
 
 /// A segment that is encoded and not written yet.
@@ -158,6 +165,7 @@ struct Import<'a> {
     /// Rows of days that are not over.
     open: Batch,
     stats: StatsUpdate,
+    counts: IngestCounts,
     outcome: ImportOutcome,
     /// The outcome up to the last commit.
     committed: ImportOutcome,
@@ -196,6 +204,7 @@ impl<'a> Import<'a> {
             pending: Vec::new(),
             open: Batch::default(),
             stats: StatsUpdate::default(),
+            counts: IngestCounts::default(),
             outcome: ImportOutcome::default(),
             committed: ImportOutcome::default(),
             processed: 0,
@@ -277,9 +286,12 @@ impl<'a> Import<'a> {
                     if number > 0 {
                         self.commit_lot()?;
                     }
-                    let mut rows = self.new_rows(table, partition, rows)?;
+                    let (mut rows, mut replacing) = self.new_rows(table, partition, rows)?;
                     table.arrange(&names, &mut rows);
-                    if !self.store(table, partition, rows, open)? {
+                    table.arrange(&names, &mut replacing);
+                    if !self.store(table, partition, rows, open)?
+                        || !self.segments(table, partition, replacing, true)?
+                    {
                         return Ok(false);
                     }
                 }
@@ -354,28 +366,39 @@ impl<'a> Import<'a> {
         })
     }
 
-    /// Those of the rows that the archive does not have; counts or rejects the others.
+    /// Those of the rows that the archive does not have, and those that it had until they were undone; counts or rejects
+    /// the others.
     fn new_rows<T: ColumnTable>(
         &mut self,
         table: &T,
         partition: Partition,
         rows: &[usize],
-    ) -> Result<Vec<usize>, ArchiveError> {
+    ) -> Result<(Vec<usize>, Vec<usize>), ArchiveError> {
         let mut known = PartitionRows::<T::Row>::read(self.writer, partition, rows.len())?;
-        let mut new = Vec::with_capacity(rows.len());
+        let own = self.scope.ingest.map(|ingest| ingest.id.as_str());
+        let (mut new, mut replacing) = (Vec::with_capacity(rows.len()), Vec::new());
         for number in rows {
             let Some(row) = table.row(*number) else {
                 continue;
             };
+            let was_undone = known.was_undone(&row);
             match known.compare(row) {
+                Comparison::New if was_undone => replacing.push(*number),
                 Comparison::New => new.push(*number),
-                Comparison::Repeated => self.outcome.repeated += 1,
+                Comparison::Repeated(origin) => {
+                    self.outcome.repeated += 1;
+                    if let RowOrigin::Stored(ingest) = origin
+                        && (ingest.is_none() || ingest.as_deref() != own)
+                    {
+                        self.counts.add_repeat(ingest.as_deref());
+                    }
+                }
                 Comparison::Different(message) => {
                     self.reject::<T::Row>(*number, T::Row::COIN, message, true);
                 }
             }
         }
-        Ok(new)
+        Ok((new, replacing))
     }
 
     /// Stores new rows of a partition, which are in the order of a segment; returns whether it reached the end.
@@ -386,25 +409,39 @@ impl<'a> Import<'a> {
         rows: Vec<usize>,
         open: RowsOf<T::Row>,
     ) -> Result<bool, ArchiveError> {
-        self.outcome.new += u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        self.note(table, partition, &rows);
         if partition.day.end() > self.scope.until {
+            self.note(table, partition, &rows);
             let rows = rows.iter().filter_map(|row| table.row(*row));
             open(&mut self.open).extend(rows);
             return Ok(true);
         }
+        self.segments(table, partition, rows, false)
+    }
+
+    /// Stores new rows of a partition in segments; returns whether it reached the end.
+    fn segments<T: ColumnTable>(
+        &mut self,
+        table: &T,
+        partition: Partition,
+        rows: Vec<usize>,
+        replaces: bool,
+    ) -> Result<bool, ArchiveError> {
+        self.note(table, partition, &rows);
         let exchange = |row: &usize| table.exchange(*row).unwrap_or_default().to_owned();
         for rows in divide(rows, exchange) {
             if !self.goes_on() {
                 return Ok(false);
             }
-            self.encode(table, partition, &rows)?;
+            self.encode(table, partition, &rows, replaces)?;
         }
         Ok(true)
     }
 
-    /// Adds rows to the statistics.
+    /// Adds new rows to the outcome and the statistics.
     fn note<T: ColumnTable>(&mut self, table: &T, partition: Partition, rows: &[usize]) {
+        let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        self.outcome.new += count;
+        self.counts.add_new(T::Row::TABLE, count, ends(table, rows));
         let known_at = |row: &usize| table.timestamp(*row).map(|at| at.on(partition.interval));
         if let Some(newest) = rows.iter().filter_map(known_at).max() {
             self.stats.take_newest(newest);
@@ -430,6 +467,7 @@ impl<'a> Import<'a> {
         table: &T,
         partition: Partition,
         rows: &[usize],
+        replaces: bool,
     ) -> Result<(), ArchiveError> {
         let relative = partition
             .folder::<T::Row>()
@@ -438,12 +476,18 @@ impl<'a> Import<'a> {
         let groups = groups.map(|rows| table.arrays(partition, rows));
         let bytes = parquet::encode::<T::Row>(groups)
             .map_err(|fault| of_fault(&self.writer.store.path().join(&relative), fault))?;
-        let times = || rows.iter().filter_map(|row| table.timestamp(*row));
-        let ends = times().min().zip(times().max()).unwrap_or_default();
-        let entry = SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes);
+        let ends = ends(table, rows);
+        let entry = SegmentEntry {
+            ingest: self.scope.ingest.map(|ingest| ingest.id.clone()),
+            ..SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes)
+        };
         let venues = venues(table, rows);
         self.encoded.push(EncodedSegment {
-            pending: PendingSegment { entry, venues },
+            pending: PendingSegment {
+                entry,
+                venues,
+                replaces,
+            },
             relative,
             bytes,
         });
@@ -508,28 +552,42 @@ impl<'a> Import<'a> {
     fn commit(&mut self, sessions: &[ImportedSession]) -> Result<(), ArchiveError> {
         self.write()?;
         self.writes.finish(self.done)?;
-        let (pending, open, stats) = (&self.pending, &self.open, &self.stats);
-        if !(pending.is_empty() && open.is_empty() && sessions.is_empty()) {
+        let (pending, open, stats, counts) = (&self.pending, &self.open, &self.stats, &self.counts);
+        let ingest = self.scope.ingest;
+        let is_counted = ingest.is_some() && !counts.is_empty();
+        if is_counted || !(pending.is_empty() && open.is_empty() && sessions.is_empty()) {
             self.writer.change(|journal| {
                 let transaction = journal.transaction()?;
-                for PendingSegment { entry, venues } in pending {
-                    manifest::mark(&transaction, &entry.path, SegmentState::Active, None)?;
-                    manifest::list_venues(&transaction, &entry.path, venues)?;
-                    stats::skip_ids(&transaction, &entry.holds, entry.rows)?;
+                let at = file_versions::next_instant(&transaction)?;
+                for one in pending {
+                    let path = &one.entry.path;
+                    manifest::mark(&transaction, path, SegmentState::Active, None)?;
+                    manifest::list_venues(&transaction, path, &one.venues)?;
+                    stats::skip_ids(&transaction, &one.entry.holds, one.entry.rows)?;
+                    let generation = Generation {
+                        since: one.replaces.then_some(at),
+                        superseded_at: None,
+                    };
+                    file_versions::set(&transaction, path, generation)?;
                 }
-                table::insert(&transaction, &open.orders)?;
-                table::insert(&transaction, &open.bars)?;
-                table::insert(&transaction, &open.open_interest)?;
-                table::insert(&transaction, &open.positions)?;
+                let id = ingest.map(|ingest| ingest.id.as_str());
+                table::insert_of(&transaction, &open.orders, id)?;
+                table::insert_of(&transaction, &open.bars, id)?;
+                table::insert_of(&transaction, &open.open_interest, id)?;
+                table::insert_of(&transaction, &open.positions, id)?;
                 stats.write(&transaction)?;
                 for session in sessions {
-                    sessions::add_imported(&transaction, session)?;
+                    sessions::add_imported(&transaction, session, id)?;
+                }
+                if let Some(ingest) = ingest {
+                    counts.write(&transaction, ingest, wall_clock())?;
                 }
                 transaction.commit()
             })?;
         }
         self.open = Batch::default();
         self.stats = StatsUpdate::default();
+        self.counts = IngestCounts::default();
         for PendingSegment { entry, .. } in mem::take(&mut self.pending) {
             let path = self.writer.store.path().join(&entry.path);
             (self.done)(SegmentStep::Committed, &path);
@@ -538,6 +596,12 @@ impl<'a> Import<'a> {
         self.committed = self.outcome.clone();
         Ok(())
     }
+}
+
+/// Times of the first and the last row.
+fn ends<T: ColumnTable>(table: &T, rows: &[usize]) -> (Millis, Millis) {
+    let times = || rows.iter().filter_map(|row| table.timestamp(*row));
+    times().min().zip(times().max()).unwrap_or_default()
 }
 
 /// Row count and time of the last row, per exchange.

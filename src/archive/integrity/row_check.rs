@@ -76,7 +76,7 @@ pub(crate) fn refuse_changed(
     if before == last {
         return Ok(0);
     }
-    let summed = table::columns::<OrderRow>();
+    let summed = table::summed::<OrderRow>();
     let (found, changed): (i64, Option<i64>) = journal
         .prepare_cached(&format!(
             "SELECT count(*), min(CASE WHEN {COLUMN} IS NOT {FUNCTION}({summed}) THEN id END)

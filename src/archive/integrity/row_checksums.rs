@@ -6,7 +6,7 @@
 
 use rusqlite::Connection;
 
-use crate::archive::catalog::file_versions;
+use crate::archive::catalog::{file_versions, ingests};
 use crate::archive::coverage::events::{GapOutcome, Measurement, TopicGap};
 use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::table;
@@ -40,21 +40,25 @@ pub(super) fn tables() -> Vec<Summed> {
             "gaps",
             "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from",
         ),
-        changing("runs", "id, exchange, completeness, started, seen"),
+        changing(
+            "runs",
+            "id, exchange, completeness, started, seen, ingest, undone",
+        ),
         changing(
             "manifest",
-            "path, holds, day, interval, state, rows, bytes, sha256, first, last, rolled_at, reason",
+            "path, holds, day, interval, state, rows, bytes, sha256, first, last, rolled_at, reason, ingest",
         ),
         changing("part_venues", "path, exchange, rows, last"),
         changing("state", "name, value"),
-        changing("coins", "symbol, known_from, last_close"),
+        changing("coins", "symbol, known_from, last_close, gone_at"),
         changing("topic_gaps", &table::columns::<TopicGap>()),
         changing("outcomes", &table::columns::<GapOutcome>()),
         changing("tallies", "exchange, day, kind, count"),
         changing("marks", &table::columns::<Measurement>()),
         changing("generations", file_versions::COLUMNS),
     ];
-    of_rows.chain(others).collect()
+    let of_ingests = ingests::TABLES.map(|(table, columns)| changing(table, columns));
+    of_rows.chain(others).chain(of_ingests).collect()
 }
 
 /// Adds the checksum column and its triggers to every table.

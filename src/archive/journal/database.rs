@@ -1,5 +1,6 @@
 //! The journal: connections, tables, inserts and queries of the `SQLite` database.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::archive::batch::{Acknowledged, Batch};
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Partition};
-use crate::archive::catalog::{file_versions, stats};
+use crate::archive::catalog::{file_versions, ingests, stats};
 use crate::archive::coverage::events;
 use crate::archive::coverage::pending;
 use crate::archive::coverage::sessions;
@@ -278,6 +279,7 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
             events::create(),
             manifest::CREATE.to_owned(),
             file_versions::CREATE.to_owned(),
+            ingests::CREATE.to_owned(),
             stats::CREATE.to_owned(),
         ];
         for table in of_rows.chain(others) {
@@ -397,12 +399,10 @@ pub(crate) fn rows_within<R: Row>(
             None => format!(" AND ?{place} IS NULL"),
         })
         .collect();
-    let columns = table::columns::<R>();
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {sum} IS {of}({columns}), {columns} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        "SELECT {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        table::checked::<R>(),
         R::TABLE,
-        sum = crc::COLUMN,
-        of = crc::FUNCTION,
     ))?;
     let found = statement.query_map(
         params![
@@ -428,6 +428,43 @@ pub(crate) fn rows_within<R: Row>(
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Rows from `start` until before `end`, each with its ingest.
+pub(crate) fn rows_by_ingest<R: Row>(
+    journal: &Connection,
+    start: Millis,
+    end: Millis,
+) -> rusqlite::Result<BTreeMap<Option<String>, Vec<R>>> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT {}, ingest FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 ORDER BY id",
+        table::checked::<R>(),
+        R::TABLE,
+    ))?;
+    let mut found = statement.query([start.0, end.0])?;
+    let mut rows: BTreeMap<Option<String>, Vec<R>> = BTreeMap::new();
+    while let Some(line) = found.next()? {
+        let row = checked_row(line)?;
+        rows.entry(line.get(2 + R::COLUMNS.len())?)
+            .or_default()
+            .push(row);
+    }
+    Ok(rows)
+}
+
+/// Rows of an ingest, with their ids.
+pub(crate) fn rows_of_ingest<R: Row>(
+    journal: &Connection,
+    ingest: &str,
+) -> rusqlite::Result<Vec<(i64, R)>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {} FROM {} WHERE ingest = ?1",
+            table::checked::<R>(),
+            R::TABLE
+        ))?
+        .query_map([ingest], |line| Ok((line.get(0)?, checked_row(line)?)))?
+        .collect()
 }
 
 /// Reads a row from a line with three parts: its id, whether its checksum matches, and its cells. Fails if the
@@ -503,31 +540,30 @@ pub(crate) fn newest<R: Row>(
         })
 }
 
-/// Row count of a partition per exchange, or per kind for maps.
+/// Row counts by ingest; each with the exchange or kind of map.
+pub(crate) type RowCounts = BTreeMap<Option<String>, Vec<(String, u64)>>;
+
+/// Row count of a partition per ingest, and per exchange or kind of map.
 pub(crate) fn groups<R: Row>(
     journal: &Connection,
     partition: Partition,
-) -> rusqlite::Result<Vec<(String, u64)>> {
-    journal
-        .prepare_cached(&format!(
-            "SELECT {apart}, count(*) FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
-             GROUP BY {apart} ORDER BY {apart}",
-            R::TABLE,
-            of_interval::<R>(),
-            apart = R::APART,
-        ))?
-        .query_map(
-            params![
-                partition.day.start().0,
-                partition.day.end().0,
-                partition.interval
-            ],
-            |row| {
-                let count: i64 = row.get(1)?;
-                Ok((row.get(0)?, u64::try_from(count).unwrap_or(0)))
-            },
-        )?
-        .collect()
+) -> rusqlite::Result<RowCounts> {
+    let mut statement = journal.prepare_cached(&format!(
+        "SELECT {apart}, count(*), ingest FROM {} WHERE timestamp >= ?1 AND timestamp < ?2 AND {}
+             GROUP BY ingest, {apart} ORDER BY {apart}",
+        R::TABLE,
+        of_interval::<R>(),
+        apart = R::APART,
+    ))?;
+    let (start, end) = (partition.day.start().0, partition.day.end().0);
+    let mut rows = statement.query(params![start, end, partition.interval])?;
+    let mut groups = RowCounts::new();
+    while let Some(row) = rows.next()? {
+        let count: i64 = row.get(1)?;
+        let group = (row.get(0)?, u64::try_from(count).unwrap_or(0));
+        groups.entry(row.get(2)?).or_default().push(group);
+    }
+    Ok(groups)
 }
 
 /// SQL condition on the bar length `?3`; always true for rows without a length.
@@ -548,24 +584,22 @@ pub(crate) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
 
 /// Up to `limit` rows of a partition with ids up to `last`, in the order in which they are divided into segments.
 ///
-/// Stops after `weight` bytes. Only rows of `group` if it is given.
+/// Stops after `weight` bytes. Only rows of `ingest`, and only rows of `group` if it is given.
 pub(crate) fn to_compact<R: Row>(
     journal: &Connection,
     partition: Partition,
-    group: Option<&str>,
+    (ingest, group): (Option<&str>, Option<&str>),
     last: i64,
     (limit, weight): (usize, usize),
 ) -> rusqlite::Result<Vec<(i64, R)>> {
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT id, {sum} IS {of}({columns}), {columns} FROM {table} INDEXED BY {table}_by_time
-         WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6
+        "SELECT {checked} FROM {table} INDEXED BY {table}_by_time
+         WHERE timestamp >= ?1 AND timestamp < ?2 AND {} AND (?4 IS NULL OR {} = ?4) AND id <= ?6 AND ingest IS ?7
          ORDER BY {}, id LIMIT ?5",
         of_interval::<R>(),
         R::APART,
         R::DIVIDED,
-        sum = crc::COLUMN,
-        of = crc::FUNCTION,
-        columns = table::columns::<R>(),
+        checked = table::checked::<R>(),
         table = R::TABLE,
     ))?;
     let rows = statement.query_map(
@@ -576,6 +610,7 @@ pub(crate) fn to_compact<R: Row>(
             group,
             i64::try_from(limit).unwrap_or(i64::MAX),
             last,
+            ingest,
         ],
         |row| Ok((row.get(0)?, checked_row::<R>(row)?)),
     )?;

@@ -23,10 +23,13 @@ const LEVEL: i32 = 3;
 /// Name of the column with the SHA-256 of a row's bulk text.
 const DIGEST: &str = "digest";
 
+/// Name of the column with the id of the ingest that a row came with; null for a collected row.
+const INGEST: &str = "ingest";
+
 /// SQL that creates the table of a kind of rows.
 pub(crate) fn create<R: Row>() -> String {
     format!(
-        "CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE ({})) STRICT;
+        "CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, {INGEST} TEXT, UNIQUE ({})) STRICT;
          CREATE INDEX {table}_by_time ON {table} (timestamp);",
         definitions(R::COLUMNS, R::BULK),
         R::UNIQUE,
@@ -61,8 +64,31 @@ pub(crate) fn columns<R: Record>() -> String {
     R::COLUMNS.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// Inserts rows and returns how many are new. A row with an existing unique key is ignored; the stored row stays.
+/// Column list that a row's checksum covers.
+pub(crate) fn summed<R: Record>() -> String {
+    format!("{}, {INGEST}", columns::<R>())
+}
+
+/// Column list of a `SELECT` for [`checked_row`](crate::archive::journal::database::checked_row).
+pub(crate) fn checked<R: Row>() -> String {
+    let (sum, of) = (crc::COLUMN, crc::FUNCTION);
+    format!("id, {sum} IS {of}({}), {}", summed::<R>(), columns::<R>())
+}
+
+/// Inserts collected rows and returns how many are new. A row with an existing unique key is ignored; the stored row
+/// stays.
+///
+/// A row that exists from an ingest counts as collected from then on.
 pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
+    insert_of(transaction, rows, None)
+}
+
+/// As [`insert`], for rows of an ingest.
+pub(crate) fn insert_of<R: Row>(
+    transaction: &Transaction<'_>,
+    rows: &[R],
+    ingest: Option<&str>,
+) -> rusqlite::Result<usize> {
     if rows.is_empty() {
         return Ok(0);
     }
@@ -78,8 +104,9 @@ pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusql
             .join(", ")
     };
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let own = names.len() + 1;
     let mut statement = transaction.prepare_cached(&format!(
-        "INSERT INTO {} ({}, {}) VALUES ({}, {}({})) ON CONFLICT DO NOTHING",
+        "INSERT INTO {} ({}, {INGEST}, {}) VALUES ({}, ?{own}, {}({}, ?{own})) ON CONFLICT DO NOTHING",
         R::TABLE,
         quoted.join(", "),
         crc::COLUMN,
@@ -89,14 +116,41 @@ pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusql
     ))?;
     let mut new = 0;
     for row in rows {
-        R::visit(&mut Binding {
-            statement: &mut statement,
-            row,
-            place: 0,
-        })?;
-        new += statement.raw_execute()?;
+        let mut binding = Binding::of(&mut statement, row);
+        R::visit(&mut binding)?;
+        binding.bind(ingest.map_or(ToSqlOutput::Owned(Owned::Null), ToSqlOutput::from))?;
+        let inserted = statement.raw_execute()?;
+        new += inserted;
+        if inserted == 0 && ingest.is_none() {
+            release(transaction, row)?;
+        }
     }
     Ok(new)
+}
+
+/// Takes a row that a collector delivered from the ingest that brought it first.
+fn release<R: Row>(transaction: &Transaction<'_>, row: &R) -> rusqlite::Result<()> {
+    // Rows with a bulk column are never ingested.
+    if R::BULK.is_some() {
+        return Ok(());
+    }
+    let unique: Vec<&str> = R::UNIQUE.split(", ").collect();
+    let keys = R::COLUMNS.iter().filter(|key| unique.contains(&key.name));
+    let keys = keys
+        .zip(1..)
+        .map(|(key, place)| format!("\"{}\" = ?{place}", key.name));
+    let mut statement = transaction.prepare_cached(&format!(
+        "UPDATE {} SET {INGEST} = NULL, {} = {}({}, NULL) WHERE {INGEST} IS NOT NULL AND {}",
+        R::TABLE,
+        crc::COLUMN,
+        crc::FUNCTION,
+        columns::<R>(),
+        keys.collect::<Vec<_>>().join(" AND ")
+    ))?;
+    let mut binding = Binding::of(&mut statement, row);
+    binding.only = Some(unique);
+    R::visit(&mut binding)?;
+    statement.raw_execute().map(drop)
 }
 
 /// Binds the cells of a row to a statement.
@@ -104,9 +158,20 @@ struct Binding<'a, 's, R> {
     statement: &'a mut Statement<'s>,
     row: &'a R,
     place: usize,
+    /// Columns to bind; all if absent.
+    only: Option<Vec<&'static str>>,
 }
 
-impl<R> Binding<'_, '_, R> {
+impl<'a, 's, R> Binding<'a, 's, R> {
+    fn of(statement: &'a mut Statement<'s>, row: &'a R) -> Self {
+        Self {
+            statement,
+            row,
+            place: 0,
+            only: None,
+        }
+    }
+
     fn bind(&mut self, value: ToSqlOutput<'_>) -> rusqlite::Result<()> {
         self.place += 1;
         self.statement.raw_bind_parameter(self.place, value)
@@ -121,6 +186,11 @@ impl<R: Row> Visitor<R> for Binding<'_, '_, R> {
         column: &'static Column,
         of: impl Fn(&R) -> &T,
     ) -> rusqlite::Result<()> {
+        if let Some(only) = &self.only
+            && !only.contains(&column.name)
+        {
+            return Ok(());
+        }
         let value: ToSqlOutput<'_> = match of(self.row).cell() {
             Cell::Absent => ToSqlOutput::Owned(Owned::Null),
             Cell::Text(text) if R::is_bulk(column) => {

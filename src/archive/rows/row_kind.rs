@@ -31,12 +31,12 @@ impl RowKind {
     const fn of<R: Row>() -> Self {
         Self {
             table: R::TABLE,
-            columns: table::columns::<R>,
+            columns: table::summed::<R>,
             create: table::create::<R>,
         }
     }
 
-    /// Column names, separated by commas.
+    /// Names of the columns that a row's checksum covers, separated by commas.
     pub(crate) fn columns(&self) -> String {
         (self.columns)()
     }

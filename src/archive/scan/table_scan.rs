@@ -1,12 +1,12 @@
 //! Reads a time range from the journal and the segments, each row once.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::vec;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
-use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
+use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState};
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::segment_check;
@@ -366,6 +366,48 @@ fn together<R: Row>(
     rows.retain(|row| filter.admits(row));
     rows.extend(filed);
     Ok(Scan { rows, damaged })
+}
+
+/// Rows of a partition by the ingest that brought them; `None` stands for collectors.
+///
+/// Damaged segments are left out.
+pub(crate) fn rows_by_ingest<R: Row>(
+    store: &Store,
+    partition: Partition,
+) -> Result<BTreeMap<Option<String>, Vec<R>>, ArchiveError> {
+    let day = partition.day;
+    let (journaled, segments) = store.ask(|journal| {
+        Ok((
+            database::rows_by_ingest::<R>(journal, day.start(), day.end())?,
+            manifest::of_day(journal, R::TABLE, day, SegmentState::Active)?,
+        ))
+    })?;
+    let mut again: HashSet<String> = HashSet::new();
+    let is_journaled = !journaled.is_empty();
+    let mut rows: BTreeMap<Option<String>, Vec<R>> = BTreeMap::new();
+    for segment in segments {
+        if segment.partition != partition {
+            continue;
+        }
+        let mut found = Vec::new();
+        let outcome = read_part::<R>(store, &segment, &Filter::default(), &mut |row| {
+            found.push(row);
+            true
+        })?;
+        if let Err(reason) = outcome {
+            store.warn(&segment, &reason);
+            continue;
+        }
+        if is_journaled {
+            again.extend(found.iter().map(Row::key));
+        }
+        rows.entry(segment.ingest).or_default().extend(found);
+    }
+    for (ingest, mut found) in journaled {
+        found.retain(|row| row.interval() == partition.interval && !again.contains(&row.key()));
+        rows.entry(ingest).or_default().extend(found);
+    }
+    Ok(rows)
 }
 
 /// Passes the rows of a segment that may match to `sink` until it returns false; or returns why it cannot be

@@ -50,6 +50,7 @@ pub fn ingest_tables(
     let scope = ImportScope {
         sessions: recorded,
         until: machine().back(LATE),
+        ingest: None,
     };
     let (filed, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
     let mut done = Ingested {

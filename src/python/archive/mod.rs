@@ -1,7 +1,8 @@
-//! Archives from Python: writing, verifying, copying, rebuilding and collecting.
+//! Archives from Python: writing, verifying, copying, rebuilding, collecting, and undoing ingests.
 
 pub(super) mod cloud;
 pub(super) mod collector;
 pub(super) mod rebuild;
+pub(super) mod undo;
 pub(super) mod verify;
 pub(super) mod writer;

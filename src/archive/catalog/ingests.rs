@@ -1,0 +1,291 @@
+//! The list of ingests: what each import brought in, and whether it was undone.
+//!
+//! Each segment and each journal row of an import has the id of its ingest. A row that an ingest gave again is stored once;
+//! the ingest records how many rows it repeated, and of which ingest.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::archive::journal::table;
+use crate::archive::rows::bars::BarRow;
+use crate::archive::rows::open_interest::OpenInterestRow;
+use crate::archive::rows::orders::OrderRow;
+use crate::archive::rows::positions::PositionRow;
+use crate::archive::rows::row::Row;
+use crate::model::{Millis, record};
+
+pub(crate) const CREATE: &str = "
+    CREATE TABLE ingests (
+        id TEXT PRIMARY KEY,
+        source TEXT,
+        files TEXT NOT NULL,
+        first INTEGER,
+        last INTEGER,
+        received_at INTEGER NOT NULL,
+        orders INTEGER NOT NULL,
+        bars INTEGER NOT NULL,
+        open_interest INTEGER NOT NULL,
+        positions INTEGER NOT NULL,
+        undone INTEGER
+    ) STRICT;
+    CREATE TABLE ingest_repeats (
+        ingest TEXT NOT NULL,
+        original TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        PRIMARY KEY (ingest, original)
+    ) STRICT;
+    CREATE TABLE collected_again (
+        path TEXT NOT NULL,
+        key TEXT NOT NULL,
+        PRIMARY KEY (path, key)
+    ) STRICT;";
+
+/// The tables of ingests, each with the columns that its checksums cover.
+pub(crate) const TABLES: [(&str, &str); 3] = [
+    ("ingests", COLUMNS),
+    ("ingest_repeats", "ingest, original, rows"),
+    ("collected_again", "path, key"),
+];
+
+const COLUMNS: &str =
+    "id, source, files, first, last, received_at, orders, bars, open_interest, positions, undone";
+
+/// Identity and origin of an ingest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngestOrigin {
+    /// Identifier; see [`IngestOrigin::new_id`].
+    pub id: String,
+    /// Where the data is from, in the user's words.
+    pub source: Option<String>,
+    /// The files that are read.
+    pub files: Vec<String>,
+}
+
+impl IngestOrigin {
+    /// A new identifier: a UUID of version 7, so that ids sort by time.
+    #[must_use]
+    pub fn new_id() -> String {
+        uuid::Uuid::now_v7().to_string()
+    }
+}
+
+record! {
+    /// An ingest and the rows that it brought in.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct IngestRow {
+        /// Identifier.
+        pub id: String,
+        /// Where the data is from, in the user's words.
+        pub source: Option<String>,
+        /// The files that were read, separated by line breaks.
+        pub files: String,
+        /// Time of the first new row.
+        pub first: Option<Millis>,
+        /// Time of the last new row.
+        pub last: Option<Millis>,
+        /// When the ingest began to store rows.
+        pub received_at: Millis,
+        /// New orders.
+        pub orders: u64,
+        /// New bars.
+        pub bars: u64,
+        /// New open interest readings.
+        pub open_interest: u64,
+        /// New positions.
+        pub positions: u64,
+        /// When it was undone.
+        pub undone: Option<Millis>,
+    }
+}
+
+record! {
+    /// An ingest that was undone, or one to run again because it repeated rows of it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct UndoRow {
+        /// Identifier.
+        pub id: String,
+        /// Where the data is from, in the user's words.
+        pub source: Option<String>,
+        /// The files that were read, separated by line breaks.
+        pub files: String,
+        /// New rows of all tables.
+        pub rows: u64,
+        /// When it was undone; absent for an ingest to run again.
+        pub undone: Option<Millis>,
+        /// Rows of the undone ingest that this one repeated, so that it must run again to have them.
+        pub run_again: u64,
+    }
+}
+
+impl UndoRow {
+    fn of(ingest: IngestRow, run_again: u64) -> Self {
+        Self {
+            id: ingest.id,
+            source: ingest.source,
+            files: ingest.files,
+            rows: ingest.orders + ingest.bars + ingest.open_interest + ingest.positions,
+            undone: ingest.undone,
+            run_again,
+        }
+    }
+}
+
+/// What an ingest adds with one commit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IngestCounts {
+    /// Times of the first and the last new row.
+    ends: Option<(Millis, Millis)>,
+    /// New rows by table.
+    new: BTreeMap<&'static str, u64>,
+    /// Repeated rows by the ingest that brought them; an empty id is a collector.
+    repeats: BTreeMap<String, u64>,
+}
+
+impl IngestCounts {
+    /// Adds new rows of a table between two instants.
+    pub(crate) fn add_new(
+        &mut self,
+        table: &'static str,
+        rows: u64,
+        (first, last): (Millis, Millis),
+    ) {
+        if rows == 0 {
+            return;
+        }
+        *self.new.entry(table).or_default() += rows;
+        let (start, end) = self.ends.unwrap_or((first, last));
+        self.ends = Some((start.min(first), end.max(last)));
+    }
+
+    /// Adds a row that the archive has from an ingest, or from a collector.
+    pub(crate) fn add_repeat(&mut self, original: Option<&str>) {
+        let original = original.unwrap_or_default();
+        match self.repeats.get_mut(original) {
+            Some(rows) => *rows += 1,
+            None => drop(self.repeats.insert(original.to_owned(), 1)),
+        }
+    }
+
+    /// Whether there is nothing to record.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.repeats.is_empty()
+    }
+
+    /// Adds the counts to the list.
+    pub(crate) fn write(
+        &self,
+        journal: &Connection,
+        origin: &IngestOrigin,
+        now: Millis,
+    ) -> rusqlite::Result<()> {
+        let new = |table| {
+            let rows = self.new.get(table).copied().unwrap_or_default();
+            i64::try_from(rows).unwrap_or(i64::MAX)
+        };
+        journal
+            .prepare_cached(&format!(
+                "INSERT INTO ingests ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL)
+                 ON CONFLICT (id) DO UPDATE SET
+                     first = min(coalesce(first, excluded.first), coalesce(excluded.first, first)),
+                     last = max(coalesce(last, excluded.last), coalesce(excluded.last, last)),
+                     orders = orders + excluded.orders, bars = bars + excluded.bars,
+                     open_interest = open_interest + excluded.open_interest,
+                     positions = positions + excluded.positions"
+            ))?
+            .execute(params![
+                origin.id,
+                origin.source,
+                origin.files.join("\n"),
+                self.ends.map(|(first, _)| first.0),
+                self.ends.map(|(_, last)| last.0),
+                now.0,
+                new(OrderRow::TABLE),
+                new(BarRow::TABLE),
+                new(OpenInterestRow::TABLE),
+                new(PositionRow::TABLE),
+            ])?;
+        let mut repeats = journal.prepare_cached(
+            "INSERT INTO ingest_repeats (ingest, original, rows) VALUES (?1, ?2, ?3)
+             ON CONFLICT (ingest, original) DO UPDATE SET rows = rows + excluded.rows",
+        )?;
+        for (original, rows) in &self.repeats {
+            let rows = i64::try_from(*rows).unwrap_or(i64::MAX);
+            repeats.execute(params![origin.id, original, rows])?;
+        }
+        Ok(())
+    }
+}
+
+/// All ingests, the first one first.
+pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<IngestRow>> {
+    journal
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM ingests ORDER BY received_at, id"
+        ))?
+        .query_map([], |line| table::read(line, 0))?
+        .collect()
+}
+
+/// The ingest of an id.
+pub(crate) fn find(journal: &Connection, id: &str) -> rusqlite::Result<Option<IngestRow>> {
+    journal
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM ingests WHERE id = ?1"))?
+        .query_row([id], |line| table::read(line, 0))
+        .optional()
+}
+
+/// An undone ingest, and the ingests to run again because they repeated its rows.
+pub(crate) fn undo_rows(journal: &Connection, id: &str) -> rusqlite::Result<Vec<UndoRow>> {
+    let undone = find(journal, id)?.map(|ingest| UndoRow::of(ingest, 0));
+    let mut rows: Vec<UndoRow> = undone.into_iter().collect();
+    let repeated: Vec<(String, i64)> = journal
+        .prepare_cached(
+            "SELECT ingest, rows FROM ingest_repeats JOIN ingests ON id = ingest
+             WHERE original = ?1 AND undone IS NULL ORDER BY received_at, id",
+        )?
+        .query_map([id], |line| Ok((line.get(0)?, line.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (other, count) in repeated {
+        let other = find(journal, &other)?;
+        rows.extend(other.map(|other| UndoRow::of(other, u64::try_from(count).unwrap_or(0))));
+    }
+    Ok(rows)
+}
+
+/// Ids of the ingests that the archive no longer has completely: undone ones, and those that repeated their rows.
+pub(crate) fn incomplete(journal: &Connection) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached(
+            "SELECT id FROM ingests WHERE undone IS NOT NULL
+             UNION SELECT ingest FROM ingest_repeats JOIN ingests ON id = original WHERE undone IS NOT NULL",
+        )?
+        .query_map([], |line| line.get(0))?
+        .collect()
+}
+
+/// Records that an ingest was undone.
+pub(crate) fn set_undone(journal: &Connection, id: &str, at: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE ingests SET undone = ?2 WHERE id = ?1")?
+        .execute(params![id, at.0])
+        .map(drop)
+}
+
+/// Records that a collector delivered a row of an ingest's segment too.
+pub(crate) fn add_collected(journal: &Connection, path: &str, key: &str) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached(
+            "INSERT INTO collected_again (path, key) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )?
+        .execute([path, key])
+        .map(drop)
+}
+
+/// Keys of the rows of a segment that a collector delivered too.
+pub(crate) fn collected(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
+    journal
+        .prepare_cached("SELECT key FROM collected_again WHERE path = ?1")?
+        .query_map([path], |line| line.get(0))?
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! One change of the archive that supersedes segments.
+//!
+//! A segment never changes and is never deleted. New rows go into new segments, and one transaction supersedes the old ones:
+//! they stay, for reads as of an earlier instant. Superseded journal rows are moved into such segments too. After a crash at
+//! any step, either everything has changed or nothing.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Transaction;
+use uuid::Uuid;
+
+use crate::archive::ArchiveError;
+use crate::archive::catalog::file_versions;
+use crate::archive::catalog::file_versions::Generation;
+use crate::archive::catalog::manifest;
+use crate::archive::catalog::manifest::{Partition, SegmentEntry, SegmentState, Venues};
+use crate::archive::catalog::stats;
+use crate::archive::clock::wall_clock;
+use crate::archive::compaction::compactor::{divide, of_fault};
+use crate::archive::files::SegmentStep;
+use crate::archive::journal::database;
+use crate::archive::rows::row::Row;
+use crate::archive::segment::atomic_write::place_all;
+use crate::archive::segment::parquet;
+use crate::archive::write_store::WriteStore;
+use crate::model::Millis;
+
+/// Number of segments that are written together.
+const TOGETHER: usize = 16;
+
+/// A new segment, and whether it holds superseded rows.
+struct NewSegment {
+    entry: SegmentEntry,
+    venues: Venues,
+    is_superseded: bool,
+    relative: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// What is written and what is superseded.
+#[derive(Default)]
+pub(crate) struct Rewrite {
+    made: Vec<NewSegment>,
+    replaced: Vec<String>,
+    /// Ids of the rows that leave each journal table.
+    deleted: BTreeMap<&'static str, Vec<i64>>,
+}
+
+impl Rewrite {
+    /// Supersedes a segment of a table.
+    pub(crate) fn replace<R: Row>(&mut self, path: String) {
+        self.deleted.entry(R::TABLE).or_default();
+        self.replaced.push(path);
+    }
+
+    /// Deletes journal rows.
+    pub(crate) fn delete<R: Row>(&mut self, ids: Vec<i64>) {
+        self.deleted.entry(R::TABLE).or_default().extend(ids);
+    }
+
+    /// Adds rows of a partition, which are superseded at once if `is_superseded`.
+    pub(crate) fn add<R: Row>(
+        &mut self,
+        writer: &WriteStore,
+        partition: Partition,
+        mut rows: Vec<R>,
+        ingest: Option<&str>,
+        is_superseded: bool,
+    ) -> Result<(), ArchiveError> {
+        R::sort_for_file(&mut rows);
+        for rows in divide(rows, |row| row.exchange().unwrap_or_default().to_owned()) {
+            let name = format!("part-{}.parquet", Uuid::now_v7());
+            let relative = partition.folder::<R>().join(name);
+            let path = writer.store.folder.join(&relative);
+            let bytes = parquet::bytes(&rows).map_err(|fault| of_fault(&path, fault))?;
+            let entry = SegmentEntry {
+                ingest: ingest.map(str::to_owned),
+                ..SegmentEntry::of(&rows, partition, &relative, &bytes)
+            };
+            self.deleted.entry(R::TABLE).or_default();
+            self.made.push(NewSegment {
+                entry,
+                venues: manifest::venues(&rows),
+                is_superseded,
+                relative,
+                bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the segments and commits everything, with what `also` changes.
+    ///
+    /// Returns the instant from which the change is valid.
+    pub(crate) fn commit(
+        mut self,
+        writer: &mut WriteStore,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+        also: impl FnOnce(&Transaction<'_>, Millis) -> rusqlite::Result<()>,
+    ) -> Result<Millis, ArchiveError> {
+        let outcome = self.write(writer, done).and_then(|()| {
+            writer.change(|journal| {
+                let transaction = journal.transaction()?;
+                let at = self.activate(&transaction)?;
+                also(&transaction, at)?;
+                transaction.commit()?;
+                Ok(at)
+            })
+        });
+        match &outcome {
+            Ok(_) => {
+                for one in &self.made {
+                    let path = writer.store.folder.join(&one.relative);
+                    done(SegmentStep::Committed, &path);
+                }
+            }
+            Err(_) => {
+                // The pending files are removed now, or when the archive is next opened.
+                let _ = writer.withdraw(self.made.iter().map(|one| one.entry.path.as_str()));
+            }
+        }
+        outcome
+    }
+
+    fn write(
+        &mut self,
+        writer: &mut WriteStore,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<(), ArchiveError> {
+        let base = writer.store.folder.clone();
+        let now = wall_clock();
+        for some in self.made.chunks_mut(TOGETHER) {
+            writer.change(|journal| {
+                let transaction = journal.transaction()?;
+                for one in some.iter() {
+                    manifest::intend(&transaction, &one.entry, now)?;
+                }
+                transaction.commit()
+            })?;
+            let bytes: Vec<Vec<u8>> = some
+                .iter_mut()
+                .map(|one| mem::take(&mut one.bytes))
+                .collect();
+            let files: Vec<(&Path, &[u8])> = some
+                .iter()
+                .zip(&bytes)
+                .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
+                .collect();
+            for (relative, _) in &files {
+                done(SegmentStep::Intended, &base.join(relative));
+            }
+            place_all(&base, &files, done)?;
+        }
+        Ok(())
+    }
+
+    /// Marks the new segments as valid and supersedes the old ones; returns the instant from which they are.
+    fn activate(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Millis> {
+        let at = file_versions::next_instant(transaction)?;
+        let superseded = Generation {
+            since: None,
+            superseded_at: Some(at),
+        };
+        let fresh = Generation {
+            since: Some(at),
+            superseded_at: None,
+        };
+        for one in &self.made {
+            let path = &one.entry.path;
+            manifest::mark(transaction, path, SegmentState::Active, None)?;
+            manifest::list_venues(transaction, path, &one.venues)?;
+            let generation = if one.is_superseded { superseded } else { fresh };
+            file_versions::set(transaction, path, generation)?;
+        }
+        for path in &self.replaced {
+            file_versions::set(transaction, path, superseded)?;
+        }
+        for (table, ids) in &self.deleted {
+            database::delete(transaction, table, ids)?;
+            let fresh = self.made.iter().filter(|one| !one.is_superseded);
+            let fresh = fresh.filter(|one| one.entry.holds == *table);
+            let rows: u64 = fresh.map(|one| one.entry.rows).sum();
+            // Readers that follow the journal by row id must read the table again.
+            stats::skip_ids(transaction, table, rows.max(1))?;
+        }
+        Ok(at)
+    }
+}

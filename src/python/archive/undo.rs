@@ -1,0 +1,58 @@
+//! The ingests of an archive, and their undo.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::archive::{Archive, ArchiveError, IngestOrigin};
+use crate::python::error;
+use crate::python::rows::columns::Columns;
+use crate::python::rows::rows::Table;
+use crate::python::runtime::signals::interruptible;
+
+/// A new identifier of an ingest.
+#[pyfunction]
+pub(crate) fn new_ingest_id() -> String {
+    IngestOrigin::new_id()
+}
+
+/// Lists the ingests of the archive at `path`.
+#[pyfunction]
+pub(crate) fn ingests(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+    let found = run(py, move || Archive::read(path)?.ingests())?;
+    Ok(Columns::from(found).into())
+}
+
+/// Ids of the ingests that the archive at `path` no longer has completely; none where there is no archive.
+#[pyfunction]
+pub(crate) fn incomplete_ingests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+    run(py, move || match Archive::read_if_begun(path)? {
+        Some(archive) => archive.incomplete_ingests(),
+        None => Ok(Vec::new()),
+    })
+}
+
+/// Undoes the ingest `id` of the archive at `path`; lists it, and the ingests to run again.
+#[pyfunction]
+pub(crate) fn undo_ingest(py: Python<'_>, path: PathBuf, id: String) -> PyResult<Table> {
+    let undone = run(py, move || {
+        // Opening an archive for writing would create one.
+        drop(Archive::read(&path)?);
+        Archive::create_or_open(&path)?.undo(&id)
+    })?;
+    Ok(Columns::from(undone).into())
+}
+
+/// Runs `work` without the interpreter, while signals are checked.
+fn run<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, ArchiveError> + Send + 'static,
+) -> PyResult<T> {
+    let outcome = interruptible(py, move || Ok(work()))?;
+    outcome.map_err(|fault| match &fault {
+        ArchiveError::BadRange { parameter, .. } => {
+            error::bad_query_said(py, parameter, &fault.to_string())
+        }
+        _ => error::archive(py, &fault),
+    })
+}
