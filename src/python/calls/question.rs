@@ -23,8 +23,8 @@ use crate::model::{
 use crate::python::calls::reading::reading;
 use crate::python::calls::specification::Specification;
 use crate::python::error::{Failure, bad_query};
-use crate::python::rows::grid_arrays;
 use crate::python::rows::columns::Columns;
+use crate::python::rows::grid_arrays;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
 use crate::python::rows::provenance::{Provenance, RowRemarks};
 use crate::python::rows::rows::Table;
@@ -59,18 +59,18 @@ impl UnconvertedReply {
             Self::Rows(columns, row_remarks) => {
                 Py::new(py, Table::telling(columns, row_remarks))?.into_any()
             }
-            Self::Heatmap(reply, provenance) => {
-                grid_arrays::heatmap(py, reply, &provenance)?.into_any().unbind()
-            }
-            Self::Liqmap(reply, provenance) => {
-                grid_arrays::liqmap(py, reply, &provenance)?.into_any().unbind()
-            }
-            Self::Levels(reply, provenance) => {
-                grid_arrays::levels(py, reply, &provenance)?.into_any().unbind()
-            }
-            Self::Maxpain(reply, provenance) => {
-                grid_arrays::maxpain(py, reply, &provenance)?.into_any().unbind()
-            }
+            Self::Heatmap(reply, provenance) => grid_arrays::heatmap(py, reply, &provenance)?
+                .into_any()
+                .unbind(),
+            Self::Liqmap(reply, provenance) => grid_arrays::liqmap(py, reply, &provenance)?
+                .into_any()
+                .unbind(),
+            Self::Levels(reply, provenance) => grid_arrays::levels(py, reply, &provenance)?
+                .into_any()
+                .unbind(),
+            Self::Maxpain(reply, provenance) => grid_arrays::maxpain(py, reply, &provenance)?
+                .into_any()
+                .unbind(),
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);
                 Py::new(py, Table::from(columns))?.into_any()

@@ -1,6 +1,5 @@
 //! Replies as Python values: dict rows, numpy arrays, Arrow tables.
 
-pub(super) mod grid_arrays;
 pub(super) mod arrow;
 pub(super) mod arrow_validation;
 pub(super) mod batches;
@@ -8,6 +7,7 @@ pub(super) mod columns;
 pub(super) mod decimal;
 pub(super) mod deferred_drop;
 pub(super) mod events;
+pub(super) mod grid_arrays;
 pub(super) mod lazy_rows;
 pub(super) mod provenance;
 pub(super) mod rows;
