@@ -49,7 +49,8 @@ pub(crate) fn symbol(py: Python<'_>, text: &str, exchange: Option<&str>) -> PyRe
 }
 
 fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
-    let known = |sign: char| sign.is_alphanumeric() || "-_/:. ".contains(sign);
+    let known =
+        |sign: char| sign.is_alphanumeric() || sign.is_whitespace() || "-_/:.".contains(sign);
     let symbol = Symbol::read(text)
         .filter(|_| text.chars().all(known))
         .ok_or_else(|| BadQuery::new("symbol", format!("{text:?} names nothing"), ALLOWED))?;

@@ -165,7 +165,9 @@ pub(crate) fn split_pair(name: &str) -> Option<(&str, &'static str)> {
         return None;
     }
     quotes().find_map(|(quote, rule)| {
+        // A sign that separates no other words: `BTC.USDT`.
         let base = name.strip_suffix(quote)?;
+        let base = base.trim_end_matches(|sign: char| !sign.is_alphanumeric());
         let is_pair = match rule {
             Any => !base.is_empty(),
             Letters(least) => base.len() >= least || is_known_base(base),
@@ -201,6 +203,8 @@ mod tests {
             ("SOLBNB", "SOL", "BNB"),
             ("ETHSOL", "ETH", "SOL"),
             ("XBTUSD", "XBT", "USD"),
+            ("BTC.USDT", "BTC", "USDT"),
+            ("SOL|EUR", "SOL", "EUR"),
             ("USDTTRY", "USDT", "TRY"),
             ("EURUSDT", "EUR", "USDT"),
             ("BTCUSD1", "BTC", "USD1"),
