@@ -117,6 +117,20 @@ def test_klines_are_bars_with_and_without_a_header_in_milliseconds_and_in_micros
     assert liqdata.ingest(folder, file).repeated == 3
 
 
+def test_names_of_files_are_read_in_lower_case(tmp_path, folder):
+    files = [
+        written(tmp_path, "ethusd_perp-1h-2024-01.csv", kline(0, length=60 * MINUTE, volume="9", turnover="4.5")),
+        written(tmp_path, "1000shibusdt-1h-2024-01.csv", kline(0, length=60 * MINUTE)),
+        written(tmp_path, "solusdt-metrics-2024-01-02.csv", "2024-01-02 00:05:00,SOLUSDT,5,1,1,1,1,1", header=METRICS),
+    ]
+    done = liqdata.ingest(folder, *files)
+    assert (done.new, done.refused) == (3, {})
+    with liqdata.open(folder) as market:
+        found = [[row["volume"] for row in market.bars(coin, interval="1h")] for coin in ("ETH", "SHIB")]
+        assert found == [[4.5], [7000]]
+        assert [row["open_interest"] for row in market.open_interest("SOL")] == [5]
+
+
 def test_klines_of_coin_margined_and_of_scaled_contracts_are_of_single_coins(tmp_path, folder):
     coin = written(tmp_path, "BTCUSD_PERP-1h-2024-01.csv", kline(0, length=60 * MINUTE, volume="9", turnover="4.5"))
     thousand = written(tmp_path, "1000PEPEUSDT-1h-2024-01.csv", kline(0, length=60 * MINUTE))

@@ -20,8 +20,11 @@ use crate::model::{Millis, Side, Symbol, coin_of_base};
 /// USD per coin-margined contract of Binance.
 pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
     let (pair, _) = native_id.split_once('_')?;
-    let base = pair.strip_suffix("USD")?;
-    Some(if base == "BTC" {
+    let (base, quote) = pair.split_at_checked(pair.len().checked_sub(3)?)?;
+    if !quote.eq_ignore_ascii_case("USD") {
+        return None;
+    }
+    Some(if base.eq_ignore_ascii_case("BTC") {
         Decimal::ONE_HUNDRED
     } else {
         Decimal::TEN

@@ -240,12 +240,17 @@ fn ordered(plain: &str) -> (&str, bool) {
     }
 }
 
-/// Parses a derivative of Bitfinex: `TBTCF0:USTF0`.
+/// Parses a derivative of Bitfinex in upper case: `TBTCF0:USTF0`, and `BTCF0:USTF0` as Tardis names it.
 fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
-    let (base, quote) = whole.strip_prefix('T')?.split_once(':')?;
+    let (base, quote) = whole.split_once(':')?;
     let quote = bitfinex_currency(quote.strip_suffix("F0")?);
+    let base = base.strip_suffix("F0").filter(|base| !base.is_empty())?;
+    // The `T` of a coin such as TRX is no prefix.
+    let bare = base
+        .strip_prefix('T')
+        .filter(|bare| !bare.is_empty() && (is_known_base(bare) || !is_known_base(base)));
     Some(Spelling {
-        base: base.strip_suffix("F0").filter(|base| !base.is_empty())?,
+        base: bare.unwrap_or(base),
         quote: Some(quote),
         kind: ContractKind::Perpetual,
         settlement: Some(Settlement::Linear),

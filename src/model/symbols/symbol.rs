@@ -325,6 +325,11 @@ mod tests {
             ),
             ("BTC-27NOV26", "BTCUSD", "BTC", Some("USD"), Dated),
             ("tBTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("TBTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("BTCF0:USTF0", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
+            ("TRXF0:USTF0", "TRXUSDT", "TRX", Some("USDT"), Perpetual),
+            ("tTRXF0:USTF0", "TRXUSDT", "TRX", Some("USDT"), Perpetual),
+            ("ETHF0:BTCF0", "ETHBTC", "ETH", Some("BTC"), Perpetual),
             ("BTCUSDT.P", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
             ("BTCUSDT_UMCBL", "BTCUSDT", "BTC", Some("USDT"), Perpetual),
             (
