@@ -72,7 +72,8 @@ def liquidation_price(
 
     For a linear contract ``P = (E (s - 1/L) - a) / (s - m - f)`` with ``s`` 1 for longs and -1 for shorts, ``E`` entry,
     ``L`` leverage, ``m`` maintenance margin rate, ``f`` fee and ``a`` deduction per unit; for an inverse one
-    ``P = E (s + m + f) / (s + 1/L)``.
+    ``P = E (s + m + f) / (s + 1/L)``. With ``margin_of="entry"`` it is ``P = E (1 - s (1/L - m - f))`` for a linear
+    contract and ``P = E / (1 + s (1/L - m - f))`` for an inverse one.
 
     Parameters
     ----------
@@ -94,8 +95,8 @@ def liquidation_price(
     contract : {"linear", "inverse"}
         Settled in dollars or in the coin; an inverse one needs ``mmr=``.
     margin_of : {"mark", "entry"}
-        Base of the maintenance margin of a linear contract: the value at the mark price, or at the entry price (the
-        former rule of Bybit).
+        Base of the maintenance margin: the value at the mark price, or at the entry price (BitMEX's inverse contracts,
+        and the former rule of Bybit).
 
     Returns
     -------
@@ -114,6 +115,8 @@ def liquidation_price(
     99.4975
     >>> round(liqdata.margin.liquidation_price("LONG", 20_000.0, 50, mmr=0.005, margin_of="entry"), 6)
     19700.0
+    >>> round(liqdata.margin.liquidation_price("SHORT", 60_000.0, 4, mmr=0.05, contract="inverse", margin_of="entry"))
+    75000
     >>> liqdata.margin.liquidation_price("SHORT", 60_000.0, 20, exchange="binance", symbol="BTC", notional=1e6) < 63_000
     True
     """

@@ -57,6 +57,10 @@ def test_the_examples_of_venues_come_out():
     inverse = liqdata.margin.liquidation_price("LONG", 100.0, 10, mmr=0.01, contract="inverse")
     assert inverse == pytest.approx(100 * 1.01 / 1.1)
     assert liqdata.margin.liquidation_price("SHORT", 100.0, 1, mmr=0.0, contract="inverse") == float("inf")
+    # BitMEX's XBTUSD: margins are shares of the value at entry, in the coin.
+    entered = liqdata.margin.liquidation_price("LONG", 8_000.0, 25, mmr=0.005, contract="inverse", margin_of="entry")
+    coins = 1 / 8_000.0
+    assert coins / 25 + coins - 1 / entered == pytest.approx(0.005 * coins, rel=1e-9)
     # Margin that nothing can use up.
     assert liqdata.margin.liquidation_price("LONG", 100.0, 1, mmr=0.0) == 0.0
 

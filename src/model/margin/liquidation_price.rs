@@ -66,7 +66,7 @@ pub struct Terms {
     pub deduction: f64,
     /// Settlement currency.
     pub contract: Contract,
-    /// The notional that the rate of a linear contract applies to.
+    /// The notional that the rate applies to.
     pub margin_of: MarginOf,
 }
 
@@ -103,7 +103,8 @@ impl Terms {
             (Contract::Linear, MarginOf::Entry) => {
                 entry * (1.0 - sign * (initial - rate)) - sign * self.deduction
             }
-            (Contract::Inverse, _) => entry * (sign + rate) / (sign + initial),
+            (Contract::Inverse, MarginOf::Mark) => entry * (sign + rate) / (sign + initial),
+            (Contract::Inverse, MarginOf::Entry) => entry / (1.0 + sign * (initial - rate)),
         }
     }
 }
@@ -121,32 +122,50 @@ mod tests {
         margin_of: MarginOf::Mark,
     };
 
+    /// Equity minus maintenance margin at `price`, in the settlement currency: of one coin, or of one USD of the coin.
+    fn surplus(terms: Terms, side: Side, entry: f64, price: f64) -> f64 {
+        let sign = if side == Side::Long { 1.0 } else { -1.0 };
+        // The value of the position at a price, and the profit of its value falling or rising.
+        let (value, rises): (fn(f64) -> f64, f64) = match terms.contract {
+            Contract::Linear => (|at| at, sign),
+            Contract::Inverse => (|at| 1.0 / at, -sign),
+        };
+        let equity = value(entry) / terms.leverage + rises * (value(price) - value(entry));
+        let base = match terms.margin_of {
+            MarginOf::Mark => value(price),
+            MarginOf::Entry => value(entry),
+        };
+        equity - (terms.maintenance + terms.fee) * base + terms.deduction
+    }
+
     #[test]
     fn equity_is_the_margin_at_the_price() {
-        for side in [Side::Long, Side::Short] {
-            let sign = if side == Side::Long { 1.0 } else { -1.0 };
-            let near = |equity: f64, margin: f64| assert!((equity / margin - 1.0).abs() < 1e-9);
-            let price = TERMS.liquidation_price(side, 100.0);
-            near(100.0 / 25.0 + sign * (price - 100.0), 0.0105 * price);
-            // 100 USD of the coin, settled in the coin.
-            let inverse = Terms {
-                contract: Contract::Inverse,
-                ..TERMS
-            };
-            let price = inverse.liquidation_price(side, 100.0);
-            near(1.0 / 25.0 + sign * (1.0 - 100.0 / price), 1.05 / price);
-            let deducted = Terms {
-                deduction: 0.2,
-                ..TERMS
-            };
-            let price = deducted.liquidation_price(side, 100.0);
-            near(4.0 + sign * (price - 100.0), 0.0105 * price - 0.2);
-            let entered = Terms {
-                margin_of: MarginOf::Entry,
-                ..deducted
-            };
-            let price = entered.liquidation_price(side, 100.0);
-            near(4.0 + sign * (price - 100.0), 1.05 - 0.2);
+        for (contract, deductions) in [
+            (Contract::Linear, &[0.0, 0.2][..]),
+            (Contract::Inverse, &[0.0]),
+        ] {
+            for margin_of in [MarginOf::Mark, MarginOf::Entry] {
+                for side in [Side::Long, Side::Short] {
+                    for (leverage, maintenance) in [(1.5, 0.0), (2.0, 0.1), (25.0, 0.01)] {
+                        for &deduction in deductions {
+                            let terms = Terms {
+                                leverage,
+                                maintenance,
+                                deduction,
+                                contract,
+                                margin_of,
+                                ..TERMS
+                            };
+                            let price = terms.liquidation_price(side, 100.0);
+                            let left = surplus(terms, side, 100.0, price);
+                            assert!(left.abs() < 1e-12, "{terms:?} {side:?}: {left} at {price}");
+                            // Above the price of a long there is more equity than margin, above that of a short less.
+                            let above = surplus(terms, side, 100.0, price * 1.01);
+                            assert_eq!(above > 0.0, side == Side::Long, "{terms:?} {side:?}");
+                        }
+                    }
+                }
+            }
         }
     }
 
