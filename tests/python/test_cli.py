@@ -170,6 +170,28 @@ def test_what_the_output_cannot_encode_is_written_another_way(tmp_path, server, 
     assert ("10x" if encoding.startswith("ascii") else "10×") in text
 
 
+@pytest.mark.parametrize(
+    "encoding, form",
+    [("ascii", ["--csv"]), ("cp1252", ["--all", "--csv"]), ("latin-1:replace", ["--csv"]), ("utf-16", ["--json"])],
+)
+def test_data_is_utf_8_in_every_locale(tmp_path, encoding, form):
+    row = {
+        "timestamp": 1_704_153_600_000,
+        "exchange": "bybit",
+        "side": "SHORT",
+        "price": "2",
+        "qty": "3",
+        "value_usd": "6",
+    }
+    liqdata.ingest(tmp_path / "a", orders=[{**row, "symbol": "币安人生USDT"}])
+    words = ["orders", "--archive", str(tmp_path / "a"), "--start", "2024-01-01", *form]
+    done = printed(*words, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0
+    text = done.stdout.decode("utf-8")
+    symbols = [row["symbol"] for row in (json.loads(text) if "--json" in form else csv.DictReader(io.StringIO(text)))]
+    assert symbols == ["币安人生USDT"]
+
+
 def test_the_way_that_the_user_chose_is_kept(server):
     done = printed("levels", "--url", server.url, PYTHONIOENCODING="ascii:replace")
     assert done.returncode == 0

@@ -544,6 +544,32 @@ def test_a_walk_writes_every_order_once_in_each_form(capsys, tmp_path):
     assert len(out.splitlines()) == 1051
 
 
+def test_lines_of_a_walk_stand_in_columns_whatever_comes(capsys, tmp_path):
+    row = {"side": "SHORT", "value_usd": "6"}
+    rows = [
+        {**row, "exchange": "bybit", "symbol": "BTCUSDT", "price": "63190.5", "qty": "0.19", "value_usd": "12006.2"},
+        {**row, "exchange": "hyperliquid", "symbol": "1000000MOGUSDT", "price": "0.2", "qty": "30"},
+        {**row, "exchange": "okx", "symbol": "币安人生USDT", "side": "LONG", "price": "2", "qty": "3"},
+        {**row, "exchange": "gate", "symbol": "SATSUSDT", "price": "0.0000000123456", "qty": "31234567890.5"},
+    ]
+    rows[-1]["value_usd"] = "385.6095"
+    orders = [{**each, "timestamp": 1_704_153_600_000 + at} for at, each in enumerate(rows)]
+    liqdata.ingest(tmp_path / "a", orders=orders)
+    code, out, _ = run(capsys, "orders", "--archive", tmp_path / "a", "--start", "2024-01-01", "--all")
+    assert code == 0
+    rule, *lines = out.splitlines()[-5:]
+    ends = [found.end() for found in re.finditer("-+", rule)]
+    starts = [found.start() for found in re.finditer("-+", rule)]
+    assert len(lines) == len(rows)
+    for line, each in zip(lines, reversed(rows), strict=True):
+        assert all(line[end : end + 2].isspace() for end in ends[:-1])
+        assert line[starts[-1] :] == each["symbol"]
+        assert line[starts[1] : ends[1]].strip() == each["side"]
+        assert line[: ends[0]].strip() == each["exchange"]
+    assert "31.2B" in lines[0]
+    assert "1.2346e-08" in lines[0]
+
+
 def test_a_stretch_of_orders_is_an_answer_as_any_other(capsys):
     words = ["orders", "--demo", "--start", "2026-05-31T20:00", "--end", "2026-05-31T21:00"]
     code, out, _ = run(capsys, *words, "--json")

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, or cannot encode every character."""
+"""Standard streams that are closed, or cannot encode every character; data is UTF-8 on any of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
 # Replacements for characters of the tables, each of the same width.
 SIGNS = {"×": "x", "·": "|", "–": "-", "…": "~"}
@@ -33,18 +34,27 @@ def with_open_outputs() -> Iterator[None]:
 def with_fallback_encoding() -> Iterator[None]:
     """Replace characters that standard output cannot encode, unless the user set an error handler."""
     out = sys.stdout
-    if not isinstance(out, io.TextIOWrapper) or out.errors not in STRICT:
+    if not isinstance(out, io.TextIOWrapper):
         yield
         return
-    before = out.errors
-    codecs.register_error("liqdata", _replace)
-    out.reconfigure(errors="liqdata")
+    encoding, errors = out.encoding, out.errors
+    if errors in STRICT:
+        codecs.register_error("liqdata", _replace)
+        out.reconfigure(errors="liqdata")
     try:
         yield
     finally:
         # This flushes; a broken output has already been reported.
         with contextlib.suppress(OSError, ValueError):
-            out.reconfigure(errors=before)
+            out.reconfigure(encoding=encoding, errors=errors)
+
+
+def data_output() -> TextIO:
+    """Standard output for CSV and JSON: UTF-8 in every locale, because no character of data may be replaced."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
+        out.reconfigure(encoding="utf-8", errors="strict")
+    return out
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:

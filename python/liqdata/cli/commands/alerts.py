@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +56,15 @@ def _watch(**given: Any) -> None:
 
     def show(event: dict[str, Any]) -> None:
         if as_json:
-            line = json.dumps(event, default=formats.exact, allow_nan=False)
+            formats.as_json_line(event)
         else:
+            # The coin stands behind the columns, because a longer name comes at any time.
             line = (
-                f"{cell('timestamp', event['start'])}  {cell('coin', event['coin']):<8} {event['side']:<5} "
-                f"{amount(event['usd']):>7}  {event['cnt']} orders, {event['exchanges']} exchanges, {event['state']}"
+                f"{cell('timestamp', event['start'])}  {event['side']:<5} {amount(event['usd']):>7}  {event['coin']}  "
+                f"{event['cnt']} orders, {event['exchanges']} exchanges, {event['state']}"
             )
-        print(printable(line), flush=True)
+            print(printable(line))
+        sys.stdout.flush()
 
     def say(text: str) -> None:
         print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)

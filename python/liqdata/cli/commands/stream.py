@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -77,7 +76,7 @@ class Form(NamedTuple):
         sys.stdout.flush()
         for row in islice(stream, self.most):
             if self.json:
-                sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
+                formats.as_json_line(row)
             elif self.csv:
                 formats.as_csv(lines.names, (row,), header=False)
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib.util import find_spec
 from itertools import chain, islice
@@ -80,7 +79,7 @@ def _lines(asked: Asked, of: Any, rows: Iterator[OrderRow]) -> None:
         formats.as_csv(lines.names, rows)
     elif asked.form.json:
         for row in rows:
-            sys.stdout.write(json.dumps(row, default=formats.exact, allow_nan=False) + "\n")
+            formats.as_json_line(row)
     else:
         first = next(rows, None)
         lines.head(asked.title, origin_of(of, asked.arguments.get("as_of")), "newest first")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from liqdata import plot
 from liqdata.calls.arguments import datetime_of
 from liqdata.cli.command import flag, option
+from liqdata.cli.encoding import data_output
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.words import File, Seconds
 from liqdata.files.atomic_write import atomic_write
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from liqdata.cli.source import Origin
     from liqdata.rows import Rows
 
-__all__ = ["Form", "as_csv", "as_json", "options", "taken", "write"]
+__all__ = ["Form", "as_csv", "as_json", "as_json_line", "options", "taken", "write"]
 
 SECTION = "Output"
 
@@ -144,8 +145,14 @@ def _price(asked: Asked, answer: Any, of: Any) -> Any:
 
 def as_json(value: Any) -> None:
     """Print JSON in ASCII, so that no text can control the terminal."""
-    json.dump(value, sys.stdout, default=exact, allow_nan=False)
-    print()
+    out = data_output()
+    json.dump(value, out, default=exact, allow_nan=False)
+    out.write("\n")
+
+
+def as_json_line(row: Mapping[str, Any]) -> None:
+    """Print a row as one line of JSON in ASCII."""
+    data_output().write(json.dumps(row, default=exact, allow_nan=False) + "\n")
 
 
 def plain(answer: Any) -> Any:
@@ -222,12 +229,13 @@ def exact(value: object) -> str:
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> None:
-    """Print CSV."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    """Print CSV in UTF-8."""
+    out = data_output()
+    writer = csv.writer(out, lineterminator="\n")
     if header:
         writer.writerow(names)
     # Text is escaped for a terminal only; files and pipes get it unchanged.
-    seen = printable if sys.stdout.isatty() else str
+    seen = printable if out.isatty() else str
     for row in rows:
         writer.writerow([_field(row[name], seen) for name in names])
 

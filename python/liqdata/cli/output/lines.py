@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata.text.printable import printable
 
-from .layout import GAP, filled
-from .table import cell, heading
+from .layout import GAP, filled, places_of
+from .table import amount, cell, heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Lines"]
 
-# Column widths, fixed because later cells are unknown. A wider cell shifts the rest of its line.
+# Column widths, fixed because later cells are unknown. A wider cell is shortened.
 WIDTHS = {"text": 8, "decimal": 10, "float": 10, "int": 7, "time": 19}
-NAMES = {"symbol": 10, "side": 5, "qty": 9, "value_usd": 7}
+NAMES = {"exchange": 11, "symbol": 10, "side": 5, "qty": 9, "value_usd": 7, "group_id": 20}
+# Columns of names of any length. They come last, where they shift nothing.
+NAMED = frozenset({"symbol", "coin"})
+LARGE = 1_000_000
 
 
 class Lines:
@@ -36,13 +40,9 @@ class Lines:
 
     def __init__(self, endpoint: Endpoint, asked: Mapping[str, object] | None = None) -> None:
         columns = endpoint.reply_columns(asked or {})
-        self._columns = [(column["name"], column["type"], column["unit"]) for column in columns]
+        self.names = [column["name"] for column in columns]  # in the order of the contract
+        self._columns = [_column(column) for column in sorted(columns, key=lambda each: each["name"] in NAMED)]
         self._begun = False
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return [name for name, _, _ in self._columns]
 
     def head(self, title: str, origin: Origin, note: str) -> None:
         """Print the title line above the heading."""
@@ -54,20 +54,44 @@ class Lines:
         """Print a line for each row; the heading comes before the first."""
         if not self._begun:
             self._begun = True
-            headings = [heading(name, unit) for name, _, unit in self._columns]
-            self._line([name for name, _ in headings])
-            self._line([unit for _, unit in headings])
-            self._line(["-" * self._width(name, kind) for name, kind, _ in self._columns])
+            self._line([column.heading[0] for column in self._columns])
+            self._line([column.heading[1] for column in self._columns])
+            self._line(["-" * column.width for column in self._columns])
         for row in rows:
-            self._line([cell(name, row[name]) for name, _, _ in self._columns])
+            self._line([_fitted(column.name, row[column.name], column.width) for column in self._columns])
 
     def _line(self, cells: Sequence[str]) -> None:
         padded = [
-            filled(text, self._width(name, kind), right=kind != "text")
-            for text, (name, kind, _) in zip(cells, self._columns, strict=True)
+            filled(text, column.width, right=column.right) for text, column in zip(cells, self._columns, strict=True)
         ]
         sys.stdout.write((" " * GAP).join(padded).rstrip() + "\n")
 
-    @staticmethod
-    def _width(name: str, kind: str) -> int:
-        return NAMES.get(name, WIDTHS.get(kind, 8))
+
+class _Column(NamedTuple):
+    """A column: its name, heading and unit, width and alignment."""
+
+    name: str
+    heading: tuple[str, str]
+    width: int
+    right: bool
+
+
+def _column(column: Mapping[str, Any]) -> _Column:
+    """The column of an entry in the contract."""
+    name, kind = column["name"], column["type"]
+    above = heading(name, column["unit"])
+    return _Column(name, above, max(NAMES.get(name, WIDTHS.get(kind, 8)), *map(len, above)), kind != "text")
+
+
+def _fitted(name: str, value: Any, width: int) -> str:
+    """A cell that is no wider than its column, unless the column is the last."""
+    text = cell(name, value)
+    if name in NAMED or places_of(text) <= width:
+        return text
+    if isinstance(value, Decimal | float | int):
+        short = [amount(value)] if abs(value) >= LARGE else []
+        short += [f"{float(value):.{digits}g}" for digits in range(width, 0, -1)]
+        return next((each for each in short if len(each) <= width), text)
+    while places_of(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
