@@ -51,6 +51,7 @@ pub use realised::overview::Overview;
 pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
+pub(crate) use time::read_instant;
 pub use time::{At, Period};
 
 /// The response header of a server with a simulated market.

@@ -1,6 +1,9 @@
 //! Rules of time parameters: instants and period lengths.
 
-use crate::model::{Millis, read_span};
+use crate::api::argument::Argument;
+use crate::api::parameter::{Rule, text_of};
+use crate::api::refusal::BadQuery;
+use crate::model::{Millis, TimeUnit, read_span};
 
 /// Implements [`Rule`](crate::api::Rule) for values that are parsed from text.
 macro_rules! words {
@@ -53,16 +56,46 @@ words! {
             .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
         |length| length.to_string()
     }
-    /// An instant.
-    At = Millis {
-        "epoch milliseconds, or an ISO 8601 date or time such as 2026-06-11 or 2026-06-11T00:00:00Z";
-        |text| Millis::read(text);
-        |at| if at.0.unsigned_abs() < SHORT {
+}
+
+/// An instant.
+#[derive(Debug)]
+pub struct At;
+
+impl Rule for At {
+    type Value = Millis;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        format!("epoch milliseconds, or {}", Millis::ISO)
+    }
+
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<Millis, BadQuery> {
+        read_instant(text).map_err(|problem| BadQuery::new(name, problem, Self::allowed()))
+    }
+
+    fn text(at: &Millis) -> Option<String> {
+        Some(if at.0.unsigned_abs() < SHORT {
             at.to_string()
         } else {
             at.0.to_string()
-        }
+        })
     }
+}
+
+/// The instant of a parameter, or what is wrong with it.
+pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
+    let unit = text.parse().ok().and_then(TimeUnit::of);
+    if let Some(unit) = unit.filter(|unit| *unit != TimeUnit::Milliseconds) {
+        return Err(format!(
+            "{text} looks like epoch {unit}; epoch milliseconds are meant"
+        ));
+    }
+    Millis::read(text).ok_or_else(|| format!("{text:?} is not an instant"))
 }
 
 pub(crate) use words;

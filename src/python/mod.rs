@@ -57,6 +57,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::stream::Stream;
     #[pymodule_export]
+    use crate::python::calls::time_unit::time_unit;
+    #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]
     use crate::python::ingest::checked::TableCheck;

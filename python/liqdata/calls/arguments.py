@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # range of datetimes on both sides of the epoch: years 5 to 3934
-_SECONDS = range(10**9, 10**11)  # epoch seconds of 2001 to 5138, recognised as in src/python/tables.rs
-# Units other than milliseconds, and how many of them are one second.
-_UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
-_ENDLESS = 1e30
+_MOST = 2**63  # beyond 64-bit integers
+_NUMBER = re.compile(r"\s*(\d+)(?:\.\d*)?\s*", re.ASCII)
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
@@ -51,15 +49,8 @@ def instant(value: Instant | None, parameter: str) -> int | None:
     if value is None:
         return None
     kind, cell = _kind(value)
-    found: int | None = None
-    if kind in {"instant", "int"}:
-        found = int(cell)
-        if kind == "int":
-            _in_milliseconds(value, found, parameter)
-    elif kind == "text":
-        found = _core.instant(cell)
-    elif kind == "float" and abs(cell) < _ENDLESS:
-        _in_milliseconds(value, int(cell), parameter)
+    _in_milliseconds(value, _whole(kind, cell), parameter)
+    found = int(cell) if kind in {"instant", "int"} else _core.instant(cell) if kind == "text" else None
     if found is not None and abs(found) <= _FURTHEST:
         return found
     msg = f"{parameter}: {value!r} is not an instant; allowed: {_INSTANTS}"
@@ -75,11 +66,22 @@ def named_instant(value: Any) -> int:
     return found
 
 
+def _whole(kind: str, cell: Any) -> int:
+    """The whole part of a number, or of a text that is one; 0 for anything else."""
+    if kind == "text":
+        number = _NUMBER.fullmatch(cell)
+        return int(number[1]) if number is not None else 0
+    if kind not in {"int", "single", "float", "decimal"}:
+        return 0
+    whole = Decimal(cell)
+    return int(whole) if whole.is_finite() and abs(whole) < _MOST else 0
+
+
 def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
     """Refuse a number that looks like an instant in another unit."""
-    looks = [unit for unit, each in _UNITS if whole // each in _SECONDS]
-    if looks:
-        msg = f"{parameter}: {value!r} looks like epoch {looks[0]}; epoch milliseconds are meant; allowed: {_INSTANTS}"
+    unit = _core.time_unit(whole) if whole < _MOST else None
+    if unit not in {None, "milliseconds"}:
+        msg = f"{parameter}: {value!r} looks like epoch {unit}; epoch milliseconds are meant; allowed: {_INSTANTS}"
         raise BadQuery(msg, parameter=parameter)
 
 

@@ -3,3 +3,4 @@
 pub(super) mod iso8601;
 pub(super) mod millis;
 pub(super) mod time_range;
+pub(super) mod time_unit;

@@ -7,4 +7,5 @@ pub(super) mod reading;
 pub(super) mod reply;
 pub(super) mod specification;
 pub(super) mod stream;
+pub(super) mod time_unit;
 pub(super) mod walk;

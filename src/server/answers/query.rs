@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, Arguments, BadQuery};
+use crate::api::{self, Arguments, At, BadQuery, Rule as _, read_instant};
 use crate::market::MarketQuery;
 use crate::model::Millis;
 
@@ -81,15 +81,9 @@ fn switch(text: &str) -> Result<bool, BadQuery> {
 }
 
 fn instant(text: &str) -> Result<Millis, BadQuery> {
-    Millis::read(text).ok_or_else(|| {
-        BadQuery::new(
-            "as_of",
-            format!("{text:?} is no instant"),
-            format!(
-                "epoch milliseconds, or {} (a + in a URL is written %2B)",
-                Millis::ISO
-            ),
-        )
+    read_instant(text).map_err(|problem| {
+        let allowed = format!("{} (a + in a URL is written %2B)", At::allowed());
+        BadQuery::new("as_of", problem, allowed)
     })
 }
 
