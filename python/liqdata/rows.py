@@ -50,8 +50,9 @@ class Rows(Generic[R]):
     ----------
     meta : dict
         ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to ``as_of``, or
-        ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), and
-        ``replayed`` for a replay.
+        ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), ``replayed``
+        for a replay, and ``time_unit`` if a service sent instants in another unit than milliseconds, such as
+        ``"seconds (converted)"``.
 
     Examples
     --------

@@ -229,16 +229,16 @@ impl Client {
             let (path, query, headers) = (&request.path, &request.query, extra.headers());
             let answer = self.answer(path, query, &headers, &mut reply);
             let answer = answer.boxed().await?;
-            match reply.finish() {
-                Ok((Reading::Reply(reply), account)) => {
-                    match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
-                        Ok(()) => Ok((reply, answer.remarks(account))),
-                        Err(damage) => Err(answer.damaged(damage)),
-                    }
-                }
+            let (reply, time_unit, account) = match reply.finish() {
+                Ok((Reading::Reply(reply), account)) => (reply, None, account),
+                Ok((Reading::Converted { reply, unit }, account)) => (reply, Some(unit), account),
                 Ok((Reading::Refused { message }, _)) => {
-                    Err(self.refused(path, &answer, reply.buffered(), &message))
+                    return Err(self.refused(path, &answer, reply.buffered(), &message));
                 }
+                Err(damage) => return Err(answer.damaged(damage)),
+            };
+            match request.judge.map_or(Ok(()), |judge| judge(&reply)) {
+                Ok(()) => Ok((reply, answer.remarks(account, time_unit))),
                 Err(damage) => Err(answer.damaged(damage)),
             }
         };

@@ -2,16 +2,18 @@
 
 use std::fmt;
 
+use memchr::memmem;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::damage::{DecodeError, at, cut, printable, shown};
+use super::damage::{DecodeError, at, shown};
 use super::intake::{BodyReader, BufferedBody, Reading};
-use super::reply::Reply;
-use super::token::{Key, Of, Read, Skip, fill, object, settle};
+use super::reply::{Reply, settled};
+use super::token::{Key, Of, Read, Skip, fill, settle};
+use super::verdict::{ReplyState, Verdict, is_success};
 
-/// Most characters of a service's reason.
-const REASON: usize = 1000;
+/// The member of a body that may say that it is a refusal in spite of its data.
+const CODE: &[u8] = b"\"code\"";
 
 /// A reply type that can be decoded from JSON.
 pub trait Decode: Reply {
@@ -21,7 +23,7 @@ pub trait Decode: Reply {
     ///
     /// [`DecodeError`] if `json` breaks the contract; it names the place.
     fn decode(json: &[u8]) -> Result<Self, DecodeError> {
-        alone(json, &Self::of)
+        alone(json, &|fields| Ok(settled(Self::of(fields)?)?.0))
     }
 }
 
@@ -32,7 +34,8 @@ impl<R: Reply> Decode for R {}
 /// # Errors
 ///
 /// [`DecodeError`] if the body breaks the contract; it names the place. A body with `success: false` is a refusal, not
-/// an error, whatever else it contains, as long as it is JSON.
+/// an error, whatever else it contains, as long as it is JSON. So is a body with a reason (`error`, `message` or `msg`)
+/// that does not say `success: true`, has no data, or has a code other than 0, 1, 200 and `success`.
 ///
 /// # Examples
 ///
@@ -47,15 +50,26 @@ impl<R: Reply> Decode for R {}
 /// let message = "slow down".to_owned();
 /// assert_eq!(read::<Vec<Order>>(body, true)?, Reading::Refused { message });
 ///
+/// let body = br#"{"code": "40001", "msg": "slow down", "data": null}"#;
+/// let message = "slow down".to_owned();
+/// assert_eq!(read::<Vec<Order>>(body, true)?, Reading::Refused { message });
+///
 /// let body = br#"{"success": true, "data": [{"exchange": "binance"}]}"#;
 /// assert_eq!(read::<Vec<Order>>(body, true).unwrap_err().path, "data[0].symbol");
 /// # Ok::<(), liqdata::wire::DecodeError>(())
 /// ```
 pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, DecodeError> {
-    match R::quick(body, enveloped) {
-        Some(reply) => Ok(Reading::Reply(reply)),
-        None => tolerant(body, enveloped, R::of),
-    }
+    // A fault of an instant is left to the tolerant reader, which names its place.
+    let quick = R::quick(body, enveloped).and_then(|reply| settled_reading(reply).ok());
+    quick.map_or_else(|| tolerant(body, enveloped, R::of), Ok)
+}
+
+/// A complete reply, with its instants in milliseconds.
+pub(super) fn settled_reading<R: Reply>(reply: R) -> Result<Reading<R>, DecodeError> {
+    settled(reply).map(|(reply, unit)| match unit {
+        Some(unit) => Reading::Converted { reply, unit },
+        None => Reading::Reply(reply),
+    })
 }
 
 /// The body reader for replies of type `R`; decodes like [`read`].
@@ -90,20 +104,29 @@ pub fn intake<R: Decode>(enveloped: bool) -> Box<dyn BodyReader<R>> {
 }
 
 /// Reads a body member by member; `of` converts the decoded value to the reply.
-pub(super) fn tolerant<S: for<'de> Read<'de>, R>(
+pub(super) fn tolerant<S: for<'de> Read<'de>, R: Reply>(
     body: &[u8],
     enveloped: bool,
     of: impl Fn(S) -> Result<R, DecodeError>,
 ) -> Result<Reading<R>, DecodeError> {
     let json = text(body)?;
+    let of = |fields| settled_reading(of(fields)?);
     let around = Around { enveloped, of: &of };
-    let error = match first_read(&around, json) {
-        Ok(reply) => return Ok(Reading::Reply(reply)),
-        Err(error) => error,
+    let read = match first_read(&around, json) {
+        Ok(reading) if memmem::find(body, CODE).is_none() => return Ok(reading),
+        Ok(reading) => Ok(reading),
+        Err(error) => Err(second_read(&around, json, &error)),
     };
-    match refusal(json, enveloped)? {
+    let Some(verdict) = verdict(json) else {
+        return read;
+    };
+    let state = match &read {
+        Ok(_) => ReplyState::Complete,
+        Err(damage) => ReplyState::of(damage, enveloped),
+    };
+    match verdict.refusal(enveloped, state) {
         Some(message) => Ok(Reading::Refused { message }),
-        None => Err(second_read(&around, json, &error)),
+        None => read.map_err(|damage| verdict.fault(enveloped).unwrap_or(damage)),
     }
 }
 
@@ -155,10 +178,10 @@ fn alone<S: for<'de> Read<'de>, R>(
     first_read(&alone, json).map_err(|error| second_read(&alone, json, &error))
 }
 
-/// The reason in the body of a refusal, as the contract defines it.
+/// The reason in the body of a refusal: `error`, `message` or `msg`.
 #[must_use]
 pub fn reason(body: &[u8]) -> Option<String> {
-    refusal(text(body).ok()?, true).ok().flatten()
+    verdict(text(body).ok()?)?.stated()
 }
 
 /// The body as text; rejects what cannot be JSON.
@@ -240,6 +263,7 @@ impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R, A::Error> {
         let mut success: Option<bool> = None;
+        let mut code: Option<Value> = None;
         let mut data: Option<R> = None;
         while let Some(Key(key)) = members.next_key_seed(Of::new())? {
             match &*key {
@@ -249,6 +273,7 @@ impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
                         return Err(at("success", "is false"));
                     }
                 }
+                "code" => code = members.next_value_seed(Of::new())?,
                 "data" if data.is_some() => return Err(at("data", "is given twice")),
                 "data" => data = Some(members.next_value_seed(self)?),
                 _ => {
@@ -256,68 +281,20 @@ impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
                 }
             }
         }
-        settle(success, "success")?;
+        // Some services have a code instead.
+        let succeeded = code.as_ref().is_some_and(is_success);
+        settle(success.or(succeeded.then_some(true)), "success")?;
         data.ok_or_else(|| at("data", "is missing"))
     }
 }
 
-/// The members that say whether and why a body is a refusal.
-struct Verdict {
-    success: Option<Value>,
-    error: Option<Value>,
-    message: Option<Value>,
-    msg: Option<Value>,
-}
-
-object!(Verdict, "an object", { success, error, message, msg });
-
-impl<'de> Read<'de> for Value {
-    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        serde::Deserialize::deserialize(from)
-    }
-}
-
-/// The reason of a body with `success: false`; `None` for other bodies.
-fn refusal(json: &str, enveloped: bool) -> Result<Option<String>, DecodeError> {
+/// The verdict of a body, if it is an object.
+fn verdict(json: &str) -> Option<Verdict> {
     let alone = Around {
         enveloped: false,
         of: &Ok,
     };
-    let Ok(verdict): Result<Verdict, _> = first_read(&alone, json) else {
-        return Ok(None);
-    };
-    match &verdict.success {
-        Some(Value::Bool(false)) => Ok(Some(verdict.reason())),
-        None if enveloped => Err(DecodeError::at("success", "is missing")),
-        None | Some(Value::Bool(true)) => Ok(None),
-        Some(other) => Err(DecodeError::at(
-            "success",
-            format!("{} is not true or false", shown(&other.to_string())),
-        )),
-    }
-}
-
-impl Verdict {
-    /// The most specific reason in the body.
-    fn reason(&self) -> String {
-        let error = self.error.as_ref();
-        let inside = |key: &str| error.and_then(|error| error.get(key));
-        [
-            error,
-            inside("message"),
-            inside("msg"),
-            self.message.as_ref(),
-            self.msg.as_ref(),
-        ]
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .find(|reason| !reason.trim().is_empty())
-        .map_or_else(
-            || "the service gives no reason".to_owned(),
-            |reason| printable(&cut(reason.to_owned(), REASON)).into_owned(),
-        )
-    }
+    first_read(&alone, json).ok()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! must. Both accept the same bodies and report the same errors.
 
 use super::damage::DecodeError;
+use crate::model::TimeUnit;
 
 /// Most bytes reserved because the body announced its length.
 const EARLY_ROOM: usize = 8 << 20;
@@ -13,7 +14,14 @@ const EARLY_ROOM: usize = 8 << 20;
 pub enum Reading<R> {
     /// The requested reply.
     Reply(R),
-    /// A refusal: `success: false`.
+    /// The requested reply, with its instants converted to milliseconds.
+    Converted {
+        /// The reply.
+        reply: R,
+        /// The unit of its instants in the body.
+        unit: TimeUnit,
+    },
+    /// A refusal: `success: false`, or a reason in place of the reply.
     Refused {
         /// The most specific reason in the body.
         message: String,

@@ -11,4 +11,4 @@ object!(LevelTier, "the level of a tier", {
 
 object!(TierLevels, "liquidation levels", { symbol, price, updated_at: "updatedAt", tiers });
 
-reply!(TierLevels, symbol);
+reply!(TierLevels, symbol; updated_at: "updatedAt");

@@ -7,6 +7,7 @@ use super::heatmap::spread;
 use super::number::whole_number;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
+use super::time::InstantPlace;
 use super::token::object;
 use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
 
@@ -123,7 +124,7 @@ impl LiqmapFields {
             success: None,
             symbol: symbol?.to_owned(),
             range: range?.to_owned(),
-            updated_at: Millis::of_calendar(updated_at?)?,
+            updated_at: Millis(updated_at?),
             current_price: current_price?,
             bin_width: bin_width?,
             leverages: leverages?,
@@ -187,6 +188,14 @@ impl Reply for LiquidationMap {
             ("symbol", self.symbol.clone()),
             ("range", self.range.clone()),
         ]
+    }
+
+    fn instants(&mut self, mut visit: impl FnMut(InstantPlace, &mut Millis)) {
+        visit(InstantPlace::Member("updatedAt"), &mut self.updated_at);
+        if let Some(measured) = &mut self.measured {
+            let place = InstantPlace::Member("measured.observedAt");
+            visit(place, &mut measured.observed_at);
+        }
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {

@@ -12,4 +12,4 @@ object!(Pain, "the max pain of a range", {
 
 object!(MaxPain, "max pain", { symbol, price, updated_at: "updatedAt", d1, d7 });
 
-reply!(MaxPain, symbol);
+reply!(MaxPain, symbol; updated_at: "updatedAt");

@@ -4,7 +4,7 @@
 //! the tolerant reader. Values go directly into the types of [`model`](crate::model), a matrix into one flat buffer. Paths
 //! are only tracked in a second read after an error. Dialects of other services use the same parts: [`parse`], [`lenient`],
 //! [`Matrix`] and [`BufferedBody`]. A number may be a string and a string a number: the type of the field decides. Decimals are
-//! exact or an error.
+//! exact or an error. Instants of a reply that are not in milliseconds are converted.
 
 mod damage;
 mod envelope;
@@ -21,6 +21,7 @@ mod reply;
 mod rows;
 mod time;
 mod token;
+mod verdict;
 
 pub use damage::{DecodeError, printable};
 pub use envelope::{Decode, intake, parse, read, reason};

@@ -9,6 +9,7 @@ use super::damage::DecodeError;
 use super::number::exact_decimal;
 use super::quick::{Cursor, first};
 use super::reply::Reply;
+use super::time::InstantPlace;
 use crate::model::{GroupedOrder, Millis, OrderColumns, ShortDecimal, Side};
 
 /// Approximate minimum size of a row in bytes.
@@ -19,6 +20,12 @@ impl Reply for OrderColumns {
 
     fn of(sheet: Self::Fields) -> Result<Self, DecodeError> {
         Ok(sheet.unwrap_or_default().into_iter().collect())
+    }
+
+    fn instants(&mut self, mut visit: impl FnMut(InstantPlace, &mut Millis)) {
+        for (row, at) in self.timestamp.iter_mut().enumerate() {
+            visit(InstantPlace::Cell(row, "timestamp"), at);
+        }
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
@@ -110,7 +117,7 @@ fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
         },
         timestamp: {
             row.exactly("\",\"timestamp\":")?;
-            Millis::of_calendar(row.whole()?)?
+            Millis(row.whole()?)
         },
         group: None,
     };
@@ -133,7 +140,7 @@ fn members<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
             "price" => first(&mut price, amount(from))?,
             "qty" => first(&mut qty, amount(from))?,
             "value_usd" => first(&mut value_usd, amount(from))?,
-            "timestamp" => first(&mut timestamp, from.whole().and_then(Millis::of_calendar))?,
+            "timestamp" => first(&mut timestamp, from.whole().map(Millis))?,
             "group_id" => {
                 // `null` also means absent.
                 let given = if from.peek() == Some(b'"') {
@@ -182,6 +189,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::wire::reply::settled;
     use crate::wire::token::Read;
     use crate::wire::{Reading, read};
 
@@ -311,9 +319,16 @@ mod tests {
                 prop_assert_eq!(format!("{quick:?}"), format!("{:?}", slow.unwrap()), "{}", body);
             }
             let whole: Result<Reading<OrderColumns>, DecodeError> = read(body.as_bytes(), true);
+            let slow = slow.and_then(|rows| {
+                let columns: OrderColumns = rows.into_iter().collect();
+                settled(columns).map_err(|damage| damage.to_string())
+            });
             match (whole, slow) {
-                (Ok(Reading::Reply(columns)), Ok(rows)) => {
-                    prop_assert_eq!(Vec::<GroupedOrder>::from(columns), rows);
+                (Ok(Reading::Reply(columns)), Ok(slow)) => {
+                    prop_assert_eq!((columns, None), slow);
+                }
+                (Ok(Reading::Converted { reply, unit }), Ok(slow)) => {
+                    prop_assert_eq!((reply, Some(unit)), slow);
                 }
                 (Err(_), Err(_)) => {}
                 (whole, slow) => prop_assert!(false, "{}: {:?} against {:?}", body, whole, slow),

@@ -1,8 +1,10 @@
-//! The trait of reply types: their decoded form and the conversion to the reply.
+//! The trait of reply types: their decoded form, the conversion to the reply, and the unit of its instants.
 
 use super::damage::DecodeError;
 use super::intake::BodyReader;
+use super::time::{InstantPlace, unmarked};
 use super::token::Read;
+use crate::model::{Millis, TimeUnit};
 
 /// A reply type of the contract.
 pub trait Reply: Sized {
@@ -10,7 +12,7 @@ pub trait Reply: Sized {
     #[doc(hidden)]
     type Fields: for<'de> Read<'de>;
 
-    /// Converts the decoded form to the reply.
+    /// Converts the decoded form to the reply, its instants as they stand.
     #[doc(hidden)]
     fn of(sheet: Self::Fields) -> Result<Self, DecodeError>;
 
@@ -20,7 +22,11 @@ pub trait Reply: Sized {
         Vec::new()
     }
 
-    /// Reads a plain body quickly; `None` leaves it to the tolerant reader.
+    /// Passes every instant of the reply to `visit`, with its place.
+    #[doc(hidden)]
+    fn instants(&mut self, _visit: impl FnMut(InstantPlace, &mut Millis)) {}
+
+    /// Reads a plain body quickly, its instants as they stand; `None` leaves it to the tolerant reader.
     #[doc(hidden)]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
         None
@@ -33,9 +39,86 @@ pub trait Reply: Sized {
     }
 }
 
-/// Implements [`Reply`] for a type that is read like any other value, with its echoed fields.
+/// What the instants of a column look like.
+struct ColumnUnit {
+    column: &'static str,
+    /// The unit of those that tell one.
+    unit: Option<TimeUnit>,
+    is_mixed: bool,
+}
+
+impl ColumnUnit {
+    fn note(&mut self, number: i64) {
+        if let Some(unit) = TimeUnit::of(number) {
+            self.is_mixed |= *self.unit.get_or_insert(unit) != unit;
+        }
+    }
+
+    /// The unit of the column: what all its instants look like, else that of the contract.
+    fn unit(&self) -> TimeUnit {
+        let unit = self.unit.filter(|_| !self.is_mixed);
+        unit.unwrap_or(TimeUnit::Milliseconds)
+    }
+}
+
+/// Converts the instants of a complete reply to milliseconds. Returns the unit that the service used instead, if any.
+pub(super) fn settled<R: Reply>(mut reply: R) -> Result<(R, Option<TimeUnit>), DecodeError> {
+    let (mut least, mut most) = (i64::MAX, i64::MIN);
+    reply.instants(|_, Millis(number)| {
+        least = least.min(*number);
+        most = most.max(*number);
+    });
+    let is_usual = |number| TimeUnit::of(number) == Some(TimeUnit::Milliseconds);
+    if least > most || is_usual(least) && is_usual(most) {
+        return Ok((reply, None));
+    }
+    let mut columns: Vec<ColumnUnit> = Vec::new();
+    reply.instants(|place, Millis(number)| {
+        let column = place.column();
+        if let Some(known) = columns.iter_mut().find(|known| known.column == column) {
+            known.note(*number);
+        } else {
+            let mut known = ColumnUnit {
+                column,
+                unit: None,
+                is_mixed: false,
+            };
+            known.note(*number);
+            columns.push(known);
+        }
+    });
+    let mut found = None;
+    let mut fault = None;
+    reply.instants(|place, at| {
+        let known = columns.iter().find(|known| known.column == place.column());
+        let (unit, number) = match unmarked(at.0) {
+            Some((millis, in_seconds)) => {
+                found = found.or(in_seconds.then_some(TimeUnit::Seconds));
+                (TimeUnit::Milliseconds, millis)
+            }
+            None => (known.map_or(TimeUnit::Milliseconds, ColumnUnit::unit), at.0),
+        };
+        if unit != TimeUnit::Milliseconds && TimeUnit::of(number).is_some() {
+            found = found.or(Some(unit));
+        }
+        match unit.millis(number) {
+            Some(millis) => *at = millis,
+            None if fault.is_none() => {
+                let message = format!("{number} {unit} since 1970 is outside the years 1 to 9999");
+                fault = Some(DecodeError::at(place.to_string(), message));
+            }
+            None => {}
+        }
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok((reply, found)),
+    }
+}
+
+/// Implements [`Reply`] for a type that is read like any other value, with its echoed fields and its instant.
 macro_rules! reply {
-    ($type:ty $(, $echo:ident)*) => {
+    ($type:ty $(, $echo:ident)* $(; $at:ident: $name:literal)?) => {
         impl $crate::wire::reply::Reply for $type {
             type Fields = Self;
 
@@ -46,6 +129,15 @@ macro_rules! reply {
             fn of(sheet: Self) -> Result<Self, $crate::wire::DecodeError> {
                 Ok(sheet)
             }
+
+            $(
+                fn instants(
+                    &mut self,
+                    mut visit: impl FnMut($crate::wire::time::InstantPlace, &mut $crate::model::Millis),
+                ) {
+                    visit($crate::wire::time::InstantPlace::Member($name), &mut self.$at);
+                }
+            )?
         }
     };
 }

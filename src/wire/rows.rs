@@ -11,6 +11,7 @@ use super::number::whole_number;
 use super::orders::amount;
 use super::quick::Cursor;
 use super::reply::Reply;
+use super::time::{InstantPlace, as_it_stands};
 use super::token::{Key, Of, Read, Skip};
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value};
 
@@ -131,7 +132,10 @@ impl Plain<'_, '_> {
             Kind::Decimal => Cell::Decimal(amount(from)?.value()),
             Kind::Float => Cell::Float(from.double()?),
             Kind::Int => Cell::Int(whole(from)?),
-            Kind::Time => Cell::Time(Millis::of_calendar(whole(from)?)?),
+            Kind::Time => Cell::Time(match from.whole() {
+                Some(number) => Millis(number),
+                None => as_it_stands(from.string()?).ok()?,
+            }),
             Kind::Bool => return None,
         })
     }
@@ -152,6 +156,12 @@ impl<R: Record> Reply for Vec<R> {
 
     fn of(sheet: Option<Self>) -> Result<Self, DecodeError> {
         Ok(sheet.unwrap_or_default())
+    }
+
+    fn instants(&mut self, mut visit: impl FnMut(InstantPlace, &mut Millis)) {
+        for (row, cells) in self.iter_mut().enumerate() {
+            cells.instants(|column, at| visit(InstantPlace::Cell(row, column.name), at));
+        }
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {

@@ -1,8 +1,14 @@
-//! Instants in the spellings of services: epoch milliseconds, epoch seconds, ISO 8601.
+//! Instants: single ones in the spellings of services, and those of a reply, which share a unit.
+//!
+//! The contract has epoch milliseconds. Some services send seconds, microseconds or nanoseconds. The unit is judged by
+//! all instants of a column, because a single number may be an instant of 1970. So readers store instants as they
+//! stand, and [`settled`](super::reply::settled) converts them when the reply is complete.
+
+use std::fmt;
 
 use super::damage::shown;
-use super::number::Number;
-use crate::model::Millis;
+use super::number::{Number, whole_number};
+use crate::model::{Millis, TimeUnit};
 
 /// Numbers below this are seconds (until the year 5138), others milliseconds (from 1973).
 const SECONDS_BELOW: i64 = 100_000_000_000;
@@ -17,13 +23,15 @@ pub(super) fn instant(text: &str) -> Result<Millis, String> {
         None => Millis::read_whole_iso(text),
     };
     let found = found.and_then(|Millis(millis)| Millis::of_calendar(millis));
-    found.ok_or_else(|| {
-        format!(
-            "{} is no instant; whole epoch milliseconds, epoch seconds below 1e11 or ISO 8601, \
-             none finer than a millisecond and none outside the years 1 to 9999, are allowed",
-            shown(text)
-        )
-    })
+    found.ok_or_else(|| no_instant(text))
+}
+
+fn no_instant(text: &str) -> String {
+    format!(
+        "{} is no instant; whole epoch milliseconds, epoch seconds below 1e11 or ISO 8601, \
+         none finer than a millisecond and none outside the years 1 to 9999, are allowed",
+        shown(text)
+    )
 }
 
 fn epoch(number: &Number<'_>) -> Option<Millis> {
@@ -37,9 +45,76 @@ fn epoch(number: &Number<'_>) -> Option<Millis> {
     }
 }
 
-/// The instant of a number that can only be epoch milliseconds.
-pub(super) fn plain_millis(number: i64) -> Option<Millis> {
-    Millis::of_calendar(number).filter(|_| number >= SECONDS_BELOW)
+/// Marks a stored instant that names its unit in its text: twice its milliseconds follow, plus one for seconds.
+///
+/// No instant is near it in any unit.
+const NAMED: i64 = i64::MIN / 2;
+
+fn named(Millis(millis): Millis, in_seconds: bool) -> Millis {
+    Millis(NAMED + 2 * millis + i64::from(in_seconds))
+}
+
+/// The milliseconds of a marked instant, and whether they were seconds.
+pub(super) fn unmarked(stored: i64) -> Option<(i64, bool)> {
+    let marked = stored < NAMED / 2;
+    marked.then(|| ((stored - NAMED) >> 1, stored & 1 == 1))
+}
+
+/// Parses a whole number in the unit of its reply, or seconds with a fraction.
+pub(super) fn as_it_stands(text: &str) -> Result<Millis, String> {
+    let whole = whole_number(text, "in 64 bits");
+    match whole {
+        Ok(number) if unmarked(number).is_none() => Ok(Millis(number)),
+        whole => fraction(text).ok_or_else(|| whole.err().unwrap_or_else(|| no_instant(text))),
+    }
+}
+
+/// The instant of seconds with a fraction, floored to the millisecond.
+fn fraction(text: &str) -> Option<Millis> {
+    let nanos = i64::try_from(Number::read(text)?.whole(9)?).ok()?;
+    let is_instant = TimeUnit::of(nanos / 1_000_000_000) == Some(TimeUnit::Seconds);
+    is_instant.then(|| named(Millis(nanos.div_euclid(1_000_000)), true))
+}
+
+/// Parses an instant of an axis: a number as [`as_it_stands`], or ISO 8601.
+pub(super) fn axis_instant(text: &str) -> Result<Millis, String> {
+    if Number::read(text).is_some() {
+        return as_it_stands(text).map_err(|_| no_instant(text));
+    }
+    Millis::read_whole_iso(text)
+        .and_then(|Millis(millis)| Millis::of_calendar(millis))
+        .map(|at| named(at, false))
+        .ok_or_else(|| no_instant(text))
+}
+
+/// The place of an instant in a reply.
+#[derive(Clone, Copy, Debug)]
+pub enum InstantPlace {
+    /// A member of the reply.
+    Member(&'static str),
+    /// An item of a member that is an array.
+    Item(&'static str, usize),
+    /// A column of a row.
+    Cell(usize, &'static str),
+}
+
+impl InstantPlace {
+    /// The member or column. Its instants share a unit.
+    pub(super) fn column(self) -> &'static str {
+        match self {
+            Self::Member(name) | Self::Item(name, _) | Self::Cell(_, name) => name,
+        }
+    }
+}
+
+impl fmt::Display for InstantPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(name) => f.write_str(name),
+            Self::Item(name, place) => write!(f, "{name}[{place}]"),
+            Self::Cell(row, name) => write!(f, "[{row}].{name}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +174,29 @@ mod tests {
         ] {
             assert!(instant(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_stands_as_it_is_unless_its_text_names_the_unit() {
+        for text in ["1781136000", "1781136000.0", "1.781136e9"] {
+            assert_eq!(as_it_stands(text), Ok(Millis(1_781_136_000)), "{text}");
+            assert_eq!(axis_instant(text), Ok(Millis(1_781_136_000)), "{text}");
+        }
+        let fraction = as_it_stands("1781136000.2509").map(|at| unmarked(at.0));
+        assert_eq!(fraction, Ok(Some((1_781_136_000_250, true))));
+        for (text, millis) in [
+            ("2026-06-11T00:00:00.250Z", 1_781_136_000_250),
+            ("1969-12-31T23:59:59.999Z", -1),
+            ("0001-01-01", *Millis::CALENDAR.start()),
+        ] {
+            let iso = axis_instant(text).map(|at| unmarked(at.0));
+            assert_eq!(iso, Ok(Some((millis, false))), "{text}");
+        }
+        let marked = NAMED.to_string();
+        for text in ["", "0.5", "1781136000000.5", "9223372036854775808", &marked] {
+            assert!(as_it_stands(text).is_err(), "{text}");
+            assert!(axis_instant(text).is_err(), "{text}");
+        }
+        assert!(as_it_stands("2026-06-11").is_err());
     }
 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::damage::{at, excerpt, shown};
 use super::number::{exact_decimal, nearest_double, whole_number};
-use super::time::instant;
+use super::time::{as_it_stands, axis_instant, instant};
 use crate::model::{Millis, Side, Vocabulary};
 
 /// Deepest nesting of a body, skipped parts included.
@@ -268,14 +268,22 @@ impl<'de> Read<'de> for u64 {
     }
 }
 
+/// An instant in the unit of its reply, which is known when the reply is complete.
 impl<'de> Read<'de> for Millis {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let millis = i64::read(from)?;
-        Self::of_calendar(millis).ok_or_else(|| {
-            D::Error::custom(format_args!(
-                "{millis} ms since 1970 is outside the years 1 to 9999"
-            ))
-        })
+        as_it_stands(&scalar(from, "a whole number")?).map_err(D::Error::custom)
+    }
+}
+
+/// An instant of an axis: a number in the unit of its reply, or ISO 8601.
+#[derive(Debug)]
+pub(super) struct AxisInstant(pub(super) Millis);
+
+impl<'de> Read<'de> for AxisInstant {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        axis_instant(&scalar(from, "an instant")?)
+            .map(Self)
+            .map_err(D::Error::custom)
     }
 }
 

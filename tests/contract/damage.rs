@@ -214,20 +214,20 @@ const HOSTILE: &[(&str, &str, &str, &str)] = &[
     (
         "heatmap",
         "\"updatedAt\": ",
-        "\"updatedAt\": 253402300800000, \"x\": ",
+        "\"updatedAt\": -62135596800001, \"x\": ",
         "updatedAt",
     ),
     ("heatmap", "1781132400000", "253402300800000", "times[1]"),
     (
         "liqmap",
         "\"updatedAt\": ",
-        "\"updatedAt\": 253402300800000, \"x\": ",
+        "\"updatedAt\": -62135596800001, \"x\": ",
         "updatedAt",
     ),
     (
         "levels",
         "\"updatedAt\": ",
-        "\"updatedAt\": 253402300800000, \"x\": ",
+        "\"updatedAt\": -62135596800001, \"x\": ",
         "data.updatedAt",
     ),
     (

@@ -12,6 +12,7 @@ mod questions;
 mod reading;
 mod refusals;
 mod shapes;
+mod units;
 
 use liqdata::api::{self, *};
 use liqdata::model::{HeatmapGrid, LiquidationMap, MapBin, Millis, Order, Side};
@@ -27,12 +28,22 @@ fn fixture(name: &str) -> String {
 /// A body read as the endpoint's reply and written again, in its envelope where it has one.
 fn reread<E: Endpoint<Reply: Decode>>(body: &[u8]) -> Result<Reading<String>, DecodeError> {
     Ok(match read::<E::Reply>(body, E::ENVELOPED)? {
-        Reading::Reply(reply) if E::ENVELOPED => {
-            Reading::Reply(serde_json::to_string(&ReplyEnvelope::around(reply)).unwrap())
-        }
-        Reading::Reply(reply) => Reading::Reply(serde_json::to_string(&reply).unwrap()),
+        Reading::Reply(reply) => Reading::Reply(rewritten::<E>(reply)),
+        Reading::Converted { reply, unit } => Reading::Converted {
+            reply: rewritten::<E>(reply),
+            unit,
+        },
         Reading::Refused { message } => Reading::Refused { message },
     })
+}
+
+fn rewritten<E: Endpoint<Reply: Decode>>(reply: E::Reply) -> String {
+    let written = if E::ENVELOPED {
+        serde_json::to_string(&ReplyEnvelope::around(reply))
+    } else {
+        serde_json::to_string(&reply)
+    };
+    written.unwrap()
 }
 
 macro_rules! by_name {

@@ -89,3 +89,98 @@ fn success_must_be_there_and_a_boolean() {
         }
     }
 }
+
+#[test]
+fn a_body_that_has_a_reason_and_no_reply_is_a_refusal() {
+    for (rest, reason) in [
+        (
+            r#""code": "40001", "msg": "API key invalid", "data": null"#,
+            "API key invalid",
+        ),
+        (
+            r#""code": 30001, "msg": "API key missing.""#,
+            "API key missing.",
+        ),
+        (
+            r#""code": -1121, "msg": "Invalid symbol.""#,
+            "Invalid symbol.",
+        ),
+        (
+            r#""status": "error", "message": "upgrade your plan""#,
+            "upgrade your plan",
+        ),
+        (
+            r#""error": {"code": 429, "message": "too fast"}"#,
+            "too fast",
+        ),
+        (
+            r#""error": ["EGeneral:Invalid arguments"]"#,
+            "EGeneral:Invalid arguments",
+        ),
+        (
+            r#""success": true, "message": "nothing for this coin""#,
+            "nothing for this coin",
+        ),
+        (
+            r#""success": "false", "error": "maintenance""#,
+            "maintenance",
+        ),
+        (
+            r#""code": 0, "msg": "success", "message": "no data""#,
+            "no data",
+        ),
+    ] {
+        for &name in NAMES {
+            let body = format!("{{{rest}}}");
+            let message = reason.to_owned();
+            let wanted = Ok(Reading::Refused { message });
+            assert_eq!(ask(name, body.as_bytes()), wanted, "{name}: {body}");
+        }
+    }
+}
+
+#[test]
+fn a_code_of_a_failure_with_a_reason_is_a_refusal_in_spite_of_data() {
+    for &name in NAMES {
+        for code in ["500", r#""40001""#, "-1", r#""error""#, "true"] {
+            let extra = format!(r#"{{"code": {code}, "msg": "no rights","#);
+            let body = with(name, "{", &extra);
+            let message = "no rights".to_owned();
+            assert_eq!(
+                ask(name, body.as_bytes()),
+                Ok(Reading::Refused { message }),
+                "{body}"
+            );
+            // Without a reason it is a reply.
+            let body = with(name, "{", &format!(r#"{{"code": {code}, "msg": "","#));
+            assert_eq!(answer(name, &body), answer(name, &fixture(name)));
+        }
+    }
+}
+
+#[test]
+fn a_code_of_a_success_is_no_refusal() {
+    for &name in NAMES {
+        for code in [
+            "0",
+            "1",
+            "200",
+            "200.0",
+            r#""0""#,
+            r#""00000""#,
+            r#""200""#,
+            r#""success""#,
+            "null",
+        ] {
+            for words in ["success", "OK", "all good"] {
+                let extra = format!(r#"{{"code": {code}, "msg": "{words}","#);
+                let body = with(name, "{", &extra);
+                assert_eq!(answer(name, &body), answer(name, &fixture(name)), "{body}");
+                if is_enveloped(name) && code != "null" {
+                    let body = body.replacen(r#""success": true,"#, "", 1);
+                    assert_eq!(answer(name, &body), answer(name, &fixture(name)), "{body}");
+                }
+            }
+        }
+    }
+}

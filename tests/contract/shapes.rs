@@ -116,7 +116,7 @@ fn long_axes_without_cells_do_not_take_memory() {
 
 #[test]
 fn times_are_read_in_every_spelling() {
-    let spelled = r#""times": ["1781131500000", 1781132400, "1781133300", "2026-06-10T23:30:00Z",
+    let spelled = r#""times": ["1781131500000", 1781132400000, 1.7811333e12, "2026-06-10T23:30:00Z",
                      "2026-06-11T01:45:00+02:00", "2026-06-11 00:00:00"], "t":"#;
     // 23:45 in UTC, 1781135100000, is the fifth column.
     let body = with("heatmap", r#""times":"#, spelled);

@@ -199,6 +199,15 @@ def test_success_false_is_a_refusal(asked):
     assert (caught.value.status, caught.value.body, caught.value.retry_after) == (200, body, None)
 
 
+@pytest.mark.parametrize("name", ["orders", "heatmap", "levels"])
+def test_a_reason_in_place_of_data_is_a_refusal(asked, name):
+    with pytest.raises(Refused, match="too many requests") as caught:
+        asked(name, json.dumps({"code": 50013, "msg": "too many requests", "data": None}))
+    assert caught.value.status == 200
+    body = {"code": "0", "msg": "success", **json.loads(text_of(name))}
+    assert asked(name, json.dumps(body)) == as_python(name)
+
+
 def test_a_walk_over_a_damaged_page_is_an_error(connect, script):
     service = script(answer(with_("orders", '"1.2003"', '"x"')))
     with pytest.raises(UnexpectedReply) as caught:

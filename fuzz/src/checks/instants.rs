@@ -1,12 +1,9 @@
-//! Instants as services write them: epoch seconds, epoch milliseconds, ISO 8601.
+//! Instants as services write them: epoch numbers in any unit, ISO 8601.
 
-use liqdata::model::{HeatmapGrid, Millis};
+use liqdata::model::{HeatmapGrid, Millis, TimeUnit};
 use liqdata::wire::{Reading, read};
 
 use super::exact::{Exact, is_number};
-
-/// Numbers nearer to zero than this are seconds.
-const SECONDS_BELOW: i128 = 100_000_000_000;
 
 /// The text of an instant, or of none.
 ///
@@ -23,21 +20,29 @@ pub fn check(input: &[u8]) {
     }
     let by_services = by_service(text);
     if is_number(text) {
-        let exact = Exact::of(text);
-        let seconds = exact.whole(3).filter(|at| at.abs() < SECONDS_BELOW * 1000);
-        let millis = exact.whole(0).filter(|at| at.abs() >= SECONDS_BELOW);
-        let wanted = seconds.or(millis).and_then(|at| i64::try_from(at).ok());
-        // No calendar has what lies outside the years 1 to 9999.
-        let wanted = wanted.filter(|at| Millis::CALENDAR.contains(at));
+        let wanted = only_instant(&Exact::of(text));
         assert_eq!(by_services.map(|at| at.0), wanted, "{text}");
     } else if let (Some(service), Some(person)) = (by_services, by_people) {
         assert_eq!(service, person, "{text}");
     }
     if let Some(at) = by_services
-        && i128::from(at.0).abs() >= SECONDS_BELOW
+        && TimeUnit::of(at.0).is_none_or(|unit| unit == TimeUnit::Milliseconds)
     {
         assert_eq!(by_service(&at.0.to_string()), Some(at), "{text}");
     }
+}
+
+/// The milliseconds of the only instant of a column.
+pub(super) fn only_instant(exact: &Exact) -> Option<i64> {
+    if let Some(number) = exact.whole(0) {
+        let number = i64::try_from(number).ok()?;
+        let unit = TimeUnit::of(number).unwrap_or(TimeUnit::Milliseconds);
+        return unit.millis(number).map(|at| at.0);
+    }
+    // Only seconds have a fraction.
+    let nanos = i64::try_from(exact.whole(9)?).ok()?;
+    let are_seconds = TimeUnit::of(nanos / 1_000_000_000) == Some(TimeUnit::Seconds);
+    are_seconds.then_some(nanos.div_euclid(1_000_000))
 }
 
 /// An instant that is written and read again.
@@ -59,7 +64,9 @@ fn by_service(text: &str) -> Option<Millis> {
          \"prices\":[1],\"times\":[{text}],\"matrix\":[[1]]}}"
     );
     match read::<HeatmapGrid>(body.as_bytes(), false) {
-        Ok(Reading::Reply(heatmap)) => heatmap.times.first().copied(),
+        Ok(Reading::Reply(heatmap) | Reading::Converted { reply: heatmap, .. }) => {
+            heatmap.times.first().copied()
+        }
         _ => None,
     }
 }

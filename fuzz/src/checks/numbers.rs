@@ -1,10 +1,11 @@
 //! Numbers: doubles to the last bit, decimals exact or refused, whole numbers whole, wherever they stand.
 
-use liqdata::model::{HeatmapGrid, Millis, Order, OrderColumns};
+use liqdata::model::{HeatmapGrid, Order, OrderColumns};
 use liqdata::wire::{Reading, exact_decimal, nearest_double, read};
 
 use super::arriving::arriving;
 use super::exact::{Exact, is_number};
+use super::instants::only_instant;
 use super::verdict::Verdict;
 
 /// The most that a decimal holds: 96 bits.
@@ -98,8 +99,7 @@ fn kept(text: &str) -> Option<&str> {
 /// The same numbers inside order rows, plain or as text.
 fn in_orders(text: &str, exact: &Exact) {
     let price = exact_decimal(text).ok().map(|price| price.to_string());
-    let timestamp = exact.whole(0).and_then(|at| i64::try_from(at).ok());
-    let timestamp = timestamp.filter(|at| Millis::CALENDAR.contains(at));
+    let timestamp = only_instant(exact);
     for spelled in [text.to_owned(), format!("\"{text}\"")] {
         let [priced, timed] = [(spelled.as_str(), "1790000000000"), ("\"1.5\"", &spelled)].map(row);
         let read = orders(&priced).map(|order| order.price.to_string());
@@ -119,11 +119,13 @@ fn row((price, timestamp): (&str, &str)) -> String {
 /// The only order of a body, the same from columns and from rows.
 fn orders(body: &str) -> Option<Order> {
     let rows = match read::<Vec<Order>>(body.as_bytes(), true) {
-        Ok(Reading::Reply(rows)) => rows,
+        Ok(Reading::Reply(rows) | Reading::Converted { reply: rows, .. }) => rows,
         _ => Vec::new(),
     };
     let columns = match read::<OrderColumns>(body.as_bytes(), true) {
-        Ok(Reading::Reply(columns)) => columns.iter().collect(),
+        Ok(Reading::Reply(columns) | Reading::Converted { reply: columns, .. }) => {
+            columns.iter().collect()
+        }
         _ => Vec::new(),
     };
     assert_eq!(columns, rows);

@@ -24,7 +24,9 @@ pub fn verdict<R: Decode + Debug>(body: &[u8], enveloped: bool) -> Verdict {
 impl<R: Debug> From<Result<Reading<R>, DecodeError>> for Verdict {
     fn from(read: Result<Reading<R>, DecodeError>) -> Self {
         match read {
-            Ok(Reading::Reply(reply)) => Self::Reply(format!("{reply:?}")),
+            Ok(Reading::Reply(reply) | Reading::Converted { reply, .. }) => {
+                Self::Reply(format!("{reply:?}"))
+            }
             Ok(Reading::Refused { message }) => Self::Refused(message),
             Err(damage) => Self::Damaged(damage),
         }

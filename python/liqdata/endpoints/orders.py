@@ -100,7 +100,7 @@ def iter_orders(
     return OrderIterator(
         lambda: walk.begin_next().wait(),
         bar(wanted=progress, total=max_rows),
-        lambda: service.options.origin(at),
+        lambda: service.options.origin(at)._replace(time_unit=walk.time_unit),
         lambda: walk.end,
         groups=groups,
     )
@@ -137,7 +137,7 @@ def iter_orders_async(
     return AsyncOrderIterator(
         lambda: answer(walk.begin_next),
         bar(wanted=progress, total=max_rows),
-        lambda: service.options.origin(at),
+        lambda: service.options.origin(at)._replace(time_unit=walk.time_unit),
         lambda: walk.end,
         groups=groups,
     )

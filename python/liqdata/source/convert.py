@@ -40,12 +40,14 @@ class Origin(NamedTuple):
     """The coverage of realised totals, if it is known."""
     earlier: tuple[int, int] | None = None
     """Open and length of the first earlier bar that cannot be resampled to the requested interval."""
+    time_unit: str | None = None
+    """The unit of a service's instants, if they were converted to milliseconds."""
 
     def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
-        """The same origin with the coverage that came with a reply."""
+        """The same origin with what came with a reply: coverage, and the unit of its instants."""
         if isinstance(reply, dict):
-            return self._replace(coverage=reply.pop("coverage", None))
-        return self._replace(coverage=reply.coverage, earlier=reply.earlier)
+            return self._replace(coverage=reply.pop("coverage", None), time_unit=reply.pop("time_unit", None))
+        return self._replace(coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit)
 
     def of_question(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
         """The same origin with the question."""
@@ -71,6 +73,8 @@ class Origin(NamedTuple):
             meta["replayed"] = True
         if self.damaged:
             meta["damaged"] = self.damaged
+        if self.time_unit is not None:
+            meta["time_unit"] = f"{self.time_unit} (converted)"
         if self.question is not None:
             meta["question"] = self.question
         if self.coverage is not None:

@@ -20,7 +20,7 @@ use crate::client::dialect::Dialect;
 use crate::client::error;
 use crate::client::error::Error;
 use crate::client::extensions::parameters::{Explanation, Headed};
-use crate::model::{EarlierBar, VenueCoverage};
+use crate::model::{EarlierBar, TimeUnit, VenueCoverage};
 use crate::net::retry_after;
 use crate::wire::DecodeError;
 
@@ -51,6 +51,8 @@ pub struct Remarks {
     pub coverage: Option<Vec<VenueCoverage>>,
     /// The first bar before the reply's bars that cannot be converted to their interval, if requested.
     pub earlier: Option<EarlierBar>,
+    /// The unit of the service's instants, if it is not the millisecond. Those of the reply are converted.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// A successful answer without its body.
@@ -62,7 +64,7 @@ pub(crate) struct ResponseHead {
 
 impl ResponseHead {
     /// The remarks of the answer.
-    pub(crate) fn remarks(&self, account: Explanation) -> Remarks {
+    pub(crate) fn remarks(&self, account: Explanation, time_unit: Option<TimeUnit>) -> Remarks {
         let scale = self.headers.get(OPEN_INTEREST);
         Remarks {
             relative: scale.is_some_and(|scale| scale.as_bytes() == RELATIVE.as_bytes()),
@@ -73,6 +75,7 @@ impl ResponseHead {
             explain: account.text,
             coverage: account.coverage,
             earlier: account.earlier,
+            time_unit,
         }
     }
 

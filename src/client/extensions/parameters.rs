@@ -89,7 +89,7 @@ impl Explanation {
             .map_err(|fault| DecodeError::at("explain", fault.to_string()))?;
         let coverage = parts.coverage.map(|rows| {
             match wire::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
-                Ok(Reading::Reply(rows)) => Ok(rows),
+                Ok(Reading::Reply(rows) | Reading::Converted { reply: rows, .. }) => Ok(rows),
                 Ok(Reading::Refused { message }) => {
                     Err(DecodeError::at("explain.coverage", message))
                 }

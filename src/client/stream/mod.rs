@@ -9,14 +9,17 @@ pub(super) mod server_sent_events;
 
 use std::collections::{HashSet, VecDeque};
 
+use log::warn;
+
 use super::dialect::{Dialect, Request};
 use super::error::Error;
 use crate::api::{BadQuery, Extension, Stream};
+use crate::client::call::attempts::LOG;
 use crate::client::call::fault::AttemptFault;
 use crate::client::call::retries::FailureKind;
 use crate::client::client::Client;
 use crate::client::stream::server_sent_events::ServerSentEvent;
-use crate::model::{CascadeRow, Order};
+use crate::model::{CascadeRow, Order, TimeUnit};
 use crate::wire::Reading;
 use connect::{Connecting, OpenStream, Reconnection};
 
@@ -106,6 +109,8 @@ pub struct RowStream<R> {
     /// Whether a returned row had no id.
     nameless: bool,
     seen: Seen,
+    /// The unit of the service's instants, if it is not the millisecond.
+    time_unit: Option<TimeUnit>,
     failed: Option<Error>,
 }
 
@@ -149,6 +154,7 @@ impl<R: Streamed> RowStream<R> {
             given: question.last_event_id,
             nameless: false,
             seen: Seen::default(),
+            time_unit: None,
             failed: None,
         }
     }
@@ -365,7 +371,14 @@ impl<R: Streamed> RowStream<R> {
         request.reply.feed(b"]");
         match request.reply.finish()? {
             Reading::Reply(rows) if rows.len() == events.len() => Ok(rows),
-            Reading::Reply(_) | Reading::Refused { .. } => Err(Error::UnexpectedReply {
+            Reading::Converted { reply: rows, unit } if rows.len() == events.len() => {
+                if self.time_unit.replace(unit) != Some(unit) {
+                    let (path, place) = (&request.path, self.client.config().place());
+                    warn!(target: LOG, "GET {path}: the instants of {place} are {unit} since 1970; converted");
+                }
+                Ok(rows)
+            }
+            _ => Err(Error::UnexpectedReply {
                 path: String::new(),
                 message: "an event of the stream is not one row".to_owned(),
             }),

@@ -19,9 +19,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::error::Error;
 use crate::api::{BadQuery, Endpoint, Extension, Orders};
+use crate::client::call::attempts::Remarks;
 use crate::client::client::Client;
 use crate::client::extensions::parameters::ExtraParameters;
-use crate::model::{Millis, OrderColumns};
+use crate::model::{Millis, OrderColumns, TimeUnit};
 
 use by_time::{Behind, Oldest};
 use feed::{FLIGHT, FeedWalkError, GrowingFeed, LARGEST, PageOutcome};
@@ -74,6 +75,7 @@ pub struct Walk {
     flight: Flight,
     oldest: Oldest,
     end: Arc<OnceLock<End>>,
+    time_unit: Arc<OnceLock<TimeUnit>>,
 }
 
 impl Walk {
@@ -136,6 +138,7 @@ impl Walk {
             flight: Flight::new(),
             oldest: Oldest::default(),
             end: Arc::default(),
+            time_unit: Arc::default(),
         })
     }
 
@@ -164,6 +167,12 @@ impl Walk {
     #[must_use]
     pub fn end(&self) -> Arc<OnceLock<End>> {
         Arc::clone(&self.end)
+    }
+
+    /// The unit of the service's instants, once a page had another than milliseconds. Those of the rows are converted.
+    #[must_use]
+    pub fn time_unit(&self) -> Arc<OnceLock<TimeUnit>> {
+        Arc::clone(&self.time_unit)
     }
 
     /// Returns the next rows, at least one. `None` at the end.
@@ -252,7 +261,8 @@ impl Walk {
         };
         let fetched = self.client.fetch_with(&question, extra).await;
         match fetched {
-            Ok((page, _)) => {
+            Ok((page, remarks)) => {
+                note(&self.time_unit, &remarks);
                 let fresh = behind.take(ask, &page)?;
                 Ok((!fresh.is_empty()).then_some(fresh))
             }
@@ -315,10 +325,21 @@ impl Walk {
                 ..self.first.clone()
             };
             let client = self.client.clone();
+            let time_unit = self.time_unit();
             self.flight.send(ask, async move {
-                client.fetch(&question).await.map(|(page, _)| page)
+                let (page, remarks) = client.fetch(&question).await?;
+                note(&time_unit, &remarks);
+                Ok(page)
             });
         }
         Ok(())
+    }
+}
+
+/// Stores the unit of a page's instants, if it is not the millisecond.
+fn note(time_unit: &OnceLock<TimeUnit>, remarks: &Remarks) {
+    if let Some(unit) = remarks.time_unit {
+        // The first page with another unit is the one that is reported.
+        let _ = time_unit.set(unit);
     }
 }

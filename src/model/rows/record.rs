@@ -98,6 +98,12 @@ pub trait Value: Sized {
 
     /// Converts a cell to the value; `None` if the cell has another type.
     fn of(cell: Cell<'_>) -> Option<Self>;
+
+    /// The instant in the column, if it has one.
+    #[inline]
+    fn instant_mut(&mut self) -> Option<&mut Millis> {
+        None
+    }
 }
 
 /// A row type that declares its columns.
@@ -118,6 +124,9 @@ pub trait Record: Sized {
     ///
     /// The source's error.
     fn read<S: Source>(source: &mut S) -> Result<Self, S::Fault>;
+
+    /// Passes every instant of the row to `visit`, with its column.
+    fn instants(&mut self, visit: impl FnMut(&'static Column, &mut Millis));
 
     /// The first invalid column: its name, its value and the allowed values.
     fn fault(&self) -> Option<(&'static str, String)> {
@@ -192,8 +201,29 @@ value!(f64 as Float, value => *value, value => Some(value));
 value!(i64 as Int, value => *value, value => Some(value));
 // Counts are stored as signed 64-bit integers; counts in memory are always small enough.
 value!(u64 as Int, value => i64::try_from(*value).unwrap_or(i64::MAX), value => u64::try_from(value).ok());
-value!(Millis as Time, at => *at, at => Some(at));
 value!(bool as Bool, truth => *truth, truth => Some(truth));
+
+impl Value for Millis {
+    const KIND: Kind = Kind::Time;
+
+    #[inline]
+    fn cell(&self) -> Cell<'_> {
+        Cell::Time(*self)
+    }
+
+    #[inline]
+    fn of(cell: Cell<'_>) -> Option<Self> {
+        match cell {
+            Cell::Time(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn instant_mut(&mut self) -> Option<&mut Self> {
+        Some(self)
+    }
+}
 
 impl<T: Value> Value for Option<T> {
     const KIND: Kind = T::KIND;
@@ -210,6 +240,11 @@ impl<T: Value> Value for Option<T> {
             Cell::Absent => Some(None),
             cell => T::of(cell).map(Some),
         }
+    }
+
+    #[inline]
+    fn instant_mut(&mut self) -> Option<&mut Millis> {
+        self.as_mut()?.instant_mut()
     }
 }
 
@@ -287,6 +322,21 @@ macro_rules! record {
                     let $field: $type = source.next(column)?;
                 )+
                 Ok(Self { $($made)+ })
+            }
+
+            #[inline]
+            fn instants(
+                &mut self,
+                mut visit: impl FnMut(&'static $crate::model::Column, &mut $crate::model::Millis),
+            ) {
+                $(
+                    if let Some(at) = $crate::model::Value::instant_mut(&mut self.$($path).+) {
+                        let column = const {
+                            &$crate::model::record!(@column $field: $type, [$($unit)?], [$($meaning)*])
+                        };
+                        visit(column, at);
+                    }
+                )+
             }
 
             $(

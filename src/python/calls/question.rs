@@ -18,7 +18,7 @@ use crate::client::{self, Client, ExtraParameters};
 use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
-    TotalsByWindow, Vocabulary, Window,
+    TimeUnit, TotalsByWindow, Vocabulary, Window,
 };
 use crate::python::calls::reading::reading;
 use crate::python::calls::specification::Specification;
@@ -39,6 +39,8 @@ pub(crate) enum UnconvertedReply {
     Liqmap(LiquidationMap, Provenance),
     Levels(TierLevels, Provenance),
     Maxpain(MaxPain, Provenance),
+    /// An object with instants that were converted from this unit.
+    Converted(Box<Self>, TimeUnit),
     /// Orders of a walk that are not taken yet, and whether they include groups.
     Walked(Arc<UntakenOrders>, bool),
     /// Orders of a stream that are not taken yet.
@@ -71,6 +73,11 @@ impl UnconvertedReply {
             Self::Maxpain(reply, provenance) => grid_arrays::maxpain(py, reply, &provenance)?
                 .into_any()
                 .unbind(),
+            Self::Converted(reply, unit) => {
+                let made = reply.into_python(py)?;
+                made.bind(py).set_item("time_unit", unit.name())?;
+                made
+            }
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);
                 Py::new(py, Table::from(columns))?.into_any()
@@ -187,6 +194,7 @@ where
                 // range.
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
                 earlier: remarks.earlier.take(),
+                time_unit: remarks.time_unit,
             };
             let answer = reply.into_answer(remarks.into());
             Ok(answer.completed(self.group_column(), row_remarks))
@@ -276,7 +284,10 @@ impl UnconvertedReply {
                 row_remarks,
             ),
             Self::Overview(totals, _) => Self::Overview(totals, row_remarks),
-            other => other,
+            other => match row_remarks.time_unit {
+                Some(unit) => Self::Converted(Box::new(other), unit),
+                None => other,
+            },
         }
     }
 }

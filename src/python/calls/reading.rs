@@ -22,7 +22,7 @@ pub(crate) fn reading<Q: Endpoint, R: Decode>(
         }
     };
     match reading {
-        Ok(Reading::Reply(reply)) => Ok(reply),
+        Ok(Reading::Reply(reply) | Reading::Converted { reply, .. }) => Ok(reply),
         Ok(Reading::Refused { message }) => Err(client::Error::Refused {
             status: 200,
             body: String::new(),

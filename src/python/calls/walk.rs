@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 
 use crate::client;
+use crate::model::{TimeUnit, Vocabulary};
 use crate::python::calls::asyncio_waker::{Bridge, wakeup};
 use crate::python::calls::call::{Call, Outcome};
 use crate::python::calls::question::UnconvertedReply;
@@ -16,6 +17,7 @@ pub(crate) struct Walk {
     rows: Arc<tokio::sync::Mutex<client::Walk>>,
     untaken: Arc<UntakenOrders>,
     end: Arc<OnceLock<client::End>>,
+    time_unit: Arc<OnceLock<TimeUnit>>,
     groups: bool,
 }
 
@@ -23,6 +25,7 @@ impl Walk {
     pub(crate) fn new(walk: client::Walk, groups: bool) -> Self {
         Self {
             end: walk.end(),
+            time_unit: walk.time_unit(),
             groups,
             rows: Arc::new(tokio::sync::Mutex::new(walk)),
             untaken: Arc::default(),
@@ -39,6 +42,12 @@ impl Walk {
             client::End::Complete => (true, None),
             client::End::Incomplete(why) => (false, Some(why)),
         })
+    }
+
+    /// The unit of the service's instants, if they were converted to milliseconds.
+    #[getter]
+    fn time_unit(&self) -> Option<&'static str> {
+        self.time_unit.get().map(|unit| unit.name())
     }
 
     /// Starts the next batch of rows. The result is `None` at the end.

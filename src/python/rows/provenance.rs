@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::api::RELATIVE;
 use crate::client::Remarks;
 use crate::engine::EstimateBasis;
-use crate::model::{EarlierBar, FineCells, Sides, VenueCoverage};
+use crate::model::{EarlierBar, FineCells, Sides, TimeUnit, VenueCoverage};
 
 /// What accompanies rows.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct RowRemarks {
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
     /// The first bar before a series that cannot be converted to its interval.
     pub(crate) earlier: Option<EarlierBar>,
+    /// The unit of the service's instants, if they were converted to milliseconds.
+    pub(crate) time_unit: Option<TimeUnit>,
 }
 
 /// What is known about an estimate.

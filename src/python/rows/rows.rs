@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use rust_decimal::Decimal;
 
 use crate::feeds::Event;
-use crate::model::{DecimalColumn, Labels};
+use crate::model::{DecimalColumn, Labels, Vocabulary};
 use crate::python::rows::arrow::{
     ArrowTable, DECIMAL_DIGITS, Money, record_batch, record_batch_reporting, scaled,
 };
@@ -293,6 +293,12 @@ impl Table {
     fn earlier(&self) -> Option<(i64, i64)> {
         let earlier = self.remarks.earlier?;
         Some((earlier.timestamp.0, earlier.interval))
+    }
+
+    /// The unit of a service's instants, if they were converted to milliseconds.
+    #[getter]
+    fn time_unit(&self) -> Option<&'static str> {
+        self.remarks.time_unit.map(|unit| unit.name())
     }
 
     /// The newest value of the first time column.

@@ -13,12 +13,12 @@ use super::matrix::Matrix;
 use super::sheet::HeatmapFields;
 use crate::model::{HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
-use crate::wire::envelope::tolerant;
+use crate::wire::envelope::{settled_reading, tolerant};
 use crate::wire::intake::{BodyReader, Feed, Reading};
 use crate::wire::quick::{Cursor, first};
 use crate::wire::reply::Reply;
-use crate::wire::time::plain_millis;
-use crate::wire::token::Instant;
+use crate::wire::time::InstantPlace;
+use crate::wire::token::AxisInstant;
 
 const MATRIX: &[u8] = b"\"matrix\"";
 /// Bytes that must follow the name of the matrix before its bracket is searched.
@@ -41,6 +41,13 @@ impl Reply for HeatmapGrid {
             ("range", self.range.clone()),
             ("model", self.model.to_string()),
         ]
+    }
+
+    fn instants(&mut self, mut visit: impl FnMut(InstantPlace, &mut Millis)) {
+        visit(InstantPlace::Member("updatedAt"), &mut self.updated_at);
+        for (place, at) in self.times.iter_mut().enumerate() {
+            visit(InstantPlace::Item("times", place), at);
+        }
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
@@ -114,7 +121,7 @@ impl Feed for Arriving {
 impl BodyReader<HeatmapGrid> for Arriving {
     fn finish(&mut self) -> Result<Reading<HeatmapGrid>, DecodeError> {
         if let Some(sheet) = self.plain() {
-            return sheet.in_order().map(Reading::Reply);
+            return settled_reading(sheet.in_order()?);
         }
         self.give_up(&[]);
         let read = &self.rows.cells;
@@ -313,7 +320,7 @@ struct Members {
     updated_at: Option<i64>,
     current_price: Option<f64>,
     prices: Option<Vec<f64>>,
-    times: Option<Vec<Instant>>,
+    times: Option<Vec<AxisInstant>>,
 }
 
 impl Members {
@@ -353,7 +360,7 @@ impl Members {
                 first(&mut self.prices, Some(cells))
             }
             "times" => {
-                let time = |from: &mut Cursor<'_>| plain_millis(from.whole()?).map(Instant);
+                let time = |from: &mut Cursor<'_>| from.whole().map(Millis).map(AxisInstant);
                 first(&mut self.times, from.list(time))
             }
             _ => None,
@@ -374,7 +381,7 @@ impl Members {
             symbol: self.symbol?,
             range: self.range?,
             model: self.model?,
-            updated_at: Millis::of_calendar(self.updated_at?)?,
+            updated_at: Millis(self.updated_at?),
             current_price: self.current_price?,
             prices: self.prices?,
             times: self.times?,

@@ -3,7 +3,7 @@
 use super::matrix::Matrix;
 use crate::model::{HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
-use crate::wire::token::{Instant, object};
+use crate::wire::token::{AxisInstant, object};
 
 /// The members of the contract.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct HeatmapFields {
     pub(super) updated_at: Millis,
     pub(super) current_price: f64,
     pub(super) prices: Vec<f64>,
-    pub(super) times: Vec<Instant>,
+    pub(super) times: Vec<AxisInstant>,
     pub(super) matrix: Matrix,
 }
 
@@ -25,7 +25,7 @@ object!(HeatmapFields, "a heatmap", {
 });
 
 impl HeatmapFields {
-    /// The heatmap with one row of cells per price level.
+    /// The heatmap with one row of cells per price level, its instants as they stand.
     pub(super) fn in_order(self) -> Result<HeatmapGrid, DecodeError> {
         if self.success == Some(false) {
             return Err(DecodeError::at("success", "is false"));
@@ -38,7 +38,7 @@ impl HeatmapFields {
             updated_at: self.updated_at,
             current_price: self.current_price,
             prices: self.prices,
-            times: self.times.into_iter().map(|Instant(time)| time).collect(),
+            times: self.times.into_iter().map(|AxisInstant(at)| at).collect(),
             matrix: matrix.map_err(|damage| damage.below("matrix"))?,
         })
     }

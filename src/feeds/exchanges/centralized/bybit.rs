@@ -333,13 +333,14 @@ impl BybitRow<'_> {
             dedupe_key.push_str(id);
         }
         let market = frame.market(native_id);
+        let size = frame.base_unless_inverse(native_id, &market, self.traded.value);
         let seen = RawLiquidation {
             native_id,
-            size: frame.base_unless_inverse(native_id, &market, self.traded.value),
             market,
             side: *side,
             price: self.price.value,
             price_kind: PriceKind::Bankruptcy,
+            size,
             timestamp: Some(self.timestamp),
             dedupe_key,
         };
