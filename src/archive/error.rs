@@ -182,7 +182,8 @@ impl ArchiveError {
         match &source {
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..) => Self::Damaged {
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..) => Self::Damaged {
                 path,
                 message: source.to_string(),
             },
