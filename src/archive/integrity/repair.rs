@@ -14,7 +14,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, params_from_iter};
 
 use crate::archive::catalog::manifest::Day;
-use crate::archive::catalog::stats;
+use crate::archive::catalog::{ingests, stats};
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage::sessions::{add_gap, damaged_rows};
 use crate::archive::integrity::crc::{self, COLUMN, FUNCTION};
@@ -177,7 +177,8 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
             return Ok(Built::Refused(format!(
                 "table {table} of the journal is damaged"
             )));
-        } else {
+        } else if !ingests::TABLES.iter().any(|(one, _)| *one == table) {
+            // Without its line an ingest can no longer be undone, but no row is lost.
             is_catalog_lossy = true;
         }
     }
