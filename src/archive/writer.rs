@@ -125,7 +125,22 @@ impl Writer {
         scope: ImportScope<'_>,
         goes_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(ImportOutcome, bool), ArchiveError> {
-        importer::import_tables(&mut self.write, tables, scope, goes_on)
+        self.import_observed(tables, scope, goes_on, &mut |_, _| ())
+    }
+
+    /// As [`Writer::import`]; calls `done` after every step of every segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::import`].
+    pub fn import_observed(
+        &mut self,
+        tables: Tables,
+        scope: ImportScope<'_>,
+        goes_on: &mut dyn FnMut(usize) -> bool,
+        done: &mut dyn FnMut(SegmentStep, &Path),
+    ) -> Result<(ImportOutcome, bool), ArchiveError> {
+        importer::import_tables(&mut self.write, tables, scope, goes_on, done)
     }
 
     /// Takes an ingest back: its rows are superseded, and its sessions no longer count as covered.

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use liqdata::archive::{Archive, Completeness, GroupCommitWriter, OrderRow, SegmentStep};
+use liqdata::archive::{Archive, Completeness, GroupCommitWriter, OrderRow, SegmentStep, Tables};
 use liqdata::model::Millis;
 
-use crate::rows::{START, of_orders, order};
+use crate::rows::{START, of_orders, order, order_table, scope};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
 const PART: &str = "LIQDATA_TEST_PART";
@@ -168,11 +168,14 @@ fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
             }
         }
     };
-    let rows = of_orders(crate::filing::orders_of(days));
+    let tables = Tables {
+        orders: order_table(&crate::filing::orders_of(days)),
+        ..Tables::default()
+    };
     let until = Millis(START + 100 * Millis::DAY);
     let told = [crate::filing::told()];
     writer
-        .file_observed(rows, &told, until, &mut || true, halt)
+        .import_observed(tables, scope(&told, until), &mut |_| true, halt)
         .unwrap();
 }
 

@@ -1,22 +1,33 @@
 //! Rows of the past, filed past the journal: each once, all of a lot or none, whatever was there and whenever it is killed.
 
-use liqdata::archive::{Archive, Batch, Completeness, Filter, ImportedSession, SegmentStep};
+use liqdata::archive::{
+    Archive, Batch, Completeness, Filter, ImportedSession, OrderRow, SegmentStep, Tables,
+};
 use liqdata::model::Millis;
 
 use crate::child::Process;
 use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, bar, journaled, of_orders, order, reading, sorted, sound};
+use crate::rows::{
+    START, all_orders, bar, bar_table, import_orders, interest_table, journaled, of_orders, order,
+    reading, scope, sorted, sound,
+};
 
 /// Every day is over.
 const LATER: Millis = Millis(START + 100 * Millis::DAY);
 
-/// Thirty orders a day.
-pub(crate) fn orders_of(days: u64) -> Vec<liqdata::archive::OrderRow> {
-    let at = |key: u64| START + i64::try_from(key % days).unwrap() * Millis::DAY;
-    sorted((0..30 * days).map(|key| order(key, at(key))).collect())
+/// Tables have no frames.
+fn without_frame(row: OrderRow) -> OrderRow {
+    OrderRow { raw: None, ..row }
 }
 
-fn two_days() -> Vec<liqdata::archive::OrderRow> {
+/// Thirty orders a day.
+pub(crate) fn orders_of(days: u64) -> Vec<OrderRow> {
+    let at = |key: u64| START + i64::try_from(key % days).unwrap() * Millis::DAY;
+    let rows = (0..30 * days).map(|key| without_frame(order(key, at(key))));
+    sorted(rows.collect())
+}
+
+fn two_days() -> Vec<OrderRow> {
     orders_of(2)
 }
 
@@ -34,10 +45,7 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let over = Millis(START + Millis::DAY);
-    let filed = writer
-        .file(of_orders(two_days()), &[told()], over, &mut || true)
-        .unwrap()
-        .unwrap();
+    let filed = import_orders(&mut writer, &two_days(), &[told()], over, &mut || true).unwrap();
     assert_eq!(
         (filed.new, filed.repeated, filed.rejected.len()),
         (60, 0, 0)
@@ -48,10 +56,8 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
 
     // Again, and once more when both days are over: nothing is added, and a roll moves what is left.
     for until in [over, LATER] {
-        let again = writer
-            .file(of_orders(two_days()), &[told()], until, &mut || true)
-            .unwrap()
-            .unwrap();
+        let again =
+            import_orders(&mut writer, &two_days(), &[told()], until, &mut || true).unwrap();
         assert_eq!((again.new, again.repeated), (0, 60));
         assert!(again.segments.is_empty());
     }
@@ -77,24 +83,22 @@ fn a_row_that_is_there_with_other_values_is_handed_back_and_the_first_one_stays(
             ..Batch::default()
         })
         .unwrap();
-    let mut other = bar("BTC", 0, 200);
-    other.received_at = Millis(START + Millis::DAY);
-    let mut same = first.clone();
-    same.received_at = Millis(START + Millis::DAY);
-    let rows = Batch {
-        bars: vec![same, other, bar("BTC", 1, 100)],
-        open_interest: vec![reading("BTC", START), reading("BTC", START)],
-        ..Batch::default()
+    let (same, other) = (first.clone(), bar("BTC", 0, 200));
+    let tables = Tables {
+        bars: bar_table(&[same, other, bar("BTC", 1, 100)]),
+        open_interest: interest_table(&[reading("BTC", START), reading("BTC", START)]),
+        ..Tables::default()
     };
-    let filed = writer
-        .file(rows, &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let filed = writer.import(tables, scope(&[], LATER), &mut |_| true);
+    let filed = filed.unwrap().0;
     assert_eq!((filed.new, filed.repeated), (2, 2));
     let unfit = &filed.rejected[0];
     assert_eq!((unfit.table, unfit.row, unfit.differs), ("bars", 1, true));
     let bars = sound(writer.observed_bars(&Filter::default()).unwrap());
-    assert_eq!(bars, [first, bar("BTC", 1, 100)]);
+    // A bar of a table counts as received when it closed.
+    let mut second = bar("BTC", 1, 100);
+    second.received_at = second.close_time();
+    assert_eq!(bars, [first, second]);
     assert_eq!(writer.coins(None).unwrap()[0].symbol, "BTC");
 }
 
@@ -104,14 +108,12 @@ fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut wrong = bar("BTC", 1, 100);
     wrong.high = 1.into();
-    let rows = Batch {
-        bars: vec![bar("BTC", 0, 100), wrong, bar("BTC", 2, 100)],
-        ..Batch::default()
+    let tables = Tables {
+        bars: bar_table(&[bar("BTC", 0, 100), wrong, bar("BTC", 2, 100)]),
+        ..Tables::default()
     };
-    let filed = writer
-        .file(rows, &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let filed = writer.import(tables, scope(&[], LATER), &mut |_| true);
+    let filed = filed.unwrap().0;
     assert_eq!((filed.new, filed.rejected.len()), (2, 1));
     assert_eq!(
         (filed.rejected[0].row, filed.rejected[0].differs),
@@ -126,12 +128,10 @@ fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     for most in 0..5 {
         let mut asked = 0;
-        let filed = writer
-            .file(of_orders(two_days()), &[told()], LATER, &mut || {
-                asked += 1;
-                asked <= most
-            })
-            .unwrap();
+        let filed = import_orders(&mut writer, &two_days(), &[told()], LATER, &mut || {
+            asked += 1;
+            asked <= most
+        });
         assert_eq!(filed, None, "{most}");
         assert!(all_orders(&writer).is_empty());
         assert!(files(&folder.archive(), "parquet").is_empty());
@@ -143,18 +143,12 @@ fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
 fn a_damaged_file_is_set_aside_and_its_rows_are_kept_anew() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let filed = writer
-        .file(of_orders(two_days()), &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let filed = import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
     let mut bytes = std::fs::read(&filed.segments[0]).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&filed.segments[0], bytes).unwrap();
-    let again = writer
-        .file(of_orders(two_days()), &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let again = import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
     assert_eq!((again.new, again.repeated), (30, 30));
     let scan = writer.orders(&Filter::default()).unwrap();
     assert_eq!(scan.rows, two_days());
@@ -166,11 +160,9 @@ fn a_heavy_day_has_files_of_at_most_fifty_thousand_rows_and_comes_back_whole() {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows: Vec<_> = (0..160_000)
         .map(|key| order(key, START + i64::try_from(key).unwrap() * 500))
+        .map(without_frame)
         .collect();
-    let filed = writer
-        .file(of_orders(rows.clone()), &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let filed = import_orders(&mut writer, &rows, &[], LATER, &mut || true).unwrap();
     // Three exchanges, each with two files.
     assert_eq!((filed.new, filed.segments.len()), (160_000, 6));
     assert_eq!(all_orders(&writer), sorted(rows));
@@ -185,10 +177,7 @@ fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
     let reader = Archive::read(folder.archive()).unwrap();
     let place = reader.summary().unwrap().end;
     let (version, newest) = (reader.version().unwrap(), reader.summary().unwrap().newest);
-    writer
-        .file(of_orders(two_days()), &[], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
     assert_ne!(reader.version().unwrap(), version);
     let news = reader.tail(place, 1000, &mut |_| ()).unwrap();
     assert!(news.incomplete);
@@ -243,10 +232,7 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     let kept = files(&folder.archive(), "parquet").len() as u64;
     assert_eq!(kept, if there.is_empty() { 0 } else { days }, "{part}");
 
-    let again = writer
-        .file(of_orders(wanted.clone()), &[told()], LATER, &mut || true)
-        .unwrap()
-        .unwrap();
+    let again = import_orders(&mut writer, &wanted, &[told()], LATER, &mut || true).unwrap();
     assert_eq!(again.new + again.repeated, rows as u64, "{part}");
     assert_eq!(all_orders(&writer), wanted, "{part}");
     let verified = writer.verify().unwrap();
@@ -262,12 +248,10 @@ fn whoever_says_between_two_lots_of_files_that_it_is_enough_leaves_nothing_behin
     // Two questions a day: those behind the first lot, and behind the second.
     for most in [65, 80, 128, 139] {
         let mut asked = 0;
-        let filed = writer
-            .file(of_orders(orders_of(70)), &[told()], LATER, &mut || {
-                asked += 1;
-                asked <= most
-            })
-            .unwrap();
+        let filed = import_orders(&mut writer, &orders_of(70), &[told()], LATER, &mut || {
+            asked += 1;
+            asked <= most
+        });
         assert_eq!(filed, None, "{most}");
         assert!(all_orders(&writer).is_empty());
         assert!(files(&folder.archive(), "").iter().all(|path| {

@@ -1,9 +1,11 @@
 //! Rows to keep, and what is read back of them.
 
 use liqdata::archive::{
-    Archive, BarRow, Batch, Completeness, Filter, OpenInterestRow, OrderRow, PositionRow, Scan,
+    Archive, BarRow, BarTable, Batch, Completeness, Filter, GivenOrders, ImportOutcome,
+    ImportScope, ImportedSession, InterestTable, OpenInterestRow, OrderRow, OrderTable,
+    PositionRow, Scan, Tables, Writer,
 };
-use liqdata::model::{Millis, Order, Side};
+use liqdata::model::{Labels, Millis, Order, Side};
 use rust_decimal::Decimal;
 
 /// The first instant of a day.
@@ -129,4 +131,83 @@ pub(crate) fn journaled(folder: &std::path::Path) -> u64 {
         .unwrap()
         .try_into()
         .unwrap()
+}
+
+/// The orders as a table, without their frames.
+pub(crate) fn order_table(rows: &[OrderRow]) -> OrderTable {
+    fn texts<'a>(rows: &'a [OrderRow], of: impl Fn(&'a OrderRow) -> &'a str) -> Labels {
+        rows.iter().map(of).collect()
+    }
+    fn optional(text: Option<&String>) -> &str {
+        text.map_or("", String::as_str)
+    }
+    let given = GivenOrders {
+        exchange: texts(rows, |row| &row.order.exchange),
+        symbol: texts(rows, |row| &row.order.symbol),
+        coin: Some(texts(rows, |row| &row.coin)),
+        side: rows.iter().map(|row| row.order.side).collect(),
+        price: rows.iter().map(|row| row.order.price).collect(),
+        qty: rows.iter().map(|row| row.order.qty).collect(),
+        value_usd: rows.iter().map(|row| row.order.value_usd).collect(),
+        timestamp: rows.iter().map(|row| row.order.timestamp).collect(),
+        received_at: rows.iter().map(|row| row.received_at).collect(),
+        group_id: Some(texts(rows, |row| optional(row.group_id.as_ref()))),
+        dedupe_key: Some(rows.iter().map(|row| row.dedupe_key.clone()).collect()),
+        price_kind: Some(texts(rows, |row| &row.price_kind)),
+        completeness: Some(rows.iter().map(|row| row.completeness).collect()),
+        native_id: Some(texts(rows, |row| optional(row.native_id.as_ref()))),
+    };
+    OrderTable::of(given).unwrap()
+}
+
+/// The bars as a table.
+pub(crate) fn bar_table(rows: &[BarRow]) -> BarTable {
+    BarTable {
+        exchange: rows.iter().map(|row| row.exchange.as_str()).collect(),
+        symbol: rows.iter().map(|row| row.symbol.as_str()).collect(),
+        interval: rows.iter().map(|row| row.interval).collect(),
+        timestamp: rows.iter().map(|row| row.timestamp).collect(),
+        open: rows.iter().map(|row| row.open).collect(),
+        high: rows.iter().map(|row| row.high).collect(),
+        low: rows.iter().map(|row| row.low).collect(),
+        close: rows.iter().map(|row| row.close).collect(),
+        volume: rows.iter().map(|row| row.volume).collect(),
+    }
+}
+
+/// The readings as a table.
+pub(crate) fn interest_table(rows: &[OpenInterestRow]) -> InterestTable {
+    InterestTable {
+        exchange: rows.iter().map(|row| row.exchange.as_str()).collect(),
+        symbol: rows.iter().map(|row| row.symbol.as_str()).collect(),
+        timestamp: rows.iter().map(|row| row.timestamp).collect(),
+        open_interest: rows.iter().map(|row| row.open_interest).collect(),
+        received_at: Some(rows.iter().map(|row| row.received_at).collect()),
+    }
+}
+
+/// An import of rows of days that ended by `until`; belongs to no ingest.
+pub(crate) fn scope(sessions: &[ImportedSession], until: Millis) -> ImportScope<'_> {
+    ImportScope {
+        sessions,
+        until,
+        ingest: None,
+    }
+}
+
+/// Imports orders; `None` if `goes_on` ended it.
+pub(crate) fn import_orders(
+    writer: &mut Writer,
+    rows: &[OrderRow],
+    sessions: &[ImportedSession],
+    until: Millis,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Option<ImportOutcome> {
+    let tables = Tables {
+        orders: order_table(rows),
+        ..Tables::default()
+    };
+    let imported = writer.import(tables, scope(sessions, until), &mut |_| goes_on());
+    let (outcome, is_whole) = imported.unwrap();
+    is_whole.then_some(outcome)
 }

@@ -7,7 +7,7 @@ use liqdata::archive::{
 use liqdata::model::{Millis, TimeRange};
 
 use crate::place::Folder;
-use crate::rows::{START, bar, journaled, of_orders, order, sound};
+use crate::rows::{START, bar, bar_table, journaled, of_orders, order, sound};
 use crate::tables::many;
 
 /// The first day is over.
@@ -24,17 +24,7 @@ fn origin(source: &str) -> IngestOrigin {
 /// Bars of a coin at some minutes, with a price.
 fn bars(coin: &str, minutes: impl Iterator<Item = i64>, price: i64) -> BarTable {
     let rows: Vec<BarRow> = minutes.map(|minute| bar(coin, minute, price)).collect();
-    BarTable {
-        exchange: rows.iter().map(|row| row.exchange.as_str()).collect(),
-        symbol: rows.iter().map(|row| row.symbol.as_str()).collect(),
-        interval: rows.iter().map(|row| row.interval).collect(),
-        timestamp: rows.iter().map(|row| row.timestamp).collect(),
-        open: rows.iter().map(|row| row.open).collect(),
-        high: rows.iter().map(|row| row.high).collect(),
-        low: rows.iter().map(|row| row.low).collect(),
-        close: rows.iter().map(|row| row.close).collect(),
-        volume: rows.iter().map(|row| row.volume).collect(),
-    }
+    bar_table(&rows)
 }
 
 fn import(writer: &mut Writer, tables: Tables, origin: &IngestOrigin) -> ImportOutcome {

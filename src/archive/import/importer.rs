@@ -81,15 +81,15 @@ pub struct ImportScope<'a> {
     pub ingest: Option<&'a IngestOrigin>,
 }
 
-/// Implements `Writer::import`.
+/// Implements `Writer::import_observed`.
 pub(crate) fn import_tables(
     writer: &mut WriteStore,
     tables: Tables,
     scope: ImportScope<'_>,
     goes_on: &mut dyn FnMut(usize) -> bool,
+    done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<(ImportOutcome, bool), ArchiveError> {
-    let mut ignored = |_, _: &_| ();
-    let mut import = Import::new(writer, scope, LOT, goes_on, &mut ignored)?;
+    let mut import = Import::new(writer, scope, LOT, goes_on, done)?;
     let positions = RowTable(tables.positions);
     let is_whole = import.tables((
         &tables.orders,
