@@ -43,6 +43,8 @@ __all__ = [
     "endpoints",
     "exchange",
     "export_journal",
+    "file_content",
+    "file_name",
     "formats",
     "incomplete_ingests",
     "ingest_files",
@@ -101,6 +103,8 @@ def rebuild(
     dry_run: bool,
     seen: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]: ...
+def file_content(path: str) -> str: ...
+def file_name(path: str) -> tuple[str | None, str | None]: ...
 def formats() -> list[str]: ...
 def ingest_files(
     path: str,
@@ -109,6 +113,7 @@ def ingest_files(
     exchange: str | None,
     new_exchange: bool,
     contracts: list[list[str]],
+    names: dict[str, str],
     seen: Callable[[int], object],
     stored: Callable[[str, dict[str, Any]], object],
     outcome: dict[str, Any],

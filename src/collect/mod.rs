@@ -41,7 +41,7 @@ pub use collector::Collector;
 pub use environment::{Environment, HttpReply};
 pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
 pub use import::attribution::{ExchangeAttribution, UnknownExchange};
-pub use import::files::Unopened;
+pub use import::files::{Unopened, content_of};
 pub use import::in_usd::{FilesInCoins, ToCoins};
 pub use import::ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};
 pub use import::ingest_tables::ingest_tables;

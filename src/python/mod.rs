@@ -63,6 +63,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::ingest::checked::TableCheck;
     #[pymodule_export]
+    use crate::python::ingest::content::{file_content, file_name};
+    #[pymodule_export]
     use crate::python::ingest::in_coins::ArchivePrices;
     #[pymodule_export]
     use crate::python::ingest::ingest::{formats, ingest_files, ingest_parts, ingest_tables};

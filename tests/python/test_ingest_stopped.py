@@ -30,7 +30,7 @@ def stopped(folder, files, looks):
                 print("reached", flush=True)
                 sys.stdin.readline()
         files = {[str(file) for file in files]!r}
-        _core.ingest_files({str(folder)!r}, files, None, None, False, [], seen, print, {{}})
+        _core.ingest_files({str(folder)!r}, files, None, None, False, [], {{}}, seen, print, {{}})
         print("done", flush=True)
     """)
     process = subprocess.Popen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import chain
@@ -21,6 +22,7 @@ from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, lines_of
+from .given_files import open_given
 from .parquet import FILLS, ParquetFile, Place, Refusals, named
 from .tables import table
 
@@ -30,14 +32,13 @@ if TYPE_CHECKING:
     from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
 
+    from .given_files import GivenFile
     from .parquet import Whose
 
     Counts = tuple[int, int, int]
     """Rows, those of them that are new and those that were there."""
 
 __all__ = ["ingest"]
-
-PARQUET = (".parquet", ".pq")
 
 SAME = ("refused", "first", "files")
 
@@ -72,7 +73,8 @@ def ingest(
     path : str or path-like
         The archive's folder; made where it is missing, in a folder that is there.
     *files : str or path-like
-        CSV or JSON files, plain, in gzip or in a zip, and Parquet files (these with pyarrow).
+        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files
+        (these with pyarrow). The content decides, not the ending of the name. ``"-"`` is the standard input.
     format : str, optional
         What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
         ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``hyperliquid_fills``,
@@ -155,48 +157,65 @@ def ingest(
     finished = Finished(folder, paths, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
     whose = (exchange, new_exchange)
     known = {file: _again(told) for file in paths if (told := finished.known(file)) is not None}
-    left = [file for file in paths if file not in known]
-    plain = [file for file in left if not file.lower().endswith(PARQUET)]
-    tables = [ParquetFile(file, format, exchange) for file in left if file.lower().endswith(PARQUET)]
-    shown = bar(wanted=progress, total=None, what="ingest")
-    contracts = _contracts(folder)
-    for one in known.values():
-        shown.update(one.rows)
-    begun: list[_Outcome | _Parts] = []
-    of_files, line = _Outcome(), None
-    try:
+    with ExitStack() as scratch:
+        left = [open_given(file, scratch) for file in paths if file not in known]
+        plain = [file for file in left if not file.is_table]
+        tables = [ParquetFile(file.name, format, exchange, (file.path, file.content)) for file in left if file.is_table]
+        shown = bar(wanted=progress, total=None, what="ingest")
+        contracts = _contracts(folder)
+        for one in known.values():
+            shown.update(one.rows)
+        begun: list[_Outcome | _Parts] = []
+        of_files, line = _Outcome(), None
         try:
-            if plain:
-
-                def kept(file: str, told: dict[str, Any]) -> None:
-                    finished.keep(os.fspath(file), _counts(_told(told)) | {"contracts": told["contracts"]})
-
-                begun.append(of_files)
-                seen = _counting(shown.update)
-                _core.ingest_files(folder, plain, format, *whose, contracts, seen, kept, of_files.told)
-            place = Place(folder)
-            for file in tables:
-                with named(file.path):
-                    _of_parquet((place, file), begun, of_files.contracts(contracts), whose, shown=shown)
-                finished.keep(file.path, _counts(begun[-1].so_far()))
-                if file.kind == "bars":
-                    # They are prices of what comes after them.
-                    place = Place(folder)
-            if any(one is not None for one in given.values()):
-                given = {kind: table(one, kind) for kind, one in given.items()}
-                begun.append(outcome := _Outcome())
-                _tables(folder, given, whose, shown, outcome.told)
-        finally:
-            shown.close()
-        whole = _together([*known.values(), *(one.so_far() for one in begun)])
-        line = _line(whole, source, of_files.contracts(contracts))
-        add_line(Path(folder), RECORD, line)
-    except BaseException as raised:
-        done = _together([one.so_far() for one in begun])
-        cut = _line(done, source, of_files.contracts(contracts)) | {"interrupted": True}
-        _interrupted(folder, done, (cut, line), raised)
-        raise
+            try:
+                if plain:
+                    begun.append(of_files)
+                    _rows((folder, plain), (format, *whose), contracts, finished, shown=shown, outcome=of_files.told)
+                place = Place(folder)
+                for file in tables:
+                    with named(file.path):
+                        _of_parquet((place, file), begun, of_files.contracts(contracts), whose, shown=shown)
+                    finished.keep(file.path, _counts(begun[-1].so_far()))
+                    if file.kind == "bars":
+                        # They are prices of what comes after them.
+                        place = Place(folder)
+                if any(one is not None for one in given.values()):
+                    given = {kind: table(one, kind) for kind, one in given.items()}
+                    begun.append(outcome := _Outcome())
+                    _tables(folder, given, whose, shown, outcome.told)
+            finally:
+                shown.close()
+            whole = _together([*known.values(), *(one.so_far() for one in begun)])
+            line = _line(whole, source, of_files.contracts(contracts))
+            add_line(Path(folder), RECORD, line)
+        except BaseException as raised:
+            done = _together([one.so_far() for one in begun])
+            cut = _line(done, source, of_files.contracts(contracts)) | {"interrupted": True}
+            _interrupted(folder, done, (cut, line), raised)
+            raise
     return whole
+
+
+def _rows(
+    source: tuple[str, list[GivenFile]],
+    asked: tuple[str | None, str | None, bool],
+    contracts: list[list[str]],
+    finished: Finished,
+    *,
+    shown: ProgressBar,
+    outcome: dict[str, Any],
+) -> None:
+    """Bring files of rows into the archive, and put on record those that are stored to their end."""
+    folder, files = source
+    names = {file.path: file.name for file in files if file.path != file.name}
+
+    def stored(file: str, told: dict[str, Any]) -> None:
+        path = os.fspath(file)
+        finished.keep(names.get(path, path), _counts(_told(told)) | {"contracts": told["contracts"]})
+
+    paths = [file.path for file in files]
+    _core.ingest_files(folder, paths, *asked, contracts, names, _counting(shown.update), stored, outcome)
 
 
 class _Outcome:
@@ -377,7 +396,7 @@ def _fills(
         fills = Path(beside, "fills")
         with fills.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in file.fills())
-        _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, seen, lambda *_: None, outcome)
+        _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, {}, seen, lambda *_: None, outcome)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:

@@ -20,6 +20,7 @@ from liqdata import _core
 from liqdata.errors import BadQuery
 from liqdata.frames.import_order import pandas_first
 
+from .arrow_file import opened_arrow
 from .tables import table
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ COLUMNS = {
     "time": "timestamp",
     "ts": "timestamp",
     "t": "timestamp",
+    "date": "timestamp",
+    "datetime": "timestamp",
+    "open_time": "timestamp",
     "o": "open",
     "h": "high",
     "l": "low",
@@ -160,27 +164,39 @@ def named(path: str) -> Iterator[None]:
 
 
 class ParquetFile:
-    """A file of Parquet that is a table of a kind; of orders that do not say whose they are, ``exchange`` does."""
+    """A Parquet, Feather or Arrow file that is a table of a kind.
 
-    def __init__(self, path: str, name: str | None, exchange: str | None = None) -> None:
+    Orders without an exchange are of ``exchange``, rows without a symbol of the one in the name of the file.
+    ``source`` is the file that is read, with its content, where it is not ``path``.
+    """
+
+    def __init__(
+        self, path: str, name: str | None, exchange: str | None = None, source: tuple[str, str] | None = None
+    ) -> None:
         self.path = path
-        self._as_it_was = _stamp(path)
-        opened = _opened(path)
+        self._file, self._content = source or (path, "parquet")
+        self._as_it_was = _stamp(self._file)
+        opened = self._opened()
         given = opened.schema_arrow.names
         self.rows: int = opened.metadata.num_rows
         if name in (None, FILLS) and {"is_liquidation", *RESERVOIR} <= set(given):
-            self.kind, self._of, self._named = (
-                FILLS,
-                None,
-                {column: column for column in ("is_liquidation", *RESERVOIR)},
-            )
+            self.kind, self._added = FILLS, dict[str, str]()
+            self._named = {column: column for column in ("is_liquidation", *RESERVOIR)}
             return
         lower = [str(column).lower() for column in given]
         # Another name is understood where the column itself is not there: frames of orders have a pair and its coin.
         meant = COLUMNS if "coin" in lower else COLUMNS | {"pair": "symbol"}
         names = [column if meant.get(column, column) in lower else meant.get(column, column) for column in lower]
-        self.kind = _kind(path, name, names, is_somebodys=exchange is not None)
-        self._of = exchange if "exchange" in KINDS[self.kind] - set(names) else None
+        symbol, untraded = _core.file_name(path)
+        added = {"symbol": symbol} if symbol is not None and "symbol" not in names else {}
+        self.kind = _kind(path, name, [*names, *added], is_somebodys=exchange is not None)
+        if self.kind == "bars" and untraded is not None:
+            msg = f"files: {path}: it is a series of {untraded}, by its name, and bars are those of trades"
+            raise BadQuery(msg, parameter="files")
+        if exchange is not None and "exchange" in KINDS[self.kind] - set(names):
+            added["exchange"] = exchange
+        # Columns of one value that the file does not have.
+        self._added = added
         wanted = KINDS[self.kind] | BESIDE.get(self.kind, set(names))
         self._named = {column: known for column, known in zip(given, names, strict=True) if known in wanted}
         for known in wanted:
@@ -258,7 +274,7 @@ class ParquetFile:
         """The sound rows of the batches of these groups of rows, or of all."""
         import pyarrow as pa
 
-        opened = _opened(self.path).metadata
+        opened = self._opened().metadata
         starts = [0]
         for group in range(opened.num_row_groups):
             starts.append(starts[-1] + opened.row_group(group).num_rows)
@@ -274,11 +290,11 @@ class ParquetFile:
     def _whole(self) -> Any:
         import pyarrow as pa
 
-        schema = _opened(self.path).schema_arrow
+        schema = self._opened().schema_arrow
         names = [name for name in schema.names if name in self._named]
         known = pa.schema([schema.field(name).with_name(self._named[name]) for name in names])
-        if self._of is not None:
-            known = known.append(pa.field("exchange", pa.string()))
+        for name in self._added:
+            known = known.append(pa.field(name, pa.string()))
         batches = [batch for _, batch in self._batches()]
         if batches:
             return pa.Table.from_batches(batches)
@@ -290,24 +306,28 @@ class ParquetFile:
         import pyarrow as pa
 
         self._refuse_changed()
-        if self._of is not None:
+        if self._added:
             pandas_first()
         try:
-            opened = _opened(self.path)
+            opened = self._opened()
             for group in range(opened.metadata.num_row_groups):
                 if groups is not None and group not in groups:
                     continue
                 asked = {"batch_size": BATCH, "row_groups": [group], "columns": list(self._named)}
                 for batch in opened.iter_batches(**asked):
                     columns = {self._named[name]: batch.column(name) for name in batch.schema.names}
-                    if self._of is not None:
-                        columns["exchange"] = pa.repeat(self._of, batch.num_rows)
+                    columns |= {name: pa.repeat(value, batch.num_rows) for name, value in self._added.items()}
                     yield group, pa.RecordBatch.from_pydict(columns)
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(self.path, error) from None
 
+    def _opened(self) -> Any:
+        if self._content == "parquet":
+            return _opened(self._file, self.path)
+        return opened_arrow(self._file, self._content, self.path)
+
     def _refuse_changed(self) -> None:
-        if _stamp(self.path) != self._as_it_was:
+        if _stamp(self._file) != self._as_it_was:
             raise self._changed()
 
     def _changed(self) -> BadQuery:
@@ -525,17 +545,17 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str, name: str) -> Any:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         what = "Parquet files are read with pyarrow (pip install pyarrow)"
-        msg = f"files: {path}: {what}; allowed: the same as a table, such as bars=polars.read_parquet(…)"
+        msg = f"files: {name}: {what}; allowed: the same as a table, such as bars=polars.read_parquet(…)"
         raise BadQuery(msg, parameter="files") from None
     try:
         return parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False)
     except (OSError, ArrowException) as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(name, error) from None
 
 
 def _unreadable(path: str, error: Exception) -> BadQuery:

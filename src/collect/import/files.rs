@@ -1,13 +1,15 @@
-//! Files of the past as they lie on disk: plain, gzip, or members of a zip.
+//! Files on disk: plain, packed by gzip or zstd, or members of a zip.
 
-use std::fs::File;
+use std::fs::{self, File, FileType};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
-use crate::feeds::dumps::FileName;
+use crate::feeds::dumps::{FileContent, FileName, unpacked};
+
+/// Bytes that name the content of a file.
+const SAMPLE: u64 = 1024;
 
 /// One file, or one member of one.
 #[derive(Clone, Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct Source {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Plain,
-    Gzip,
+    Packed,
     /// The member of this number.
     Zip(usize),
 }
@@ -42,54 +44,104 @@ fn unopened(path: &Path, why: &dyn std::fmt::Display) -> Unopened {
     }
 }
 
-/// What is to be read of the file at `path`.
-pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, Unopened> {
+/// What the file at `path` contains.
+///
+/// # Errors
+///
+/// [`Unopened`] if it is missing or not a plain file, which is known before it is opened: a pipe would wait.
+pub fn content_of(path: &Path) -> Result<FileContent, Unopened> {
     let fault = |why: io::Error| unopened(path, &why);
-    let mut file = File::open(path).map_err(fault)?;
-    if !file.metadata().map_err(fault)?.is_file() {
-        return Err(unopened(path, &"it is no plain file"));
+    let kind = fs::metadata(path).map_err(fault)?.file_type();
+    if !kind.is_file() {
+        let message = format!(
+            "it is {}; allowed: a file, or - for the standard input",
+            kind_name(kind)
+        );
+        return Err(unopened(path, &message));
     }
-    let mut begin = [0; 4];
-    let mut read = 0;
-    while let Some(rest) = begin.get_mut(read..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest).map_err(fault)? {
-            0 => break,
-            more => read += more,
+    let mut begin = Vec::new();
+    let file = File::open(path).map_err(fault)?;
+    file.take(SAMPLE).read_to_end(&mut begin).map_err(fault)?;
+    Ok(FileContent::of(&begin))
+}
+
+fn kind_name(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a named pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
         }
     }
-    let shown = path.to_string_lossy();
+    if kind.is_dir() {
+        "a folder"
+    } else {
+        "no plain file"
+    }
+}
+
+/// The readable parts of the file at `path`, which messages call `shown`.
+pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<Source>, Unopened> {
+    let content = content_of(path)?;
+    let unopened = |why: &dyn std::fmt::Display| unopened(Path::new(shown), why);
     let one = |kind| Source {
-        name: FileName::new(&shown, None),
+        name: FileName::new(shown, None),
         path: path.to_owned(),
         kind,
     };
-    if begin.starts_with(&[0x1f, 0x8b]) {
-        return Ok(vec![one(Kind::Gzip)]);
+    match content {
+        FileContent::Zip => {}
+        FileContent::Gzip | FileContent::Zstd => return Ok(vec![one(Kind::Packed)]),
+        _ => return Ok(vec![one(Kind::Plain)]),
     }
-    if !begin.starts_with(b"PK") {
-        return Ok(vec![one(Kind::Plain)]);
-    }
-    let archive = ZipArchive::new(BufReader::new(File::open(path).map_err(fault)?));
-    let archive = archive.map_err(|why| unopened(path, &why))?;
+    let file = File::open(path).map_err(|why| unopened(&why))?;
+    let archive = ZipArchive::new(BufReader::new(file)).map_err(|why| unopened(&why))?;
     let mut members = Vec::new();
     for place in 0..archive.len() {
         let Some(member) = archive.name_for_index(place) else {
             continue;
         };
-        let member = member.map_err(|why| unopened(path, &why))?;
-        if !member.ends_with('/') {
-            members.push(Source {
-                name: FileName::new(&shown, Some(&member)),
-                path: path.to_owned(),
-                kind: Kind::Zip(place),
-            });
+        let member = member.map_err(|why| unopened(&why))?;
+        if member == WORKBOOK {
+            let message = "it is an Excel workbook, which is not read; save the sheet as CSV";
+            return Err(unopened(&message));
         }
+        if is_metadata(&member) {
+            continue;
+        }
+        members.push(Source {
+            name: FileName::new(shown, Some(&member)),
+            path: path.to_owned(),
+            kind: Kind::Zip(place),
+        });
+    }
+    if members.is_empty() {
+        return Err(unopened(&"it is a zip without a file"));
     }
     Ok(members)
 }
 
+/// The member that every Excel workbook has.
+const WORKBOOK: &str = "xl/workbook.xml";
+
+/// Whether a member of a zip is a folder, or what an operating system adds.
+fn is_metadata(member: &str) -> bool {
+    let mut parts = member.split(['/', '\\']);
+    let last = parts.next_back().unwrap_or_default();
+    last.is_empty()
+        || last.starts_with("._")
+        || [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&last)
+        || parts.any(|folder| folder == "__MACOSX")
+}
+
 impl Source {
-    /// Whether it ends within a line, as what is cut short does; of what is packed its end tells that otherwise.
+    /// Whether a plain file ends within a line, as a truncated file does. A packed one reports that by itself.
     pub(crate) fn ends_within_a_line(&self) -> bool {
         let last = || -> io::Result<u8> {
             let mut file = File::open(&self.path)?;
@@ -101,23 +153,22 @@ impl Source {
         matches!(self.kind, Kind::Plain) && last().is_ok_and(|byte| byte != b'\n')
     }
 
-    /// What `work` makes of its bytes.
+    /// Calls `work` with its bytes.
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(Box<dyn Read + '_>) -> T,
     ) -> Result<T, Unopened> {
-        let fault = |why: io::Error| unopened(&self.path, &why);
-        let file = File::open(&self.path).map_err(fault)?;
+        let file = File::open(&self.path).map_err(|why| unopened(&self.path, &why))?;
         Ok(match self.kind {
             Kind::Plain => work(Box::new(file)),
-            Kind::Gzip => work(Box::new(MultiGzDecoder::new(BufReader::new(file)))),
+            Kind::Packed => work(unpacked(Box::new(file))),
             Kind::Zip(place) => {
                 let mut archive = ZipArchive::new(BufReader::new(file))
                     .map_err(|why| unopened(&self.path, &why))?;
                 let member = archive
                     .by_index(place)
                     .map_err(|why| unopened(&self.path, &why))?;
-                work(Box::new(member))
+                work(unpacked(Box::new(member)))
             }
         })
     }

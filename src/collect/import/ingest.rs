@@ -18,7 +18,7 @@ use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::collect::import::validation::{latest, of_the_future};
 use crate::feeds::dumps::{DumpReader, DumpRow, Format, RowBar, RowOrder, RowReading, UnclearFile};
-use crate::model::{Millis, Vocabulary, sort_small};
+use crate::model::{Millis, Symbol, Vocabulary, sort_small};
 
 /// Rows that are gathered before they are kept.
 const LOT: usize = 250_000;
@@ -34,6 +34,8 @@ pub(crate) const LATE: i64 = Millis::HOUR;
 pub struct Files {
     /// The files.
     pub paths: Vec<PathBuf>,
+    /// What messages call them, where that is not their path.
+    pub names: BTreeMap<PathBuf, String>,
     /// What they are, where that is known.
     pub format: Option<Format>,
     /// The exchange of rows without one.
@@ -178,7 +180,9 @@ pub fn ingest(
     for (number, file) in files.paths.iter().enumerate() {
         let mut part = Part::default();
         part.read.path.clone_from(file);
-        for source in sources(file)? {
+        let shown = files.names.get(file).map(String::as_str);
+        let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
+        for source in sources(file, &shown)? {
             if !goes_on(0) {
                 return Ok(Ingested {
                     is_interrupted: true,
@@ -217,7 +221,8 @@ pub fn ingest(
         intake.names.push((shown, *part));
         let went_on = source.with(|bytes| {
             let rows = DumpReader::open(&source.name, Some(*format), exchange, bytes)?;
-            intake.file(rows, || source.ends_within_a_line())
+            let is_by_lines = rows.is_by_lines();
+            intake.file(rows, || is_by_lines && source.ends_within_a_line())
         })??;
         if !went_on {
             return Ok(intake.end(false));
@@ -514,7 +519,7 @@ impl<'a> Intake<'a> {
             .contracts
             .entry(key)
             .or_insert_with(|| contract.to_owned());
-        if first == contract {
+        if first == contract || is_same_contract(first, contract) {
             self.latest = Some((table, [exchange, coin, contract].map(str::to_owned)));
             return true;
         }
@@ -597,6 +602,13 @@ impl<'a> Intake<'a> {
         self.tell_finished();
         Ok(true)
     }
+}
+
+/// Whether two spellings are of one contract: `BTCUSDT` and `BTC/USDT:USDT`.
+fn is_same_contract(one: &str, other: &str) -> bool {
+    let read = |text| Symbol::read(text).map(|read| (read.name().to_owned(), read.kind()));
+    let (one, other) = (read(one), read(other));
+    one.is_some() && one == other
 }
 
 /// Of which table a row is, whose, and when it tells: a bar when it closes.

@@ -37,12 +37,18 @@ impl RowError {
         }
     }
 
-    /// The error of a truncated file; the rest cannot be read.
+    /// An error after which the rest of the file cannot be read.
     pub(crate) fn last(reason: &str, shown: &str) -> Self {
         Self {
             is_last: true,
             ..Self::new(reason, shown)
         }
+    }
+
+    /// The error of a truncated or damaged file.
+    pub(crate) fn unreadable(shown: &str) -> Self {
+        let reason = "the file cannot be read from here on: it is cut short or damaged";
+        Self::last(reason, shown)
     }
 }
 

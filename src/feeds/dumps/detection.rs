@@ -3,7 +3,8 @@
 use crate::feeds::dumps::cells::{column, columns};
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
-use crate::feeds::dumps::{binance, ccxt, hyperliquid, table, tardis};
+use crate::feeds::dumps::{binance, table, tardis};
+use crate::model::shortened;
 
 /// The header line in lower case, if there is one.
 pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
@@ -11,46 +12,30 @@ pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
     if first.first().is_none_or(is_number) {
         return None;
     }
-    Some(
-        first
-            .iter()
-            .map(|cell| cell.trim().to_lowercase())
-            .collect(),
-    )
+    Some(lower(first))
 }
 
-/// Detects the format of a file from its name and first lines; an error says why it is ambiguous.
-pub(crate) fn detect(name: &FileName, head: &str, first: &[Vec<String>]) -> Result<Format, String> {
-    let begin = head.trim_start();
-    if ccxt::is_list(begin) {
-        return Ok(Format::CcxtOhlcv);
-    }
-    if hyperliquid::is_fills(begin) {
-        return Ok(Format::HyperliquidFills);
-    }
-    if begin.starts_with(LZ4) {
-        return Err(
-            "it is compressed by lz4, which is not read; unpack it first (lz4 -d)".to_owned(),
-        );
-    }
-    if begin.starts_with('{') && begin.contains("\"code\"") {
-        return Err(COINGLASS_ANSWER.to_owned());
-    }
-    let Some(line) = first.first() else {
-        return Err("it is empty".to_owned());
-    };
-    match header(line) {
-        Some(header) => by_header(name, &header, first.get(1)),
-        None => without(name, line),
-    }
+/// Names of columns as they are compared.
+pub(crate) fn lower(names: &[String]) -> Vec<String> {
+    names
+        .iter()
+        .map(|cell| cell.trim().to_lowercase())
+        .collect()
 }
 
-/// The magic bytes of an `lz4` file.
-const LZ4: &str = "\u{4}\"M\u{18}";
-const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
-    CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
+/// A name that two columns have.
+pub(crate) fn twice(header: &[String]) -> Option<&String> {
+    let mut names = header.iter().enumerate();
+    names.find_map(|(place, name)| {
+        let is_again = !name.is_empty() && header.iter().take(place).any(|other| other == name);
+        is_again.then_some(name)
+    })
+}
+
 const COINGLASS_ORDERS: &str = "CoinGlass' orders have a side with two documented meanings; use the exchange's own files instead";
-const COINGLASS_OHLC: &str = "it has no volume: where it is CoinGlass' history of open interest, give \
+const NO_VOLUME: &str =
+    "it has open, high, low and close, but no column volume (in coins), which bars need";
+const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest: where it is CoinGlass' history of it, give \
     format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
 /// The message for a file with totals per period.
 pub const TOTALS: &str =
@@ -58,8 +43,11 @@ pub const TOTALS: &str =
 /// Where such totals are accepted.
 pub const TAKES_TOTALS: &str =
     "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
+/// Columns to list in a message.
+const SHOWN: usize = 24;
 
-fn by_header(
+/// The format of a file with this header; an error says why it is ambiguous.
+pub(crate) fn by_header(
     name: &FileName,
     header: &[String],
     row: Option<&Vec<String>>,
@@ -85,7 +73,8 @@ fn by_header(
             };
         }
     }
-    if has("open_time") && has("close_time") && has("open") {
+    let is_named = name.contract().is_some() || column(header, table::SYMBOL).is_none();
+    if has("open_time") && has("close_time") && has("open") && is_named {
         return Ok(Format::BinanceKlines);
     }
     if has("exchange_name") {
@@ -117,7 +106,8 @@ fn by_header(
             ) {
                 (Some(_), _) => Ok(Format::Bars),
                 (None, Some(_)) => Ok(Format::CoinGlassPrices),
-                (None, None) => Err(COINGLASS_OHLC.to_owned()),
+                (None, None) if name.is_of_open_interest() => Err(COINGLASS_OHLC.to_owned()),
+                (None, None) => Err(NO_VOLUME.to_owned()),
             };
         }
         if column(header, table::OPEN_INTEREST).is_some() {
@@ -129,8 +119,18 @@ fn by_header(
     }
     Err(format!(
         "its columns ({}) are those of no format",
-        header.join(", ")
+        shown(header)
     ))
+}
+
+/// The names of columns for a message.
+pub(crate) fn shown(header: &[String]) -> String {
+    let names = header.iter().take(SHOWN).map(|name| shortened(name));
+    let mut shown = names.collect::<Vec<_>>().join(", ");
+    if header.len() > SHOWN {
+        shown.push_str(" and others");
+    }
+    shown
 }
 
 /// The side convention of a file, from its first order.
@@ -145,7 +145,8 @@ fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, Strin
     }
 }
 
-fn without(name: &FileName, line: &[String]) -> Result<Format, String> {
+/// The format of a file without a header.
+pub(crate) fn without(name: &FileName, line: &[String]) -> Result<Format, String> {
     let is_side = |cell: Option<&String>| cell.is_some_and(|word| word == "BUY" || word == "SELL");
     if line.len() == binance::LIQUIDATIONS_BARE.len() && is_side(line.get(1)) {
         return Ok(Format::BinanceLiquidations);

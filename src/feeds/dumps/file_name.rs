@@ -1,6 +1,42 @@
 //! The parts of a file name: contract, bar interval, exchange and date.
 
-use crate::model::{Millis, is_quote, read_span};
+use crate::model::{Millis, is_dollar, is_quote, known_exchange, read_span};
+
+/// Names of folders are longer than this: a folder "index" may hold anything.
+const MARKED: usize = 12;
+
+/// Endings that say nothing of the rows.
+const ENDINGS: [&str; 19] = [
+    "gz", "zip", "zst", "zstd", "xz", "bz2", "csv", "tsv", "tab", "txt", "dat", "json", "jsonl",
+    "ndjson", "parquet", "pq", "feather", "arrow", "ipc",
+];
+
+/// Words before a symbol that are no coin, besides the names of exchanges.
+const PREFIXES: [&str; 14] = [
+    "bars", "candles", "klines", "kline", "ohlcv", "ohlc", "futures", "perp", "swap", "usdm", "um",
+    "cm", "data", "history",
+];
+
+/// Series that look like bars and are not those of trades: a word of the name, and what it is.
+const NO_TRADES: [(&str, &str); 13] = [
+    ("mark", MARK),
+    ("markprice", MARK),
+    ("markpriceklines", MARK),
+    ("index", INDEX),
+    ("indexprice", INDEX),
+    ("indexpriceklines", INDEX),
+    ("premium", PREMIUM),
+    ("premiumindex", PREMIUM),
+    ("premiumindexklines", PREMIUM),
+    ("premiumprice", PREMIUM),
+    ("fundingrate", FUNDING),
+    ("fundingrates", FUNDING),
+    ("funding", FUNDING),
+];
+const MARK: &str = "the mark price";
+const INDEX: &str = "an index price";
+const PREMIUM: &str = "a premium index";
+const FUNDING: &str = "funding rates";
 
 /// A parsed file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +55,7 @@ impl FileName {
         let last = last.rsplit(['/', '\\']).next().unwrap_or(last);
         let mut stem = last;
         while let Some((rest, ending)) = stem.rsplit_once('.') {
-            let is_ending = ["gz", "zip", "csv", "json", "txt"]
+            let is_ending = ENDINGS
                 .iter()
                 .any(|known| ending.eq_ignore_ascii_case(known));
             if !is_ending || rest.is_empty() {
@@ -38,7 +74,13 @@ impl FileName {
         self.stem.to_lowercase().contains(&word.to_lowercase())
     }
 
-    /// The contract of a Binance file in upper case: the words before `-liquidationSnapshot`, `-metrics` or the interval.
+    /// Whether the name says open interest.
+    pub(crate) fn is_of_open_interest(&self) -> bool {
+        let stem = self.stem.to_lowercase().replace(['-', '_', ' '], "");
+        stem.contains("openinterest") || self.words().any(|word| word.eq_ignore_ascii_case("oi"))
+    }
+
+    /// The contract of a Binance file, upper case: the words before `-liquidationSnapshot`, `-metrics` or the interval.
     pub(crate) fn contract(&self) -> Option<String> {
         let (contract, rest) = self.stem.split_once('-')?;
         let word = rest.split('-').next().unwrap_or(rest);
@@ -48,20 +90,51 @@ impl FileName {
         (known && !contract.is_empty()).then(|| contract.to_uppercase())
     }
 
-    /// The symbol before the interval, as users name files: `BTC_USDT_USDT-5m-futures`, `btc_5m_candles`.
+    /// The symbol before the interval, as users and freqtrade name files: `BTC_USDT_USDT-5m-futures` is the perpetual
+    /// contract `BTC/USDT:USDT`, `btc_5m_candles` the coin.
     pub(crate) fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
-        let before = words.iter().position(|word| is_length(word))?;
-        let mut words = words.get(..before)?.iter();
-        let first = words.next()?.to_uppercase();
-        let quote = words
-            .next()
-            .map(|word| word.to_uppercase())
-            .filter(|word| is_quote(word));
-        Some(match quote {
-            Some(quote) => format!("{first}/{quote}"),
-            None => first,
+        let end = words.iter().position(|word| is_length(word))?;
+        let mut words = words.get(..end)?;
+        while let [first, rest @ ..] = words
+            && is_prefix(first, rest)
+        {
+            words = rest;
+        }
+        let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
+        let (first, rest) = upper.split_first()?;
+        let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_quote(quote)) else {
+            return Some(first.clone());
+        };
+        // The currency in which a contract is settled stands behind the pair, then the day of delivery.
+        let Some((settled, rest)) = rest
+            .split_first()
+            .filter(|(settled, _)| *settled == first || is_quote(settled))
+        else {
+            return Some(format!("{first}/{quote}"));
+        };
+        let is_day =
+            |word: &&String| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
+        Some(match rest.first().filter(is_day) {
+            Some(day) => format!("{first}/{quote}:{settled}-{day}"),
+            None => format!("{first}/{quote}:{settled}"),
         })
+    }
+
+    /// What the name or a folder of Binance's public files says the series is, if it is not one of trades.
+    pub(crate) fn untraded(&self) -> Option<&'static str> {
+        let known = |word: &str| {
+            let found = NO_TRADES
+                .iter()
+                .find(|(name, _)| word.eq_ignore_ascii_case(name));
+            found.map(|(_, what)| *what)
+        };
+        let folders = self.shown.split(['/', '\\', ':']);
+        let by_folder = folders
+            .filter(|folder| folder.len() > MARKED)
+            .find_map(known);
+        // The first word is a coin.
+        by_folder.or_else(|| self.words().skip(1).find_map(known))
     }
 
     /// The bar interval in the name.
@@ -101,6 +174,24 @@ impl FileName {
     }
 }
 
+/// Whether a word says where a file comes from and not what it is of. Some exchanges are coins, too: `DYDX_USDT` is a pair.
+fn is_prefix(first: &str, rest: &[&str]) -> bool {
+    let is_known = known_exchange(first).is_some()
+        || PREFIXES.iter().any(|word| first.eq_ignore_ascii_case(word));
+    let Some(next) = rest
+        .first()
+        .map(|word| word.to_uppercase())
+        .filter(|_| is_known)
+    else {
+        return false;
+    };
+    let is_lower = first.chars().any(char::is_lowercase);
+    let is_pair_next = rest
+        .get(1)
+        .is_some_and(|word| is_quote(&word.to_uppercase()));
+    !is_quote(&next) || !is_dollar(&next) && (is_lower || is_pair_next)
+}
+
 /// Whether a word is a bar interval: `5m`, `1h`, `1d`.
 fn is_length(word: &str) -> bool {
     read_span(word).is_some_and(|span| span >= Millis::MINUTE)
@@ -118,12 +209,12 @@ mod tests {
         let start = Millis::read_iso("2023-06-25").unwrap();
         assert_eq!(day.span(), Some((start, start.on(Millis::DAY))));
 
-        let month = FileName::new("x.zip", Some("BTCUSDT-1m-2024-12.csv"));
+        let month = FileName::new("x.zip", Some("btcusdt-1m-2024-12.csv.zst"));
         assert_eq!(month.contract().as_deref(), Some("BTCUSDT"));
         let at = |text: &str| Millis::read_iso(text).unwrap();
         assert_eq!(month.span(), Some((at("2024-12-01"), at("2025-01-01"))));
         assert_eq!(month.interval(), Some(Millis::MINUTE));
-        assert_eq!(month.shown, "x.zip:BTCUSDT-1m-2024-12.csv");
+        assert_eq!(month.shown, "x.zip:btcusdt-1m-2024-12.csv.zst");
 
         let renamed = FileName::new("ethusd_perp-metrics-2024-12-01.csv", None);
         assert_eq!(renamed.contract().as_deref(), Some("ETHUSD_PERP"));
@@ -140,7 +231,21 @@ mod tests {
     #[test]
     fn names_that_people_give_say_the_symbol() {
         for (name, symbol) in [
-            ("BTC_USDT_USDT-5m-futures.json", Some("BTC/USDT")),
+            ("BTC_USDT_USDT-5m-futures.json", Some("BTC/USDT:USDT")),
+            (
+                "1000PEPE_USDC_USDC-1h-futures.feather",
+                Some("1000PEPE/USDC:USDC"),
+            ),
+            ("BTC_USD_BTC-8h-futures.parquet", Some("BTC/USD:BTC")),
+            (
+                "ETH_USDT_USDT-241227-5m-futures.json",
+                Some("ETH/USDT:USDT-241227"),
+            ),
+            ("Binance_ETHUSDT_1h.csv", Some("ETHUSDT")),
+            ("DYDX_USDT_USDT-5m-futures.json", Some("DYDX/USDT:USDT")),
+            ("OKX_BTC_USDT_5m.csv", Some("BTC/USDT")),
+            ("okx_btc_5m.csv", Some("BTC")),
+            ("okx_candles_BTC_USDT_5m.csv.xz", Some("BTC/USDT")),
             ("BTC-USDT-5m.json", Some("BTC/USDT")),
             ("btc_5m_candles_20260324_20260622.csv", Some("BTC")),
             ("btc_oi_5m_20251201.csv", Some("BTC")),
@@ -152,6 +257,25 @@ mod tests {
                 symbol,
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn series_that_are_not_of_trades_are_known_by_name_and_folder() {
+        for (name, what) in [
+            ("ETH_USDT_USDT-8h-funding_rate.json", Some(FUNDING)),
+            ("XRP_USDT_USDT-8h-mark.feather", Some(MARK)),
+            ("SOL_USDT_USDT-1h-premiumIndex.json", Some(PREMIUM)),
+            ("BTC_USDT_USDT-1h-index.parquet", Some(INDEX)),
+            (
+                "um/monthly/markPriceKlines/BTCUSDT/1m/BTCUSDT-1m-2024-01.zip",
+                Some(MARK),
+            ),
+            ("INDEX_USDT-5m.json", None),
+            ("/data/index/BTCUSDT-1m-2024-01.zip", None),
+            ("BTC_USDT_USDT-5m-futures.json", None),
+        ] {
+            assert_eq!(FileName::new(name, None).untraded(), what, "{name}");
         }
     }
 

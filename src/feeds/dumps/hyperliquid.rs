@@ -88,8 +88,7 @@ impl<'a> HyperliquidFills<'a> {
                 Ok(0) => return None,
                 Ok(_) => {}
                 Err(fault) => {
-                    let reason = "the file cannot be read from here on: it is cut short or damaged";
-                    return Some((self.line, Err(RowError::last(reason, &fault.to_string()))));
+                    return Some((self.line, Err(RowError::unreadable(&fault.to_string()))));
                 }
             }
             if memmem::find(&self.bytes, MARK).is_some() {

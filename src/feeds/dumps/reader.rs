@@ -1,41 +1,46 @@
-//! The line-by-line reader of a file.
+//! The row-by-row reader of a file.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read as _};
-use std::vec;
 
 use csv::ByteRecord;
 
 use super::format::{Format, UnclearFile};
 use super::row::DumpRow;
 use super::table::CsvTable;
-use super::{binance, ccxt, hyperliquid, tardis};
+use super::{binance, hyperliquid, tardis};
 use crate::feeds::dumps::cells::{DumpLine, RowError, columns};
-use crate::feeds::dumps::detection::{detect, header};
+use crate::feeds::dumps::content::{LONGEST_CELL, text_of};
+use crate::feeds::dumps::detection::{by_header, header, lower, shown, twice, without};
 use crate::feeds::dumps::file_name::FileName;
+use crate::feeds::dumps::layouts::{
+    CryptofeedLiquidations, KnownLayout, bare_header, known_layout,
+};
+use crate::feeds::dumps::syntax::{
+    CsvDialect, CsvRecords, CsvStart, JsonKind, JsonRecords, JsonTableShape, OHLCV,
+};
 use crate::model::{Millis, Vocabulary, exchange_name};
 
 /// Bytes that format detection reads.
 const HEAD: u64 = 64 << 10;
 /// Lines that format detection reads.
 const LINES: usize = 400;
-/// The largest JSON file in bytes.
-const LARGEST: u64 = 1 << 30;
 
 /// The reader of one file.
 pub struct DumpReader<'a> {
     format: Format,
     span: Option<(Millis, Millis)>,
     source: Source<'a>,
+    layout: Option<KnownLayout>,
     decoder: Decoder,
     record: ByteRecord,
-    width: usize,
+    header: Vec<String>,
     is_over: bool,
 }
 
 enum Source<'a> {
-    Csv(Box<csv::Reader<Box<dyn io::Read + 'a>>>),
-    Lines(u64, vec::IntoIter<ByteRecord>),
+    Csv(Box<CsvRecords<'a>>),
+    Json(Box<JsonRecords<'a>>),
     HyperliquidFills(hyperliquid::HyperliquidFills<'a>),
 }
 
@@ -45,6 +50,7 @@ enum Decoder {
     Klines(binance::Klines),
     TardisLiquidations(tardis::TardisLiquidations),
     Ticker(tardis::Ticker),
+    Cryptofeed(CryptofeedLiquidations),
     CsvTable(Box<CsvTable>),
     /// The source supplies rows itself.
     None,
@@ -58,32 +64,91 @@ impl std::fmt::Debug for DumpReader<'_> {
     }
 }
 
+/// The syntax of a file, its header and its first rows.
+struct Begin {
+    syntax: Syntax,
+    /// Names of columns, lower case; `None` for lines without a header.
+    header: Option<Vec<String>>,
+    rows: Vec<Vec<String>>,
+}
+
+enum Syntax {
+    Csv {
+        dialect: CsvDialect,
+        titles: usize,
+        has_header: bool,
+    },
+    /// Dicts with these members, or lists.
+    Json(JsonTableShape, Vec<String>),
+}
+
+impl Begin {
+    /// What a text begins with.
+    fn of(text: &str) -> Result<Self, String> {
+        if let Some(shape) = JsonTableShape::of(text)? {
+            let (names, mut rows) = JsonRecords::start(shape, text, LINES);
+            let header = match (shape.kind, rows.first()) {
+                (JsonKind::Dicts, _) => lower(&names),
+                // Binance's REST endpoint replies as its files are.
+                (JsonKind::Lists, Some(row)) if row.len() == binance::KLINES_BARE.len() => {
+                    binance::KLINES_BARE.map(str::to_owned).to_vec()
+                }
+                (JsonKind::Lists, Some(row)) if is_named(row) => lower(&rows.remove(0)),
+                (JsonKind::Lists, _) => OHLCV.map(str::to_owned).to_vec(),
+            };
+            return Ok(Self {
+                syntax: Syntax::Json(shape, names),
+                header: Some(header),
+                rows,
+            });
+        }
+        let dialect = CsvDialect::of(text)?;
+        let start = CsvStart::of(dialect, text, LINES);
+        let titles = start.titles;
+        let mut rows = start.lines;
+        let first = rows.first().ok_or("it is empty")?;
+        let bare = bare_header(first);
+        let has_header = bare.is_none() && header(first).is_some();
+        let header = bare.or_else(|| header(first));
+        if has_header {
+            rows.remove(0);
+        }
+        let syntax = Syntax::Csv {
+            dialect,
+            titles,
+            has_header,
+        };
+        Ok(Self {
+            syntax,
+            header,
+            rows,
+        })
+    }
+}
+
 impl<'a> DumpReader<'a> {
     /// Opens a file; `format` and `exchange` are the caller's, if known.
     ///
     /// # Errors
     ///
-    /// [`UnclearFile`] if the format is ambiguous, or if required information is missing.
+    /// [`UnclearFile`] if the file is no text, if the format is ambiguous, or if required information is missing.
     pub fn open(
         name: &FileName,
         format: Option<Format>,
         exchange: Option<&str>,
-        mut bytes: Box<dyn io::Read + 'a>,
+        bytes: Box<dyn io::Read + 'a>,
     ) -> Result<Self, UnclearFile> {
         let unclear = |message: String| UnclearFile {
             file: name.shown.clone(),
             message,
         };
+        let mut bytes = text_of(bytes).map_err(|why| unclear(why.to_owned()))?;
         let mut head = Vec::new();
         // A truncated file is read up to its end, where it reports the error.
-        let mut rest: Box<dyn io::Read + 'a> =
-            match bytes.by_ref().take(HEAD).read_to_end(&mut head) {
-                Ok(_) => bytes,
-                Err(fault) if head.is_empty() => {
-                    return Err(unclear(format!("it cannot be read: {fault}")));
-                }
-                Err(fault) => Box::new(Broken(fault)),
-            };
+        let read = bytes.by_ref().take(HEAD).read_to_end(&mut head);
+        if let (Err(fault), true) = (&read, head.is_empty()) {
+            return Err(unclear(format!("it cannot be read: {fault}")));
+        }
         let mark: &[u8] = b"\xEF\xBB\xBF";
         let skipped = if head.starts_with(mark) {
             mark.len()
@@ -91,24 +156,59 @@ impl<'a> DumpReader<'a> {
             0
         };
         let text = String::from_utf8_lossy(head.get(skipped..).unwrap_or_default()).into_owned();
-        let first = first_lines(&text);
-        let found = match format {
-            Some(format) => format,
-            None => detect(name, &text, &first)
-                .map_err(|why| unclear(format!("{why}; formats: {}", Format::spellings())))?,
-        };
         let mut whole = Cursor::new(head);
         whole.set_position(u64::try_from(skipped).unwrap_or_default());
-        rest = Box::new(whole.chain(rest));
-        let (source, width, decoder) = begin(found, name, exchange, &first, rest)
-            .map_err(|why| unclear(format!("as {}: {why}", found.name())))?;
+        let rest: Box<dyn io::Read + 'a> = match read {
+            Ok(_) => bytes,
+            Err(fault) => Box::new(Broken(fault)),
+        };
+        let bytes: Box<dyn io::Read + 'a> = Box::new(whole.chain(rest));
+        let is_fills = hyperliquid::is_fills(text.trim_start());
+        if format == Some(Format::HyperliquidFills) || format.is_none() && is_fills {
+            let fills = hyperliquid::HyperliquidFills::of(bytes);
+            return Ok(Self {
+                format: Format::HyperliquidFills,
+                span: name.span(),
+                source: Source::HyperliquidFills(fills),
+                layout: None,
+                decoder: Decoder::None,
+                record: ByteRecord::new(),
+                header: Vec::new(),
+                is_over: false,
+            });
+        }
+        let asked = format;
+        let begin = Begin::of(&text).map_err(unclear)?;
+        let (format, layout) = begin.detect(name, asked).map_err(|why| {
+            unclear(match asked {
+                Some(format) => format!("as {}: {why}", format.name()),
+                None => format!("{why}; formats: {}", Format::spellings()),
+            })
+        })?;
+        let (header, decoder) = begin
+            .decoder(name, format, layout.as_ref(), exchange)
+            .map_err(|why| unclear(format!("as {}: {why}", format.name())))?;
+        let source = match begin.syntax {
+            Syntax::Csv {
+                dialect,
+                titles,
+                has_header,
+            } => {
+                let records = CsvRecords::new(dialect, titles, has_header, bytes);
+                Source::Csv(Box::new(records))
+            }
+            Syntax::Json(shape, names) => {
+                Source::Json(Box::new(JsonRecords::new(shape, names, bytes)))
+            }
+        };
         Ok(Self {
-            format: found,
+            format,
             span: name.span(),
             source,
+            layout,
             decoder,
             record: ByteRecord::new(),
-            width,
+            header,
             is_over: false,
         })
     }
@@ -125,51 +225,70 @@ impl<'a> DumpReader<'a> {
         self.span
     }
 
-    /// The next line, numbered from 1: its row, `None` if it adds nothing, or its error. Reading stops at an error
+    /// Whether a row is a line, so that a file that ends within a line may be cut short. JSON says where it ends.
+    #[must_use]
+    pub fn is_by_lines(&self) -> bool {
+        !matches!(self.source, Source::Json(_))
+    }
+
+    /// The next line or row, numbered from 1: its row, `None` if it adds nothing, or its error. Reading stops at an error
     /// that affects the rest of the file.
     pub fn next_line(&mut self) -> Option<(u64, Result<Option<DumpRow>, RowError>)> {
         if self.is_over {
             return None;
         }
-        let line = match &mut self.source {
-            Source::Csv(reader) => match reader.read_byte_record(&mut self.record) {
-                Ok(true) => self.record.position().map_or(0, csv::Position::line),
-                Ok(false) => return None,
-                Err(fault) => {
-                    self.is_over = true;
-                    let line = reader.position().line();
-                    let reason = "the file cannot be read from here on: it is cut short or damaged";
-                    return Some((line, Err(RowError::last(reason, &fault.to_string()))));
+        let (line, read) = match &mut self.source {
+            Source::Csv(records) => records.next(&mut self.record)?,
+            Source::Json(records) => loop {
+                let (line, read) = records.next(&mut self.record)?;
+                if read.is_ok() && is_header(&self.record, &self.header) {
+                    continue;
                 }
+                break (line, read);
             },
-            Source::Lines(line, rest) => {
-                self.record = rest.next()?;
-                *line += 1;
-                *line
-            }
             Source::HyperliquidFills(fills) => {
                 let (line, read) = fills.next()?;
                 self.is_over = matches!(&read, Err(flaw) if flaw.is_last);
                 return Some((line, read.map(Some)));
             }
         };
-        Some((line, self.decoded()))
+        let decoded = match read {
+            Ok(()) => self.decoded(),
+            Err(fault) => {
+                self.is_over = fault.is_last;
+                Err(fault)
+            }
+        };
+        Some((line, decoded))
     }
 
     fn decoded(&mut self) -> Result<Option<DumpRow>, RowError> {
-        let line = DumpLine(&self.record);
-        if self.record.len() != self.width {
-            let reason = "the line has more or fewer cells than the first one";
-            return Err(RowError::new(
-                reason,
-                &format!("{} cells", self.record.len()),
-            ));
+        if self.record.len() != self.header.len() {
+            let shown = format!("{} cells", self.record.len());
+            let reason = match self.source {
+                Source::Json(_) => format!(
+                    "the row has more or fewer cells than the {} of {}",
+                    self.header.len(),
+                    self.header.join(", ")
+                ),
+                _ => "the line has more or fewer cells than the first one".to_owned(),
+            };
+            return Err(RowError::new(reason, &shown));
         }
+        if let Some(cell) = self.record.iter().find(|cell| cell.len() > LONGEST_CELL) {
+            let shown = format!("{} bytes", cell.len());
+            return Err(RowError::new("a cell is longer than 1 MiB", &shown));
+        }
+        if let Some(layout) = &self.layout {
+            self.record = layout.row(&self.record)?;
+        }
+        let line = DumpLine(&self.record);
         match &mut self.decoder {
             Decoder::BinanceLiquidations(of) => of.row(line),
             Decoder::Metrics(of) => of.row(line),
             Decoder::Klines(of) => of.row(line),
             Decoder::TardisLiquidations(of) => of.row(line),
+            Decoder::Cryptofeed(of) => of.row(line),
             Decoder::CsvTable(of) => of.row(line),
             Decoder::Ticker(of) => return of.row(line),
             Decoder::None => return Ok(None),
@@ -187,120 +306,141 @@ impl io::Read for Broken {
     }
 }
 
-/// The cells of the first lines of a text. An incomplete last line is skipped.
-fn first_lines(text: &str) -> Vec<Vec<String>> {
-    let whole = match text.rfind('\n') {
-        Some(end) => text.get(..end).unwrap_or(text),
-        None => text,
-    };
-    let mut reader = plain(whole.as_bytes());
-    let lines = reader.records().map_while(Result::ok).take(LINES);
-    lines
-        .map(|line| line.iter().map(|cell| cell.trim().to_owned()).collect())
-        .collect()
+/// Whether all cells of a list are names.
+fn is_named(row: &[String]) -> bool {
+    let is_name = |cell: &String| cell.starts_with(|first: char| first.is_alphabetic());
+    row.iter().all(is_name)
 }
 
-fn plain<R: io::Read>(bytes: R) -> csv::Reader<R> {
-    csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .buffer_capacity(256 << 10)
-        .from_reader(bytes)
-}
-
-type Begun<'a> = (Source<'a>, usize, Decoder);
-
-/// The decoder for a format, and the number of cells per line.
-fn begin<'a>(
-    format: Format,
-    name: &FileName,
-    exchange: Option<&str>,
-    first: &[Vec<String>],
-    mut bytes: Box<dyn io::Read + 'a>,
-) -> Result<Begun<'a>, String> {
-    let names = |names: &[&str]| {
-        names
+/// Whether a row of a list repeats the header.
+fn is_header(record: &ByteRecord, header: &[String]) -> bool {
+    record.len() == header.len()
+        && record
             .iter()
-            .map(|name| (*name).to_owned())
-            .collect::<Vec<_>>()
-    };
-    if format == Format::HyperliquidFills {
-        let fills = hyperliquid::HyperliquidFills::of(bytes);
-        return Ok((Source::HyperliquidFills(fills), 0, Decoder::None));
-    }
-    if format == Format::CcxtOhlcv {
-        let mut text = String::new();
-        bytes
-            .by_ref()
-            .take(LARGEST)
-            .read_to_string(&mut text)
-            .map_err(|fault| format!("it cannot be read: {fault}"))?;
-        let lines = ccxt::lines(&text)?;
-        let texts = |line: &ByteRecord| {
-            let cells = line
-                .iter()
-                .map(|cell| String::from_utf8_lossy(cell).into_owned());
-            cells.collect::<Vec<_>>()
+            .zip(header)
+            .all(|(cell, name)| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
+}
+
+impl Begin {
+    /// The format, which `asked` names if the caller does, and the layout of a known program.
+    fn detect(
+        &self,
+        name: &FileName,
+        asked: Option<Format>,
+    ) -> Result<(Format, Option<KnownLayout>), String> {
+        let is_lists =
+            matches!(&self.syntax, Syntax::Json(shape, _) if shape.kind == JsonKind::Lists);
+        let Some(header) = &self.header else {
+            let line = self.rows.first().ok_or("it is empty")?;
+            let format = asked.map_or_else(|| without(name, line), Ok)?;
+            refuse_untraded(name, format)?;
+            return Ok((format, None));
         };
-        let first: Vec<Vec<String>> = lines.iter().take(LINES).map(texts).collect();
-        let columns = names(&ccxt::COLUMNS);
-        let table = CsvTable::new(format, &columns, &first, name, exchange)?;
-        let width = columns.len();
-        return Ok((
-            Source::Lines(0, lines.into_iter()),
-            width,
-            Decoder::CsvTable(Box::new(table)),
-        ));
-    }
-    let line = first.first().ok_or("it is empty")?;
-    let found = header(line);
-    let header = match (&found, format) {
-        (Some(header), _) => header.clone(),
-        (None, Format::BinanceLiquidations) => names(&binance::LIQUIDATIONS_BARE),
-        (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
-        (None, _) => return Err("its first line is not a header".to_owned()),
-    };
-    let missing = || format!("its columns ({}) are not those", header.join(", "));
-    let contract = || {
-        name.contract().ok_or(
-            "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names it",
-        )
-    };
-    let decoder = match format {
-        Format::BinanceLiquidations => Decoder::BinanceLiquidations(binance::BinanceLiquidations {
-            contract: contract()?,
-            columns: columns(&header, binance::LIQUIDATIONS).ok_or_else(missing)?,
-        }),
-        Format::BinanceMetrics => Decoder::Metrics(binance::Metrics {
-            columns: columns(&header, binance::METRICS).ok_or_else(missing)?,
-        }),
-        Format::BinanceKlines => {
-            let exchange = exchange.map_or_else(|| "binance".to_owned(), exchange_name);
-            let klines = binance::Klines::new(&exchange, &contract()?, &header)
-                .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
-            Decoder::Klines(klines.ok_or_else(missing)?)
+        if let Some(column) = twice(header) {
+            return Err(format!("column {column:?} stands twice; allowed: once"));
         }
-        Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::TardisLiquidations {
-            common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
-            columns: columns(&header, tardis::LIQUIDATIONS).ok_or_else(missing)?,
-        }),
-        Format::TardisDerivativeTicker => Decoder::Ticker(tardis::Ticker {
-            common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
-            columns: columns(&header, tardis::TICKER).ok_or_else(missing)?,
-            last: HashMap::new(),
-        }),
-        _ => Decoder::CsvTable(Box::new(CsvTable::new(
-            format,
-            &header,
-            first.get(1..).unwrap_or_default(),
-            name,
-            exchange,
-        )?)),
-    };
-    let mut reader = plain(bytes);
-    if found.is_some() {
-        // The header was read before, so it is skipped.
-        let _ = reader.read_byte_record(&mut ByteRecord::new());
+        if is_lists && asked.is_none() && OHLCV.iter().eq(header) {
+            refuse_untraded(name, Format::CcxtOhlcv)?;
+            return Ok((Format::CcxtOhlcv, None));
+        }
+        let layout = known_layout(name, header, self.rows.first())?;
+        let format = match (asked, &layout) {
+            (Some(asked), Some(layout)) if asked != layout.format => {
+                let (writer, is) = (layout.writer, layout.format.name());
+                return Err(format!(
+                    "its columns are {writer}, which is format=\"{is}\""
+                ));
+            }
+            (Some(Format::CcxtOhlcv), _) if !is_lists => {
+                return Err("it is no JSON list of lists".to_owned());
+            }
+            (Some(asked), _) => asked,
+            (None, Some(layout)) => layout.format,
+            (None, None) if CryptofeedLiquidations::new(header).is_some() => Format::ForceOrders,
+            (None, None) => by_header(name, header, self.rows.first())?,
+        };
+        refuse_untraded(name, format)?;
+        Ok((format, layout))
     }
-    Ok((Source::Csv(Box::new(reader)), line.len(), decoder))
+
+    /// The names of the cells of a row, and the decoder of its format.
+    fn decoder(
+        &self,
+        name: &FileName,
+        format: Format,
+        layout: Option<&KnownLayout>,
+        exchange: Option<&str>,
+    ) -> Result<(Vec<String>, Decoder), String> {
+        let names = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned());
+            names.collect::<Vec<_>>()
+        };
+        let header = match (&self.header, format) {
+            (Some(header), _) => header.clone(),
+            (None, Format::BinanceLiquidations) => names(&binance::LIQUIDATIONS_BARE),
+            (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
+            (None, _) => return Err("its first line is not a header".to_owned()),
+        };
+        let missing = || format!("its columns ({}) are not those", shown(&header));
+        let contract = || {
+            name.contract().ok_or(
+                "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names it",
+            )
+        };
+        let decoder = match format {
+            Format::BinanceLiquidations => {
+                Decoder::BinanceLiquidations(binance::BinanceLiquidations {
+                    contract: contract()?,
+                    columns: columns(&header, binance::LIQUIDATIONS).ok_or_else(missing)?,
+                })
+            }
+            Format::BinanceMetrics => Decoder::Metrics(binance::Metrics {
+                columns: columns(&header, binance::METRICS).ok_or_else(missing)?,
+            }),
+            Format::BinanceKlines => {
+                let exchange = exchange.map_or_else(|| "binance".to_owned(), exchange_name);
+                let klines = binance::Klines::new(&exchange, &contract()?, &header)
+                    .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
+                Decoder::Klines(klines.ok_or_else(missing)?)
+            }
+            Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::TardisLiquidations {
+                common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
+                columns: columns(&header, tardis::LIQUIDATIONS).ok_or_else(missing)?,
+            }),
+            Format::TardisDerivativeTicker => Decoder::Ticker(tardis::Ticker {
+                common: columns(&header, tardis::COMMON).ok_or_else(missing)?,
+                columns: columns(&header, tardis::TICKER).ok_or_else(missing)?,
+                last: HashMap::new(),
+            }),
+            _ => match (CryptofeedLiquidations::new(&header), layout) {
+                (Some(liquidations), _) if format == Format::ForceOrders => {
+                    Decoder::Cryptofeed(liquidations)
+                }
+                (_, Some(layout)) => {
+                    let rows = layout.rows(&self.rows);
+                    let table = CsvTable::new(format, &layout.header, &rows, name, exchange)?;
+                    Decoder::CsvTable(Box::new(table))
+                }
+                _ => {
+                    let table = CsvTable::new(format, &header, &self.rows, name, exchange)?;
+                    Decoder::CsvTable(Box::new(table))
+                }
+            },
+        };
+        Ok((header, decoder))
+    }
+}
+
+/// Refuses what looks like bars and is not of trades.
+fn refuse_untraded(name: &FileName, format: Format) -> Result<(), String> {
+    let is_bars = matches!(
+        format,
+        Format::Bars | Format::BinanceKlines | Format::CcxtOhlcv | Format::CoinGlassPrices
+    );
+    match name.untraded().filter(|_| is_bars) {
+        Some(what) => Err(format!(
+            "it is a series of {what}, by its name, and bars are those of trades"
+        )),
+        None => Ok(()),
+    }
 }

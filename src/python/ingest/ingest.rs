@@ -40,7 +40,8 @@ pub(crate) fn formats() -> Vec<&'static str> {
     Format::ALL.iter().map(|format| format.name()).collect()
 }
 
-/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; `seen` is told how many rows have
+/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`; messages call them by `names`
+/// where these are given. `seen` is told how many rows have
 /// been read, and `kept` of each file that is kept to its end: its path, and what [`told`] tells. What became of everything is put
 /// into `outcome`, where it is interrupted of what is kept.
 #[pyfunction]
@@ -57,6 +58,7 @@ pub(crate) fn ingest_files(
     exchange: Option<String>,
     new_exchange: bool,
     contracts: Vec<[String; 4]>,
+    names: BTreeMap<PathBuf, String>,
     seen: Py<PyAny>,
     stored: Py<PyAny>,
     outcome: &Bound<'_, PyDict>,
@@ -64,6 +66,7 @@ pub(crate) fn ingest_files(
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
         paths: files,
+        names,
         format,
         exchange,
         takes_new_exchanges: new_exchange,

@@ -38,8 +38,8 @@ def command(name: str, sentence: str) -> Command:
         ],
     )
     made.epilog = (
-        "FILES are CSV, JSON or Parquet, plain, gzip or zip. DIR is created if it is missing; its parent folder "
-        "must exist."
+        "FILES are CSV, JSON, Parquet, Feather or Arrow, plain, packed by gzip, zstd, xz or bzip2, or in a zip; - is "
+        "the standard input. DIR is created if it is missing; its parent folder must exist."
     )
     return made
 

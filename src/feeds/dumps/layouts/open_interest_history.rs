@@ -1,0 +1,37 @@
+//! Binance's `openInterestHist`, as the REST endpoint replies.
+//!
+//! Contracts in USDT have `sumOpenInterest` in coins. Coin-margined contracts name a pair and a contract type, and have
+//! coins in `sumOpenInterestValue`.
+
+use crate::feeds::dumps::cells::{DumpLine, RowError, column, columns};
+use crate::feeds::dumps::format::Format;
+use crate::feeds::dumps::layouts::known_layout::KnownLayout;
+
+/// The layout of a header of `openInterestHist`.
+pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
+    let columns = columns(
+        header,
+        [
+            &["timestamp"],
+            &["symbol", "pair"],
+            &["sumopeninterest"],
+            &["sumopeninterestvalue"],
+        ],
+    )?;
+    let [time, symbol, contracts, value] = columns;
+    let kind = column(header, &["contracttype"]);
+    let amount = if kind.is_some() { value } else { contracts };
+    let read = move |line: DumpLine<'_>| {
+        if let Some(kind) = kind
+            && line.text(kind)? != "PERPETUAL"
+        {
+            let reason = "contracttype: the open interest is not that of the perpetual contract";
+            return Err(RowError::new(reason, line.text(kind)?));
+        }
+        let cells = [line.text(time)?, line.text(symbol)?, line.text(amount)?];
+        Ok(cells.map(str::to_owned).to_vec())
+    };
+    let names = ["timestamp", "symbol", "open_interest"];
+    let writer = "Binance's openInterestHist";
+    Some(KnownLayout::new(writer, Format::OpenInterest, &names, read))
+}

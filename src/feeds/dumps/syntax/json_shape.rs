@@ -1,0 +1,284 @@
+//! What a JSON text holds, from its first bytes: rows as dicts or lists, in an array, by line, or inside an object.
+
+use serde_json::Value;
+
+use crate::feeds::dumps::syntax::json_elements::JsonLayout;
+
+/// The columns of a list of six, the result of ccxt's `fetch_ohlcv` and the rows of freqtrade.
+pub(crate) const OHLCV: [&str; 6] = ["timestamp", "open", "high", "low", "close", "volume"];
+
+/// Members of an object in which replies and exports have their rows.
+const WRAPPERS: [&str; 14] = [
+    "data",
+    "result",
+    "results",
+    "rows",
+    "list",
+    "items",
+    "records",
+    "orders",
+    "liquidations",
+    "candles",
+    "klines",
+    "ohlcv",
+    "history",
+    "bars",
+];
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonKind {
+    Dicts,
+    Lists,
+}
+
+/// What a JSON text holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JsonTableShape {
+    pub(crate) kind: JsonKind,
+    pub(crate) layout: JsonLayout,
+}
+
+/// What an object around the rows says of them.
+const COLUMNS: &str = "it is a JSON object of columns, the default of pandas.to_json; write rows, with to_json(orient=\"records\")";
+const SPLIT: &str = "it is a JSON object of names and data apart (orient=\"split\" of pandas); write rows, with \
+                     to_json(orient=\"records\")";
+const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
+    CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
+const NO_ROWS: &str = "it is a JSON object without rows; allowed: a list of dicts or of lists, or one of them on each line";
+
+impl JsonTableShape {
+    /// The shape of a text, `None` if it is not JSON; an error says what else the JSON is.
+    pub(crate) fn of(text: &str) -> Result<Option<Self>, String> {
+        let begin = text.trim_start();
+        let offset = text.len() - begin.len();
+        let behind = |at: usize| JsonLayout::Array(u64::try_from(at).unwrap_or(u64::MAX));
+        if let Some(rest) = begin.strip_prefix('[') {
+            let kind = match rest.trim_start().chars().next() {
+                Some('{') => JsonKind::Dicts,
+                Some('[') => JsonKind::Lists,
+                Some(']') => return Err("it is an empty JSON list".to_owned()),
+                // A list on each line; else a text such as "[2024-01-02] …".
+                _ if first_value(begin).is_some() => {
+                    return Ok(Some(Self {
+                        kind: JsonKind::Lists,
+                        layout: by_line(begin),
+                    }));
+                }
+                _ => return Ok(None),
+            };
+            let layout = behind(offset + 1);
+            return Ok(Some(Self { kind, layout }));
+        }
+        if !begin.starts_with('{') {
+            return Ok(None);
+        }
+        let first = first_value(begin);
+        if let Some(Value::Object(members)) = &first {
+            let is_plain = |value: &Value| !value.is_object() && !value.is_array();
+            if members.values().all(is_plain) && !members.is_empty() {
+                let kind = JsonKind::Dicts;
+                let layout = by_line(begin);
+                return Ok(Some(Self { kind, layout }));
+            }
+        }
+        // An object that has members before any value is known is looked at member by member.
+        match rows_within(begin) {
+            Within::Rows(kind, at) => {
+                let layout = behind(offset + at);
+                Ok(Some(Self { kind, layout }))
+            }
+            Within::Other(what) => Err(what.to_owned()),
+            Within::Nothing if first.is_some_and(|value| is_row(&value)) => Ok(Some(Self {
+                kind: JsonKind::Dicts,
+                layout: by_line(begin),
+            })),
+            Within::Nothing => Err(NO_ROWS.to_owned()),
+        }
+    }
+}
+
+/// Whether most members of an object are cells.
+fn is_row(value: &Value) -> bool {
+    let Value::Object(members) = value else {
+        return false;
+    };
+    let cells = members
+        .values()
+        .filter(|value| !value.is_object() && !value.is_array());
+    cells.count() * 2 > members.len()
+}
+
+/// The first value of a text, if it is whole.
+fn first_value(text: &str) -> Option<Value> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    values.next()?.ok()
+}
+
+/// Whether the first value is alone on its line.
+fn by_line(text: &str) -> JsonLayout {
+    let line = text.lines().next().unwrap_or_default();
+    if serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok() {
+        JsonLayout::Lines
+    } else {
+        JsonLayout::Values
+    }
+}
+
+/// What an object has inside.
+enum Within {
+    /// Rows in an array that begins behind so many bytes.
+    Rows(JsonKind, usize),
+    /// Something that is named.
+    Other(&'static str),
+    Nothing,
+}
+
+/// Searches an object, and the objects in it, for the array of the rows.
+fn rows_within(text: &str) -> Within {
+    let (mut depth, mut key) = (0_usize, "");
+    let (mut has_code, mut has_columns) = (false, false);
+    let mut rest = text.bytes().enumerate();
+    while let Some((at, byte)) = rest.next() {
+        match byte {
+            b'"' => {
+                let mut is_escaped = false;
+                let end = rest.by_ref().find(|(_, byte)| {
+                    let is_end = *byte == b'"' && !is_escaped;
+                    is_escaped = *byte == b'\\' && !is_escaped;
+                    is_end
+                });
+                let Some((end, _)) = end else {
+                    return Within::Nothing;
+                };
+                let word = text.get(at + 1..end).unwrap_or_default();
+                let behind = text.get(end + 1..).unwrap_or_default();
+                if behind.trim_start().starts_with(':') {
+                    key = word;
+                    has_code |= depth == 1 && key == "code";
+                    has_columns |= depth == 1 && (key == "columns" || key == "index");
+                }
+            }
+            b'{' => {
+                depth += 1;
+                if depth == 2 {
+                    let numbered = text.get(at + 1..).unwrap_or_default().trim_start();
+                    let is_numbered = numbered
+                        .strip_prefix('"')
+                        .is_some_and(|key| key.starts_with(|first: char| first.is_ascii_digit()));
+                    if is_numbered && !WRAPPERS.contains(&key) {
+                        return Within::Other(COLUMNS);
+                    }
+                }
+            }
+            b'}' => depth = depth.saturating_sub(1),
+            b'[' => {
+                let inside = text.get(at + 1..).unwrap_or_default().trim_start();
+                let kind = match inside.chars().next() {
+                    Some('{') => Some(JsonKind::Dicts),
+                    Some('[') => Some(JsonKind::Lists),
+                    _ => None,
+                };
+                let is_wrapper = WRAPPERS.contains(&key.to_ascii_lowercase().as_str());
+                if has_columns && key == "data" {
+                    return Within::Other(SPLIT);
+                }
+                // Replies of CoinGlass have a code and dicts; other services' lists say what they are by their length.
+                if has_code && is_wrapper && kind != Some(JsonKind::Lists) {
+                    return Within::Other(COINGLASS_ANSWER);
+                }
+                if let Some(kind) = kind.filter(|_| is_wrapper) {
+                    return Within::Rows(kind, at + 1);
+                }
+                // Past an array that holds no rows.
+                let mut open = 1_usize;
+                let mut is_quoted = false;
+                let mut is_escaped = false;
+                for (_, byte) in rest.by_ref() {
+                    match byte {
+                        _ if is_escaped => is_escaped = false,
+                        b'\\' if is_quoted => is_escaped = true,
+                        b'"' => is_quoted = !is_quoted,
+                        b'[' if !is_quoted => open += 1,
+                        b']' if !is_quoted => open -= 1,
+                        _ => {}
+                    }
+                    if open == 0 {
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Within::Nothing
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feeds::dumps::syntax::json_shape::*;
+
+    #[test]
+    fn rows_are_found_in_lists_lines_and_objects() {
+        use JsonKind::{Dicts, Lists};
+        use JsonLayout::{Array, Lines, Values};
+        for (text, kind, layout) in [
+            ("[{\"a\": 1}]", Dicts, Array(1)),
+            ("\n [\n  {\"a\"", Dicts, Array(3)),
+            ("[[170415,1", Lists, Array(1)),
+            ("{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2}\n", Dicts, Lines),
+            ("{\n\"a\": 1\n}\n{\n", Dicts, Values),
+            ("[1,2]\n[3,4]\n", Lists, Lines),
+            ("{\"data\": [{\"a\": 1}]}", Dicts, Array(10)),
+            (
+                "{\"retCode\":0,\"result\":{\"category\":\"linear\",\"list\":[[\"1\"",
+                Lists,
+                Array(51),
+            ),
+            (
+                "{\"code\":\"0\",\"data\":[[\"1\",\"2\"]]}",
+                Lists,
+                Array(20),
+            ),
+            (
+                "{\"schema\":{\"fields\":[{\"name\":\"a\"}]},\"data\":[{\"a\":1}]}",
+                Dicts,
+                Array(44),
+            ),
+            ("{\"a\": 1, \"b\": 2, \"info\": {\"c\": 1}}\n", Dicts, Lines),
+        ] {
+            assert_eq!(
+                JsonTableShape::of(text),
+                Ok(Some(JsonTableShape { kind, layout })),
+                "{text}"
+            );
+        }
+        for text in [
+            "timestamp,price",
+            "[2024-01-02] started",
+            "",
+            "\"a\",\"b\"\n",
+        ] {
+            assert_eq!(JsonTableShape::of(text), Ok(None), "{text}");
+        }
+        for (text, said) in [
+            ("[]", "empty"),
+            ("{\"price\":{\"0\":1.5,\"1\":2}}", "orient=\"records\""),
+            (
+                "{\"columns\":[\"a\"],\"index\":[0],\"data\":[[1]]}",
+                "split",
+            ),
+            ("{\"code\":\"0\",\"data\":[{\"time\":1}]}", "CoinGlass"),
+            ("{\"code\": \"0\", \"data\": []}", "CoinGlass"),
+            (
+                "{\"status\":\"ok\",\"user\":{\"name\":\"x\"}}",
+                "without rows",
+            ),
+        ] {
+            assert!(
+                JsonTableShape::of(text).is_err_and(|why| why.contains(said)),
+                "{text}"
+            );
+        }
+    }
+}
