@@ -110,6 +110,7 @@ def database(folder):
         (b"[]", "empty JSON list"),
         (b"[{}, 1]", "of no format"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_not_read_is_named_as_what_it_is(tmp_path, folder, body, said):
     file = tmp_path / "given.csv"
