@@ -33,7 +33,32 @@ impl Market {
     }
 }
 
+/// Markets without outliers.
 pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Market> {
+    markets_with(interval, most, 700.0)
+}
+
+/// Markets whose open interest and bars have outliers, in any part of them.
+pub(crate) fn doubtful_markets(interval: i64, most: usize) -> impl Strategy<Value = Market> {
+    let factors = prop::collection::vec(
+        prop_oneof![20 => Just(1.0), 1 => Just(10.0), 1 => Just(0.01)],
+        most,
+    );
+    (markets_with(interval, most, 100.0), factors).prop_map(|(mut market, factors)| {
+        for (bar, factor) in market.bars.iter_mut().zip(factors) {
+            for price in [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close] {
+                *price *= factor;
+            }
+        }
+        market
+    })
+}
+
+fn markets_with(
+    interval: i64,
+    most: usize,
+    least_open_interest: f64,
+) -> impl Strategy<Value = Market> {
     let one = (
         -0.02..0.02_f64,
         0.0..0.006_f64,
@@ -44,7 +69,7 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
     let span = interval * most as i64;
     let readings = prop_oneof![
         1 => Just(Vec::new()),
-        6 => prop::collection::vec((0..2_u8, -span / 4..span, 100.0..2000.0_f64), 1..40),
+        6 => prop::collection::vec((0..2_u8, -span / 4..span, least_open_interest..2000.0), 1..40),
     ];
     let orders = {
         // Also exactly at the open of a bar, where the previous one ends.

@@ -288,6 +288,36 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
 }
 
 #[test]
+fn a_fit_does_not_use_a_verdict_that_came_after_its_day() {
+    let made = market(8, 40, |_, _| 0.06).0;
+    let (_, bars, mut readings) = made.rows();
+    // No open interest from two hours before midnight until half an hour after it.
+    let midnight = NOW - 10 * DAY;
+    for reading in &mut readings {
+        if (midnight - 2 * HOUR..=midnight + 30 * MINUTE).contains(&reading.timestamp.0) {
+            reading.open_interest = 0.0;
+        }
+    }
+    let map = |until: i64| {
+        let bars = bars
+            .iter()
+            .filter(|bar| bar.timestamp.0 + 15 * MINUTE <= until);
+        let readings = readings.iter().filter(|row| row.timestamp.0 <= until);
+        let (bars, readings) = (bars.cloned().collect(), readings.cloned().collect());
+        let known = Observations::new(Vec::new(), bars, readings, None).unwrap();
+        let liquidations = made
+            .liquidations()
+            .filter(|row| row.timestamp.0 + HOUR <= until);
+        let known = known.with_liquidations(liquidations.collect()).unwrap();
+        liqmap(&known.at(Some(Millis(midnight))), COIN, MapRange::D7, None).unwrap()
+    };
+    let as_of = map(midnight);
+    assert_eq!(as_of.explain.open_interest_unjudged, 9);
+    assert_eq!(as_of.explain.fit.as_ref().unwrap().state, FitState::Fitted);
+    assert_eq!(map(NOW), as_of);
+}
+
+#[test]
 fn what_is_reported_is_told_from_what_is_not() {
     // A tenth of the tiers from 50 on is reported, and nothing of those below.
     let high = own(Specification {

@@ -4,7 +4,7 @@ use liqdata::engine::{EngineError, Observations, heatmap, heatmaps, liqmap, liqm
 use liqdata::model::{Chosen, HeatmapRange, MapRange, Millis, Model, Side, Specification};
 use proptest::prelude::*;
 
-use super::definition::{Market, markets};
+use super::definition::{Market, doubtful_markets};
 use super::{HOUR, MINUTE, NOW, bar, order, reading};
 
 const INTERVAL: i64 = 15 * MINUTE;
@@ -47,7 +47,7 @@ proptest! {
 
     #[test]
     fn every_instant_has_the_map_that_it_has_alone(
-        market in markets(INTERVAL, MOST),
+        market in doubtful_markets(INTERVAL, MOST),
         delays in delays(),
         model in models(),
         venue in prop::sample::select(vec![None, None, Some("okx"), Some("bybit")]),
@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn every_instant_has_the_heatmap_that_it_has_alone(
-        market in markets(INTERVAL, MOST),
+        market in doubtful_markets(INTERVAL, MOST),
         delays in delays(),
         expected in any::<bool>(),
         venue in prop::sample::select(vec![None, None, Some("okx")]),

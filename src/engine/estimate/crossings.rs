@@ -1,7 +1,8 @@
 //! The USD of an estimate that price moves cross, to score estimates against real liquidations.
 //!
 //! One replay from the first bar serves all instants. No value depends on later data. A bar without orders counts as
-//! empty only once a later order was known, because only then it is certain that the feed went on.
+//! empty only once a later order was known, because only then it is certain that the feed went on. A move that starts
+//! before an outlier was judged has no value.
 
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
@@ -69,7 +70,8 @@ pub fn crossed_by_moves(
     let found = moves.iter().zip(&crossed).zip(counted);
     Ok(found
         .map(|((one, crossed), counted)| {
-            let counted = counted.filter(|_| one.at >= first)?;
+            let is_known = one.at >= first && frame.is_settled_within(one.at, one.at);
+            let counted = counted.filter(|_| is_known)?;
             Some(summed(crossed, &counted))
         })
         .collect())
@@ -104,6 +106,7 @@ pub fn crossed_by_periods(
         if let Some((open, sums)) = periods.peek_mut()
             && bar.open_time >= **open
             && **open >= known_from
+            && frame.is_settled_within(**open, open.on(length))
         {
             while counted.next_if(|(of, _)| *of < open).is_some() {}
             let Some((_, Some(counted))) = counted.peek() else {

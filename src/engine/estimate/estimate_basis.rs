@@ -59,6 +59,14 @@ pub struct EstimateBasis {
     /// Bars that close with an exchange missing from the open interest, because its last reading is older than 15
     /// minutes.
     pub open_interest_partial_bars: usize,
+    /// Open interest readings that are left out because they left the level of their neighbours and came back.
+    pub open_interest_outliers: usize,
+    /// The newest readings, if they left the level: they are used, and cannot be judged yet.
+    pub open_interest_unjudged: usize,
+    /// Bars that are left out because their prices left the level of their neighbours and came back.
+    pub bar_outliers: usize,
+    /// The newest bars, if their prices left the level: they are used, and cannot be judged yet.
+    pub bars_unjudged: usize,
     /// Length of the longest bar used, in milliseconds.
     pub bar_interval_ms: i64,
     /// Number of bars used.

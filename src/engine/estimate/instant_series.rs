@@ -3,7 +3,8 @@
 //! The bars of an earlier instant are a prefix of those of a later one, so one ledger can pass through all of them.
 //! Only the orders of a bar can change later. An order may be received late. A bar after the last order is unknown
 //! until a later order shows that the feed went on. The main ledger therefore stops at the first bar that may still
-//! change. For each instant, a copy continues from there with the data known at that instant.
+//! change. For each instant, a copy continues from there with the data known at that instant. An instant at which an
+//! outlier was not judged yet has a replay of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub fn liqmaps(
     let models: Vec<Model> = instants.iter().map(each).collect();
     for model in [Model::Exposure, Model::Expected] {
         let of_it = instants.iter().zip(&models).enumerate();
-        let of_it = of_it.filter(|(_, (_, of))| **of == model);
+        let of_it = of_it.filter(|(_, (at, of))| **of == model && is_settled(view, coin, **at));
         let requested: Vec<(usize, Millis)> = of_it.map(|(place, (at, _))| (place, *at)).collect();
         let times: Vec<Millis> = requested.iter().map(|(_, at)| *at).collect();
         maps_of_model(&under, coin, model, bin, &times, |place, map| {
@@ -73,7 +74,7 @@ pub fn liqmaps(
             }
         });
     }
-    // Instants before the first bar give an error.
+    // Instants before the first bar give an error; others were not settled.
     let alone = |at: &Millis| liqmap_with_bins(&view.as_of(*at), coin, RANGE, model, bin);
     let pairs = found.into_iter().zip(instants);
     pairs
@@ -95,6 +96,9 @@ pub fn heatmaps(
     // Instants with the same fit share one replay.
     let mut alike: Vec<(Option<Arc<Fit>>, Vec<usize>)> = Vec::new();
     for (place, at) in instants.iter().enumerate() {
+        if !is_settled(view, coin, *at) {
+            continue;
+        }
         let fit = (model == Model::Expected).then(|| view.as_of(*at).fit(coin));
         let theta = |fit: &Option<Arc<Fit>>| fit.as_ref().map(|fit| fit.theta.clone());
         let same = alike.iter_mut().rfind(|(of, _)| theta(of) == theta(&fit));
@@ -174,6 +178,12 @@ fn heatmaps_of_fit(
             render_heatmap(&until, (coin, RANGE, model), times, &columns, explain),
         );
     });
+}
+
+/// Whether an estimate as of `at` leaves out the same rows up to then as one as of now.
+fn is_settled(view: &View<'_>, coin: &str, at: Millis) -> bool {
+    view.history(coin)
+        .is_none_or(|history| history.is_settled(at))
 }
 
 /// Number of bars closed by an instant.

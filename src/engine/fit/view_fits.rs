@@ -122,7 +122,7 @@ impl View<'_> {
         };
         let known_from = frame.known_from();
         let mut moves = Vec::new();
-        let mut rest = frame.bars;
+        let mut rest = &*frame.bars;
         let mut before: Option<&Bar> = None;
         for &(open, known_at, usd) in &realised.rows {
             let end = open.on(realised.period);
@@ -140,6 +140,9 @@ impl View<'_> {
             if whole != realised.period || open < known_from {
                 continue;
             }
+            // As of an instant, a period with a row in doubt is not known yet.
+            let judged = frame.judged_after(open, end);
+            let known_at = judged.map_or(known_at, |judged| known_at.max(judged));
             let covered = exposure.of(open, end);
             if covered < LEAST_RECORDED {
                 study.left_out.push(known_at);

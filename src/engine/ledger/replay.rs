@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::estimate::estimate_basis::EstimateBasis;
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::version;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, days};
-use crate::engine::observations::open_interest_series::{FreshReadings, OpenInterestSeries};
+use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, EstimateInputs, days};
+use crate::engine::observations::open_interest_series::{FRESH, FreshReadings, OpenInterestSeries};
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 
@@ -23,9 +24,11 @@ pub(crate) struct ReplayWindow<'a> {
     model: Model,
     pub(crate) parameters: Parameters,
     history: &'a CoinHistory,
-    pub(crate) bars: &'a [Bar],
+    pub(crate) bars: Cow<'a, [Bar]>,
     derived: Cow<'a, [DerivedBar]>,
     readings: Cow<'a, OpenInterestSeries>,
+    /// Start of the window.
+    start: Millis,
     /// Close of the last bar and end of the window.
     pub(crate) end: Millis,
     /// Last price.
@@ -94,12 +97,14 @@ impl<'a> ReplayWindow<'a> {
         coarsest: i64,
     ) -> Result<Self, EngineError> {
         let history = view.history(coin).ok_or_else(|| view.unknown(coin))?;
-        let closed = history
+        let inputs = history.judged_at(view.now());
+        let closed = inputs
             .bars
             .partition_point(|bar| bar.close_time() <= view.now());
-        let bars = history.bars.get(..closed).unwrap_or_default();
-        let last = bars.last().ok_or_else(|| view.unknown(coin))?;
-        let (readings, derived) = of_venue(view, coin, history)?;
+        let bars = inputs.bars.get(..closed).unwrap_or_default();
+        let last = *bars.last().ok_or_else(|| view.unknown(coin))?;
+        let inputs = of_venue(view, coin, history, inputs)?;
+        let bars = inputs.bars.get(..closed).unwrap_or_default();
         let end = last.close_time();
         if end <= view.now().back(range) {
             return Err(EngineError::NoBars {
@@ -122,7 +127,7 @@ impl<'a> ReplayWindow<'a> {
             });
         }
         let before = bars.partition_point(|bar| bar.open_time < start);
-        let bars = bars.get(before..).unwrap_or_default();
+        let bars = part(inputs.bars, before..closed);
         // If even the last bar starts before the window, that bar is too long for it.
         let interval = bars
             .iter()
@@ -144,11 +149,9 @@ impl<'a> ReplayWindow<'a> {
             parameters: view.parameters(coin),
             history,
             bars,
-            derived: match derived {
-                Cow::Borrowed(all) => Cow::Borrowed(all.get(before..closed).unwrap_or_default()),
-                Cow::Owned(all) => Cow::Owned(all.get(before..closed).unwrap_or_default().to_vec()),
-            },
-            readings,
+            derived: part(inputs.derived, before..closed),
+            readings: inputs.readings,
+            start,
             end,
             price: last.close,
             interval,
@@ -261,9 +264,10 @@ impl<'a> ReplayWindow<'a> {
             model: self.model,
             parameters: self.parameters.clone(),
             history: self.history,
-            bars,
+            bars: Cow::Borrowed(bars),
             derived: Cow::Borrowed(self.derived.get(..bars.len()).unwrap_or_default()),
             readings: Cow::Borrowed(&self.readings),
+            start: self.start,
             end: last.map_or(self.end, Bar::close_time),
             price: last.map_or(self.price, |bar| bar.close),
             interval: bars
@@ -275,6 +279,18 @@ impl<'a> ReplayWindow<'a> {
             feed: self.feed,
             fit: OnceCell::new(),
         }
+    }
+
+    /// Whether an estimate as of any instant from `start` to `end` leaves out the same rows as this one.
+    pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
+        self.history.excursions.is_settled_within(start, end)
+            && self.readings.excursions.is_settled_within(start, end)
+    }
+
+    /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
+    pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
+        let bars = self.history.excursions.judged_after(start, end);
+        bars.max(self.readings.excursions.judged_after(start, end))
     }
 
     /// Starts counting.
@@ -429,6 +445,8 @@ impl<'a> ReplayWindow<'a> {
             Model::Expected => "expected, USD reported",
         };
         let (price_exchanges, volume_exchanges) = self.history.sources.count(bars);
+        let readings_in_doubt = self.readings.excursions.counts(self.start.back(FRESH), end);
+        let bars_in_doubt = self.history.excursions.counts(self.start.on(1), end);
         EstimateBasis {
             closed: end,
             model: self.model.number(),
@@ -454,6 +472,10 @@ impl<'a> ReplayWindow<'a> {
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
             open_interest_partial_bars: tally.partial,
+            open_interest_outliers: readings_in_doubt.outliers,
+            open_interest_unjudged: readings_in_doubt.unjudged,
+            bar_outliers: bars_in_doubt.outliers,
+            bars_unjudged: bars_in_doubt.unjudged,
             bar_interval_ms: tally.interval,
             bars: tally.bars,
             damaged: Vec::new(),
@@ -522,17 +544,25 @@ impl BarTally<'_> {
     }
 }
 
-/// The open interest readings of the view, and the derived values of the bars.
+/// Part of a series.
+fn part<T: Clone>(all: Cow<'_, [T]>, places: Range<usize>) -> Cow<'_, [T]> {
+    match all {
+        Cow::Borrowed(all) => Cow::Borrowed(all.get(places).unwrap_or_default()),
+        Cow::Owned(all) => Cow::Owned(all.get(places).unwrap_or_default().to_vec()),
+    }
+}
+
+/// The inputs with the open interest readings of the view.
 fn of_venue<'a>(
     view: View<'a>,
     coin: &str,
     history: &'a CoinHistory,
-) -> Result<(Cow<'a, OpenInterestSeries>, Cow<'a, [DerivedBar]>), EngineError> {
-    let readings = &history.open_interest;
+    inputs: EstimateInputs<'a>,
+) -> Result<EstimateInputs<'a>, EngineError> {
     let Some(venue) = view.venue() else {
-        return Ok((Cow::Borrowed(readings), Cow::Borrowed(&history.derived)));
+        return Ok(inputs);
     };
-    let known = readings.venues_by(view.now());
+    let known = inputs.readings.venues_by(view.now());
     if !known.iter().any(|known| known == venue) {
         return Err(EngineError::UnknownVenue {
             coin: coin.to_owned(),
@@ -541,8 +571,7 @@ fn of_venue<'a>(
             known,
         });
     }
-    let (readings, derived) = history.of_venue(venue);
-    Ok((Cow::Owned(readings), Cow::Owned(derived)))
+    Ok(history.judged_of(venue, view.now()))
 }
 
 /// Orders of a window, grouped by bar.

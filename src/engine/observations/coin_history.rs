@@ -1,9 +1,11 @@
 //! The history of one coin: bars with derived values, open interest and orders.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
-use crate::engine::observations::bar_sources::BarSources;
+use crate::engine::observations::bar_sources::{BarCounts, BarSources};
+use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
 use crate::model::{Bar, Millis};
@@ -14,7 +16,11 @@ const TRAILING: i64 = 7 * Millis::DAY;
 /// All observations of one coin, in order of time.
 #[derive(Debug, Default)]
 pub(crate) struct CoinHistory {
+    /// Bars without outliers.
     pub(crate) bars: Vec<Bar>,
+    /// All bars, if some are outliers.
+    observed: Option<Vec<Bar>>,
+    pub(crate) excursions: Excursions,
     /// One entry per bar.
     pub(crate) derived: Vec<DerivedBar>,
     pub(crate) open_interest: OpenInterestSeries,
@@ -46,27 +52,21 @@ pub(crate) struct DerivedBar {
 }
 
 impl CoinHistory {
-    /// Builds the history from sorted bars and readings.
+    /// Builds the history from sorted bars and readings, and leaves out their outliers.
     pub(crate) fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
-        let mut derived = Vec::with_capacity(bars.len());
-        let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
-        let mut before = TrailingVolume::default();
-        for bar in &bars {
-            before.forget_until(bar.open_time.back(TRAILING));
-            let (mean, per_day) = before.volume();
-            let open_interest = cursor.at(bar.close_time());
-            derived.push(DerivedBar {
-                volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
-                volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
-                open_interest,
-                partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
-                regrouped: cursor.regroup(bar.close_time()),
-            });
-            before.push(bar);
-        }
+        let open_interest = open_interest.judged(&bars);
+        let excursions = Excursions::of_bars(&bars);
+        let outliers = excursions.left_out(None);
+        let (bars, observed) = if outliers.is_empty() {
+            (bars, None)
+        } else {
+            (without(&bars, &outliers), Some(bars))
+        };
         Self {
+            derived: derived(&bars, &open_interest),
             bars,
-            derived,
+            observed,
+            excursions,
             open_interest,
             sources: BarSources::default(),
             orders: Vec::new(),
@@ -78,11 +78,47 @@ impl CoinHistory {
 }
 
 impl CoinHistory {
-    /// Readings and derived values of one exchange; bars and volume stay those of the coin.
-    pub(crate) fn of_venue(&self, exchange: &str) -> (OpenInterestSeries, Vec<DerivedBar>) {
-        let readings = self.open_interest.of(exchange);
-        let mut cursor = readings.cursor(self.bars.first().map_or(Millis(0), Bar::close_time));
-        let pairs = self.bars.iter().zip(&self.derived);
+    /// All bars, outliers included.
+    pub(crate) fn observed(&self) -> &[Bar] {
+        self.observed.as_deref().unwrap_or(&self.bars)
+    }
+
+    /// Whether estimates as of `at` leave out the same rows up to then as estimates as of now.
+    pub(crate) fn is_settled(&self, at: Millis) -> bool {
+        self.excursions.is_settled(at) && self.open_interest.excursions.is_settled(at)
+    }
+
+    /// The inputs of estimates as they were judged at `at`.
+    pub(crate) fn judged_at(&self, at: Millis) -> EstimateInputs<'_> {
+        let is_settled = self.excursions.is_settled(at);
+        let bars = if is_settled {
+            Cow::Borrowed(self.bars.as_slice())
+        } else {
+            Cow::Owned(without(
+                self.observed(),
+                &self.excursions.left_out(Some(at)),
+            ))
+        };
+        let readings = self.open_interest.judged_at(at);
+        let derived = if is_settled && matches!(readings, Cow::Borrowed(_)) {
+            Cow::Borrowed(self.derived.as_slice())
+        } else {
+            Cow::Owned(derived(&bars, &readings))
+        };
+        EstimateInputs {
+            bars,
+            derived,
+            readings,
+        }
+    }
+
+    /// The same with the readings of one exchange; bars and volume stay those of the coin.
+    pub(crate) fn judged_of(&self, exchange: &str, at: Millis) -> EstimateInputs<'_> {
+        let inputs = self.judged_at(at);
+        let readings = self.open_interest.of(exchange, self.observed());
+        let readings = readings.judged_at(at).into_owned();
+        let mut cursor = readings.cursor(inputs.bars.first().map_or(Millis(0), Bar::close_time));
+        let pairs = inputs.bars.iter().zip(&*inputs.derived);
         let derived = pairs.map(|(bar, derived)| DerivedBar {
             open_interest: cursor.at(bar.close_time()),
             partial: false,
@@ -90,8 +126,55 @@ impl CoinHistory {
             ..*derived
         });
         let derived = derived.collect();
-        (readings, derived)
+        EstimateInputs {
+            bars: inputs.bars,
+            derived: Cow::Owned(derived),
+            readings: Cow::Owned(readings),
+        }
     }
+
+    /// Number of bars that closed from `start` on and are outliers by `end`, by the exchange of their price.
+    pub(crate) fn outlier_bars(&self, start: Millis, end: Millis) -> BarCounts {
+        let places = self.excursions.left_out(Some(end));
+        let bars = places
+            .iter()
+            .filter_map(|place| self.observed().get(*place));
+        let bars: Vec<Bar> = bars
+            .filter(|bar| bar.close_time() >= start)
+            .copied()
+            .collect();
+        self.sources.count(&bars).0
+    }
+}
+
+/// The inputs of estimates without their outliers, as judged at an instant.
+#[derive(Clone, Debug)]
+pub(crate) struct EstimateInputs<'a> {
+    pub(crate) bars: Cow<'a, [Bar]>,
+    /// One entry per bar.
+    pub(crate) derived: Cow<'a, [DerivedBar]>,
+    pub(crate) readings: Cow<'a, OpenInterestSeries>,
+}
+
+/// The derived values of bars.
+fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> {
+    let mut derived = Vec::with_capacity(bars.len());
+    let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
+    let mut before = TrailingVolume::default();
+    for bar in bars {
+        before.forget_until(bar.open_time.back(TRAILING));
+        let (mean, per_day) = before.volume();
+        let open_interest = cursor.at(bar.close_time());
+        derived.push(DerivedBar {
+            volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
+            volume_per_day: per_day.unwrap_or_else(|| bar.volume / days(bar.interval)),
+            open_interest,
+            partial: open_interest.is_some() && cursor.lacks_a_venue(bar.close_time()),
+            regrouped: cursor.regroup(bar.close_time()),
+        });
+        before.push(bar);
+    }
+    derived
 }
 
 /// Converts milliseconds to days.

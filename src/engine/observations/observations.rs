@@ -20,6 +20,8 @@ use crate::model::{
 
 /// Checked and sorted orders, price bars and open interest; immutable.
 ///
+/// Estimates leave out bars and readings that leave the level of their neighbours and come back.
+///
 /// # Examples
 ///
 /// ```
@@ -216,12 +218,12 @@ impl Observations {
         self.ring.len().saturating_sub(place + 1)
     }
 
-    /// Bars of `coin` in order of time; empty if it is unknown.
+    /// Bars of `coin` in order of time, outliers included; empty if it is unknown.
     #[must_use]
     pub fn bars(&self, coin: &str) -> &[Bar] {
         self.coins
             .get(coin)
-            .map(|history| history.bars.as_slice())
+            .map(CoinHistory::observed)
             .unwrap_or_default()
     }
 
@@ -240,7 +242,12 @@ impl Observations {
         self.coins.get(coin)
     }
 
-    /// Open interest readings of a coin in order of time; empty without bars.
+    /// The histories of all coins with bars.
+    pub(crate) fn histories(&self) -> impl Iterator<Item = &CoinHistory> {
+        self.coins.values()
+    }
+
+    /// Open interest readings of a coin in order of time, outliers included; empty without bars.
     pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         let history = self.coins.get_key_value(coin);
         history
@@ -292,7 +299,7 @@ impl Observations {
         let bars = self
             .coins
             .iter()
-            .flat_map(|(coin, history)| history.bars.iter().map(|bar| bar.of_coin(coin)));
+            .flat_map(|(coin, history)| history.observed().iter().map(|bar| bar.of_coin(coin)));
         let readings = self
             .coins
             .iter()

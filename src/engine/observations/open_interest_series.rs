@@ -1,14 +1,16 @@
 //! Open interest readings of a coin on all exchanges, and their sum at an instant.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_sources::BarCounts;
+use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::table_checks::TableRow;
-use crate::model::{Millis, ObservedOpenInterest};
+use crate::model::{Bar, Millis, ObservedOpenInterest};
 
 /// Maximum age of an open interest reading in a sum, in milliseconds.
-const FRESH: i64 = 15 * Millis::MINUTE;
+pub(crate) const FRESH: i64 = 15 * Millis::MINUTE;
 
 #[derive(Clone, Copy, Debug)]
 struct Reading {
@@ -22,25 +24,81 @@ struct Reading {
 pub(crate) struct OpenInterestSeries {
     /// Exchanges by number; `None` for readings of a total.
     venues: Vec<Option<String>>,
+    /// Readings without outliers.
     readings: Vec<Reading>,
+    /// All readings, if some are outliers.
+    observed: Option<Vec<Reading>>,
+    pub(crate) excursions: Excursions,
 }
 
 impl OpenInterestSeries {
-    /// Readings of one exchange.
-    pub(crate) fn of(&self, exchange: &str) -> Self {
+    /// Leaves out the outliers of these readings; `bars` are those of the coin.
+    pub(crate) fn judged(self, bars: &[Bar]) -> Self {
+        let readings = self.readings.iter();
+        let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
+        let excursions = Excursions::of_open_interest(self.venues.len(), readings, bars);
+        let outliers = excursions.left_out(None);
+        if outliers.is_empty() {
+            return Self { excursions, ..self };
+        }
+        Self {
+            readings: without(&self.readings, &outliers),
+            observed: Some(self.readings),
+            excursions,
+            ..self
+        }
+    }
+
+    /// The series as it was judged at `at`.
+    pub(crate) fn judged_at(&self, at: Millis) -> Cow<'_, Self> {
+        if self.excursions.is_settled(at) {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self {
+            venues: self.venues.clone(),
+            readings: without(self.observed(), &self.excursions.left_out(Some(at))),
+            observed: None,
+            excursions: self.excursions.clone(),
+        })
+    }
+
+    /// All readings, outliers included.
+    fn observed(&self) -> &[Reading] {
+        self.observed.as_deref().unwrap_or(&self.readings)
+    }
+
+    /// Number of outliers known from `start` on and judged by `end`, by exchange, without zeros.
+    pub(crate) fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
+        let mut counts = BarCounts::new();
+        for place in self.excursions.left_out(Some(end)) {
+            let reading = self.observed().get(place);
+            let reading = reading.filter(|reading| reading.timestamp >= start);
+            let venue = reading.and_then(|reading| self.venues.get(reading.venue)?.as_ref());
+            if let Some(venue) = venue {
+                *counts.entry(venue.clone()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Readings of one exchange, judged on their own; `bars` are those of the coin.
+    pub(crate) fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
-        let readings = self.readings.iter();
-        Self {
+        let readings = self.observed().iter();
+        let readings = readings
+            .filter(|reading| Some(reading.venue) == number)
+            .map(|reading| Reading {
+                venue: 0,
+                ..*reading
+            })
+            .collect();
+        let exchange = Self {
             venues: vec![Some(exchange.to_owned())],
-            readings: readings
-                .filter(|reading| Some(reading.venue) == number)
-                .map(|reading| Reading {
-                    venue: 0,
-                    ..*reading
-                })
-                .collect(),
-        }
+            readings,
+            ..Self::default()
+        };
+        exchange.judged(bars)
     }
 
     /// Names of the exchanges with a reading by `instant`.
@@ -61,9 +119,9 @@ impl OpenInterestSeries {
         self.readings.first().map(|reading| reading.timestamp)
     }
 
-    /// Readings as table rows.
+    /// Readings as table rows, outliers included.
     pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
-        self.readings
+        self.observed()
             .iter()
             .map(move |reading| ObservedOpenInterest {
                 symbol: coin.to_owned(),
@@ -286,5 +344,6 @@ fn summable(
             })
             .collect(),
         venues: venues.into_keys().collect(),
+        ..OpenInterestSeries::default()
     })
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::engine::TableFault;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::days;
+use crate::engine::observations::excursions::Excursions;
 use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};
 
@@ -219,6 +220,8 @@ impl PricedReading {
 /// Bars and daily volume of a coin.
 struct CoinMarket {
     bars: Vec<Bar>,
+    /// Places of the bars that left the level of their neighbours, each with the instant until which it is in doubt.
+    in_doubt: BTreeMap<usize, Millis>,
     volume_per_day: f64,
     most: f64,
 }
@@ -228,6 +231,7 @@ impl CoinMarket {
         let length = days(bars.iter().map(|bar| bar.interval).sum());
         let volume: f64 = bars.iter().map(|bar| bar.volume).sum();
         Self {
+            in_doubt: Excursions::of_bars(&bars).in_doubt().collect(),
             bars,
             volume_per_day: if length > 0.0 { volume / length } else { 0.0 },
             most: if length < 1.0 { MOST_OF_LITTLE } else { MOST },
@@ -244,15 +248,22 @@ impl CoinMarket {
             if at.0.saturating_sub(last.close_time().0) > OLDEST.max(last.interval) {
                 return Err(NoPrice::After(last.close_time()));
             }
-            return Ok(last.close);
+            return Ok(self.close(opened - 1, at).unwrap_or(last.close));
         }
         // Inside an open bar, the last price is the previous close if adjacent, else the open.
-        let before = opened
-            .checked_sub(2)
-            .and_then(|before| self.bars.get(before));
-        Ok(before
-            .filter(|bar| bar.close_time() == last.open_time)
-            .map_or(last.open, |bar| bar.close))
+        let before = opened.checked_sub(2).filter(|before| {
+            let before = self.bars.get(*before);
+            before.is_some_and(|bar| bar.close_time() == last.open_time)
+        });
+        let before = before.and_then(|before| self.close(before, at));
+        Ok(before.unwrap_or(last.open))
+    }
+
+    /// The close of the bar at `place`, or of the last one before it that is not in doubt at `at`.
+    fn close(&self, place: usize, at: Millis) -> Option<f64> {
+        let is_sure = |place: &usize| self.in_doubt.get(place).is_none_or(|until| *until <= at);
+        let sure = (0..=place).rev().find(is_sure).unwrap_or(place);
+        self.bars.get(sure).map(|bar| bar.close)
     }
 
     /// Whether `base` units are implausible and `other` units far more plausible.

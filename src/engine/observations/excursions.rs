@@ -1,0 +1,637 @@
+//! Excursions: rows that leave the level of the rows before them. They are outliers if the level comes back.
+//!
+//! A run of rows that left the level is judged by the rows after it. If the level comes back after at most [`LONGEST`]
+//! rows, the run is left out. If not, the level has changed, and the run is used. Until then it is used, too, because
+//! nothing shows yet which of both it is. So a verdict rests on earlier rows alone, and has an instant.
+//!
+//! docs/model.md has the bounds and the recordings that they were chosen on.
+
+use crate::engine::observations::coin_history::days;
+use crate::model::{Bar, Millis};
+
+/// Longest run that can be an excursion, in rows.
+const LONGEST: usize = 12;
+
+/// Greatest number of rows at the start of a series that a longer run after them can prove wrong.
+const LEADING: usize = 3;
+
+/// Open interest that differs by more than this factor has left its level.
+const OPEN_INTEREST: f64 = 3.0;
+
+/// A price that jumps between two bars by more than this factor has left its level.
+const JUMP: f64 = 1.5;
+
+/// The high or low of a bar that differs by more than this factor has left its level. Crashes move a price further
+/// inside a bar than from one bar to the next.
+const WICK: f64 = 8.0;
+
+/// The instant of a verdict that does not exist yet.
+const NEVER: Millis = Millis(i64::MAX);
+
+/// A row of a series: its place, and when it was known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SeriesRow {
+    place: usize,
+    at: Millis,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The level came back: the rows are outliers.
+    CameBack,
+    /// A longer run after the first rows of a series has another level: these first rows are outliers.
+    FalseStart,
+    /// The level changed, or has not come back yet: the rows are used.
+    Used,
+}
+
+/// A run of rows that left the level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Excursion {
+    rows: Vec<SeriesRow>,
+    /// When the verdict was known; [`NEVER`] if it is not.
+    judged_at: Millis,
+    verdict: Verdict,
+}
+
+impl Excursion {
+    /// Whether the rows are left out of estimates as of `at`.
+    fn is_left_out(&self, at: Millis) -> bool {
+        self.verdict != Verdict::Used && self.judged_at < NEVER && self.judged_at <= at
+    }
+
+    /// Whether `at` lies between the first row and the verdict.
+    fn is_open(&self, at: Millis) -> bool {
+        at < self.judged_at && self.rows.first().is_some_and(|first| first.at <= at)
+    }
+}
+
+/// Number of rows in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ExcursionCounts {
+    /// Rows that are left out.
+    pub(crate) outliers: usize,
+    /// The newest rows, if they left the level: they are used, and cannot be judged yet.
+    pub(crate) unjudged: usize,
+}
+
+/// The excursions of a series.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excursions(Vec<Excursion>);
+
+impl Excursions {
+    /// Judges the bars of a coin, which are in order of time.
+    pub(crate) fn of_bars(bars: &[Bar]) -> Self {
+        let mut judge = BarJudge::default();
+        for (place, bar) in bars.iter().enumerate() {
+            judge.take(place, bar);
+        }
+        Self(judge.runs.finish())
+    }
+
+    /// Judges open interest by exchange; each reading has the number of its exchange, its instant and its value.
+    ///
+    /// A verdict counts from the next of the `closes` on, because estimates change at closes only.
+    pub(crate) fn of_open_interest(
+        exchanges: usize,
+        readings: impl Iterator<Item = (usize, Millis, f64)>,
+        bars: &[Bar],
+    ) -> Self {
+        let mut judges: Vec<OpenInterestJudge> = Vec::new();
+        judges.resize_with(exchanges, OpenInterestJudge::default);
+        for (place, (exchange, at, value)) in readings.enumerate() {
+            if let Some(judge) = judges.get_mut(exchange) {
+                judge.take(SeriesRow { place, at }, value);
+            }
+        }
+        let found = judges.into_iter().flat_map(|judge| judge.runs.finish());
+        let next_close = |at: Millis| {
+            let next = bars.partition_point(|bar| bar.close_time() < at);
+            bars.get(next).map_or(NEVER, Bar::close_time)
+        };
+        let found = found.map(|excursion| Excursion {
+            judged_at: next_close(excursion.judged_at),
+            ..excursion
+        });
+        Self(found.collect())
+    }
+
+    /// Places of the rows that left the level, each with the instant until which it is in doubt or an outlier.
+    pub(crate) fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
+        self.0.iter().flat_map(|excursion| {
+            let until = match excursion.verdict {
+                Verdict::CameBack => NEVER,
+                Verdict::Used => excursion.judged_at,
+                // Before the verdict, nothing was known against these rows.
+                Verdict::FalseStart => Millis(i64::MIN),
+            };
+            excursion.rows.iter().map(move |row| (row.place, until))
+        })
+    }
+
+    /// Places of the rows that are left out as of `at`, or by the newest rows; in order.
+    pub(crate) fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
+        let at = at.unwrap_or(NEVER);
+        let left_out = self.0.iter().filter(|excursion| excursion.is_left_out(at));
+        let mut places: Vec<usize> = left_out
+            .flat_map(|excursion| excursion.rows.iter().map(|row| row.place))
+            .collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// Whether the series as of `at` leaves out the same rows up to then as the series now.
+    pub(crate) fn is_settled(&self, at: Millis) -> bool {
+        self.is_settled_within(at, at)
+    }
+
+    /// The same for every instant from `start` to `end`.
+    pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
+        !self.0.iter().any(|excursion| {
+            let first = excursion.rows.first().map_or(NEVER, |row| row.at);
+            excursion.is_left_out(NEVER) && first <= end && start < excursion.judged_at
+        })
+    }
+
+    /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
+    pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
+        let doubted = self.0.iter().filter(|excursion| {
+            let first = excursion.rows.first().map_or(NEVER, |row| row.at);
+            first <= end && start < excursion.judged_at
+        });
+        doubted.map(|excursion| excursion.judged_at).max()
+    }
+
+    /// Counts the rows in doubt as of `end` that were known from `start` on.
+    pub(crate) fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
+        let mut counts = ExcursionCounts::default();
+        for excursion in &self.0 {
+            let rows = excursion.rows.iter().map(|row| row.at);
+            if excursion.is_left_out(end) {
+                counts.outliers += rows.filter(|at| (start..=end).contains(at)).count();
+            } else if excursion.is_open(end) && excursion.verdict != Verdict::FalseStart {
+                counts.unjudged += rows.filter(|at| *at <= end).count();
+            }
+        }
+        counts
+    }
+}
+
+/// The rows that are not at `places`, which are in order.
+pub(crate) fn without<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
+    let mut left_out = places.iter().peekable();
+    let used = rows
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| left_out.next_if(|next| *next == place).is_none());
+    used.map(|(_, row)| row.clone()).collect()
+}
+
+/// Collects runs and gives their verdicts.
+#[derive(Debug, Default)]
+struct Runs {
+    /// The first rows of the series, up to one more than can be a false start.
+    leading: Vec<SeriesRow>,
+    /// The present run; empty if the last row is at the level.
+    run: Vec<SeriesRow>,
+    found: Vec<Excursion>,
+}
+
+impl Runs {
+    fn is_open(&self) -> bool {
+        !self.run.is_empty()
+    }
+
+    fn is_longest(&self) -> bool {
+        self.run.len() >= LONGEST
+    }
+
+    /// Takes a row at the level.
+    fn accept(&mut self, row: SeriesRow) {
+        if self.leading.len() <= LEADING {
+            self.leading.push(row);
+        }
+    }
+
+    /// Takes a row that left the level.
+    fn doubt(&mut self, row: SeriesRow) {
+        self.run.push(row);
+    }
+
+    /// Ends the run: the level came back at `at`.
+    fn came_back(&mut self, at: Millis) {
+        let rows = std::mem::take(&mut self.run);
+        self.found.push(Excursion {
+            rows,
+            judged_at: at,
+            verdict: Verdict::CameBack,
+        });
+    }
+
+    /// Ends the run: it goes on too long for an excursion.
+    fn stayed(&mut self, at: Millis) {
+        if (1..=LEADING).contains(&self.leading.len()) {
+            let rows = std::mem::take(&mut self.leading);
+            self.found.push(Excursion {
+                rows,
+                judged_at: at,
+                verdict: Verdict::FalseStart,
+            });
+        }
+        self.moved(at);
+    }
+
+    /// Ends the run: the level moved with it.
+    fn moved(&mut self, at: Millis) {
+        let rows = std::mem::take(&mut self.run);
+        for row in &rows {
+            self.accept(*row);
+        }
+        self.found.push(Excursion {
+            rows,
+            judged_at: at,
+            verdict: Verdict::Used,
+        });
+    }
+
+    /// All excursions; the last run may be without a verdict.
+    fn finish(mut self) -> Vec<Excursion> {
+        if self.is_open() {
+            self.moved(NEVER);
+        }
+        self.found
+    }
+}
+
+/// Factor between two amounts, at least 1; infinite between an amount and nothing.
+fn ratio(one: f64, other: f64) -> f64 {
+    let (low, high) = (one.min(other), one.max(other));
+    if high > 0.0 { high / low } else { 1.0 }
+}
+
+/// Factor on the logarithm of a bound: as for any diffusion, it grows with the square root of the time that has passed.
+fn growth(start: Millis, end: Millis) -> f64 {
+    (1.0 + days(end.0.saturating_sub(start.0).max(0))).sqrt()
+}
+
+/// Judges the open interest of one exchange, reading by reading.
+#[derive(Debug, Default)]
+struct OpenInterestJudge {
+    runs: Runs,
+    /// The last reading at the level.
+    level: Option<(Millis, f64)>,
+    /// The last reading of the present run.
+    last: (Millis, f64),
+}
+
+impl OpenInterestJudge {
+    fn take(&mut self, row: SeriesRow, value: f64) {
+        let (since, level) = self.level.unwrap_or((row.at, value));
+        let factor = ratio(level, value);
+        // The usual reading needs no logarithm.
+        if !self.runs.is_open() && factor * factor <= OPEN_INTEREST {
+            return self.accept(row, value);
+        }
+        let bound = OPEN_INTEREST.ln() * growth(since, row.at);
+        let apart = factor.ln();
+        if self.runs.is_open() {
+            if apart <= bound / 2.0 {
+                self.runs.came_back(row.at);
+                return self.accept(row, value);
+            }
+            if self.runs.is_longest() {
+                self.runs.stayed(row.at);
+                self.level = Some(self.last);
+                return self.take(row, value);
+            }
+        } else if apart <= bound {
+            return self.accept(row, value);
+        }
+        self.runs.doubt(row);
+        self.last = (row.at, value);
+    }
+
+    fn accept(&mut self, row: SeriesRow, value: f64) {
+        self.runs.accept(row);
+        self.level = Some((row.at, value));
+    }
+}
+
+/// Judges the bars of a coin, one after the other.
+///
+/// Trading is continuous, so a bar opens about where the one before it closed. A crash passes through the prices in
+/// between, however fast it is; a wrong price is off from one bar to the next and back.
+#[derive(Debug, Default)]
+struct BarJudge {
+    runs: Runs,
+    /// The last close at the level.
+    level: Option<(Millis, f64)>,
+    /// The last close of the present run.
+    last: (Millis, f64),
+    /// Whether the present run began with a jump.
+    has_jumped: bool,
+}
+
+impl BarJudge {
+    fn take(&mut self, place: usize, bar: &Bar) {
+        let row = SeriesRow {
+            place,
+            at: bar.close_time(),
+        };
+        let (since, level) = self.level.unwrap_or((bar.open_time, bar.open));
+        let reach = ratio(level, bar.high).max(ratio(level, bar.low));
+        // The usual bar needs no logarithm.
+        if !self.runs.is_open() && reach <= JUMP {
+            return self.accept(row, bar);
+        }
+        let jump = JUMP.ln() * growth(since, bar.open_time);
+        let apart = ratio(level, bar.open).ln();
+        if self.runs.is_open() {
+            if apart <= jump / 2.0 {
+                self.runs.came_back(row.at);
+                return self.take(place, bar);
+            }
+            let (closed, last) = self.last;
+            let goes_on = ratio(last, bar.open).ln() <= JUMP.ln() * growth(closed, bar.open_time);
+            if goes_on && !self.has_jumped {
+                self.runs.moved(row.at);
+                self.level = Some(self.last);
+                return self.take(place, bar);
+            }
+            if self.runs.is_longest() {
+                self.runs.stayed(row.at);
+                self.level = Some(self.last);
+                return self.take(place, bar);
+            }
+        } else {
+            let inside = growth(since, row.at);
+            let is_off = apart > jump
+                || ratio(level, bar.close).ln() > JUMP.ln() * inside
+                || reach.ln() > WICK.ln() * inside;
+            if !is_off {
+                return self.accept(row, bar);
+            }
+            self.has_jumped = apart > jump;
+        }
+        self.runs.doubt(row);
+        self.last = (row.at, bar.close);
+    }
+
+    fn accept(&mut self, row: SeriesRow, bar: &Bar) {
+        self.runs.accept(row);
+        self.level = Some((row.at, bar.close));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::engine::observations::excursions::*;
+
+    const STEP: i64 = 5 * Millis::MINUTE;
+
+    fn at(place: usize) -> Millis {
+        Millis(STEP * i64::try_from(place).unwrap_or(0))
+    }
+
+    /// A calm bar that opens at `place`.
+    fn bar(place: usize, price: f64) -> Bar {
+        Bar {
+            open_time: at(place),
+            interval: STEP,
+            open: price,
+            high: price * 1.001,
+            low: price * 0.999,
+            close: price,
+            volume: 1.0,
+        }
+    }
+
+    fn bars(prices: impl IntoIterator<Item = f64>) -> Vec<Bar> {
+        let prices = prices.into_iter().enumerate();
+        prices.map(|(place, price)| bar(place, price)).collect()
+    }
+
+    /// Forty readings around 100, of which those from `place` on are `bad`.
+    fn readings(place: usize, bad: &[f64]) -> Vec<f64> {
+        let mut values: Vec<f64> = (0..40).map(|place| 100.0 + f64::from(place % 3)).collect();
+        for (value, bad) in values.iter_mut().skip(place).zip(bad) {
+            *value = *bad;
+        }
+        values
+    }
+
+    /// Judges readings at every close, the first one before any bar.
+    fn judged(values: &[f64]) -> Excursions {
+        let bars = bars(values.iter().skip(1).map(|_| 1.0));
+        let readings = values.iter().enumerate();
+        let readings = readings.map(|(place, value)| (0, at(place), *value));
+        Excursions::of_open_interest(1, readings, &bars)
+    }
+
+    fn left_out(values: &[f64]) -> Vec<usize> {
+        judged(values).left_out(None)
+    }
+
+    #[test]
+    fn open_interest_that_leaves_its_level_and_comes_back_is_an_outlier() {
+        for bad in [0.0, 1000.0, 8.0, 1e34, 1e-30] {
+            assert_eq!(left_out(&readings(10, &[bad])), [10], "{bad}");
+        }
+        let nothing: [usize; 0] = [];
+        for usual in [35.0, 290.0, 100.0] {
+            assert_eq!(left_out(&readings(10, &[usual])), nothing, "{usual}");
+        }
+        assert_eq!(left_out(&readings(20, &[0.0, 1e34, 1e3])), [20, 21, 22]);
+        assert_eq!(
+            left_out(&readings(5, &[0.0; 12])),
+            (5..17).collect::<Vec<_>>()
+        );
+        let mut scattered = readings(3, &[0.0]);
+        for (place, bad) in [(7, 1e34), (9, 0.0), (30, 5e3)] {
+            scattered[place] = bad;
+        }
+        assert_eq!(left_out(&scattered), [3, 7, 9, 30]);
+    }
+
+    #[test]
+    fn a_new_level_is_used() {
+        let nothing: [usize; 0] = [];
+        assert_eq!(left_out(&readings(15, &[1000.0; 25])), nothing);
+        assert_eq!(left_out(&readings(15, &[0.0; 25])), nothing);
+        // A run that is too long for an excursion.
+        assert_eq!(left_out(&readings(15, &[1000.0; 13])), nothing);
+        // Half of the way back is not back.
+        assert_eq!(
+            left_out(&readings(15, &[1000.0, 250.0, 250.0, 250.0])),
+            [15, 16, 17, 18]
+        );
+        let mut shifted = readings(15, &[1000.0; 25]);
+        shifted[16..].fill(400.0);
+        assert_eq!(left_out(&shifted), nothing);
+        // An exchange that was empty for long.
+        assert_eq!(left_out(&readings(0, &[0.0; 20])), nothing);
+    }
+
+    #[test]
+    fn the_first_readings_are_judged_by_those_after_them() {
+        assert_eq!(left_out(&readings(0, &[0.0])), [0]);
+        assert_eq!(left_out(&readings(0, &[1e34, 1e34, 1e34])), [0, 1, 2]);
+        assert_eq!(judged(&readings(0, &[0.0])).left_out(Some(at(12))), [0; 0]);
+    }
+
+    #[test]
+    fn the_newest_readings_are_used_until_they_can_be_judged() {
+        let values = readings(38, &[0.0, 0.0]);
+        let excursions = judged(&values);
+        assert!(excursions.left_out(None).is_empty());
+        let counts = |end| excursions.counts(at(0), at(end));
+        assert_eq!(
+            (
+                counts(37).unjudged,
+                counts(38).unjudged,
+                counts(39).unjudged
+            ),
+            (0, 1, 2)
+        );
+        // The same readings as of an instant, and once the level is back.
+        let later = judged(&readings(20, &[0.0, 0.0]));
+        for (end, unjudged, outliers) in [(19, 0, 0), (20, 1, 0), (21, 2, 0), (22, 0, 2)] {
+            let counts = later.counts(at(0), at(end));
+            assert_eq!(
+                (counts.unjudged, counts.outliers),
+                (unjudged, outliers),
+                "{end}"
+            );
+            assert_eq!(later.left_out(Some(at(end))).len(), outliers);
+            assert_eq!(later.is_settled(at(end)), unjudged == 0);
+        }
+        assert_eq!(later.counts(at(21), at(30)).outliers, 1);
+        assert_eq!(later.judged_after(at(10), at(19)), None);
+        assert_eq!(later.judged_after(at(10), at(20)), Some(at(22)));
+    }
+
+    #[test]
+    fn a_verdict_counts_from_the_next_close_on() {
+        let readings = [
+            (0, at(2), 100.0),
+            (0, at(3), 0.0),
+            (0, Millis(at(3).0 + 1), 100.0),
+        ];
+        let judge = |count| {
+            let bars = bars((0..count).map(|_| 1.0));
+            Excursions::of_open_interest(1, readings.into_iter(), &bars)
+        };
+        assert!(judge(3).left_out(None).is_empty());
+        assert_eq!(judge(4).left_out(None), [1]);
+        assert!(judge(4).left_out(Some(Millis(at(4).0 - 1))).is_empty());
+    }
+
+    #[test]
+    fn open_interest_may_change_more_the_longer_it_was_not_read() {
+        let after = |days: i64, value: f64| {
+            let gap = days * Millis::DAY;
+            let readings = [
+                (0, Millis(0), 100.0),
+                (0, Millis(gap), value),
+                (0, Millis(gap + STEP), 100.0),
+            ];
+            let bars = [Bar {
+                open_time: Millis(gap),
+                ..bar(0, 1.0)
+            }];
+            Excursions::of_open_interest(1, readings.into_iter(), &bars).left_out(None)
+        };
+        assert_eq!(after(0, 400.0), [1]);
+        assert_eq!(after(10, 400.0), [0; 0]);
+        assert_eq!(after(10, 0.0), [1]);
+        assert_eq!(after(10, 1e34), [1]);
+    }
+
+    #[test]
+    fn each_exchange_has_a_level_of_its_own() {
+        let bars = bars((0..40).map(|_| 1.0));
+        let readings = (0..40).map(|place| {
+            let value = if place % 2 == 0 { 1e6 } else { 5.0 };
+            (place % 2, at(place), if place == 21 { 1e6 } else { value })
+        });
+        assert_eq!(
+            Excursions::of_open_interest(2, readings, &bars).left_out(None),
+            [21]
+        );
+    }
+
+    #[test]
+    fn bars_off_from_one_to_the_next_and_back_are_outliers() {
+        let with = |place: usize, factors: &[f64]| {
+            let mut prices = vec![100.0; 40];
+            for (price, factor) in prices.iter_mut().skip(place).zip(factors) {
+                *price *= factor;
+            }
+            Excursions::of_bars(&bars(prices)).left_out(None)
+        };
+        assert_eq!(with(10, &[10.0]), [10]);
+        assert_eq!(with(10, &[0.5]), [10]);
+        assert_eq!(with(10, &[1000.0, 1e-3]), [10, 11]);
+        assert_eq!(with(20, &[100.0; 6]), [20, 21, 22, 23, 24, 25]);
+        assert_eq!(with(0, &[1000.0]), [0]);
+        // The price moved, or was quoted in another unit from then on.
+        assert_eq!(with(10, &[1.4]), [0; 0]);
+        assert_eq!(with(20, &[1000.0; 20]), [0; 0]);
+    }
+
+    #[test]
+    fn a_crash_is_no_outlier_however_deep_and_fast() {
+        let crash = |low: f64, close: f64| {
+            let mut bars = bars([100.0; 40]);
+            bars[20].low = low;
+            bars[20].close = close;
+            bars[21].open = close;
+            bars[21].low = close.min(99.0);
+            Excursions::of_bars(&bars)
+        };
+        for (low, close) in [(80.0, 100.0), (20.0, 99.0), (45.0, 50.0), (15.0, 20.0)] {
+            let excursions = crash(low, close);
+            assert!(excursions.left_out(None).is_empty(), "{low} {close}");
+            assert_eq!(excursions.counts(at(0), at(40)).unjudged, 0);
+        }
+        // A far close is in doubt until the next bar opens there.
+        assert_eq!(crash(15.0, 20.0).counts(at(0), at(21)).unjudged, 1);
+        // A tenth of the price is no trade.
+        assert_eq!(crash(10.0, 99.0).left_out(None), [20]);
+        let mut spiked = bars([100.0; 40]);
+        spiked[7].high = 1e7;
+        spiked[30].close = 10.0;
+        spiked[30].low = 10.0;
+        assert_eq!(Excursions::of_bars(&spiked).left_out(None), [7, 30]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_verdict_rests_on_earlier_rows_alone(
+            kinds in prop::collection::vec((0..12_u8, 0.7..1.4_f64), 1..60),
+            known in 0..60_usize,
+        ) {
+            let value = |(kind, factor): &(u8, f64)| factor * match kind {
+                0 => 0.01,
+                1 => 10.0,
+                2 => 1e30,
+                _ => 1.0,
+            };
+            let values: Vec<f64> = kinds.iter().map(value).collect();
+            let until = values.get(..=known).unwrap_or(&values);
+            let (all, part) = (judged(&values), judged(until));
+            let as_of = |found: &Excursions, end| {
+                (found.left_out(Some(at(end))), found.counts(at(0), at(end)))
+            };
+            prop_assert_eq!(as_of(&all, known), as_of(&part, known));
+
+            let (all, part) = (bars(values.iter().copied()), bars(until.iter().copied()));
+            let (all, part) = (Excursions::of_bars(&all), Excursions::of_bars(&part));
+            prop_assert_eq!(as_of(&all, known + 1), as_of(&part, known + 1));
+        }
+    }
+}
