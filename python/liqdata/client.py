@@ -1408,8 +1408,10 @@ class Client(Generic[Amount]):
             out of range, orders ``unpriced``, ``quarantined`` (unit in doubt) and ``unjudged`` (no reference price to
             check the unit); sequence ``holes``, and ``numbered`` orders that were checked for holes; ``clock_ahead``
             (ms by which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd``
-            (stored USD, and the exchange's own total, of the same hours and contracts). A topic without data reduces
-            ``connected_share`` by its part of all topics.
+            (stored USD, and the exchange's own total, of the same hours and contracts). Last, rows of the window that
+            estimates leave out: ``open_interest_outliers``, and ``bar_outliers`` of the exchange that gives the price;
+            ``None`` in ``meta["coverage"]`` of other answers. A topic without data reduces ``connected_share`` by its
+            part of all topics.
 
         Raises
         ------

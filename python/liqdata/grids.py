@@ -128,7 +128,7 @@ class _Grid:
 
     @property
     def _caveats(self) -> str:
-        """Remarks on the data: old or partial open interest, a simulated market."""
+        """Remarks on the data: old or partial open interest, outliers, a simulated market."""
         explain = self.meta.get("explain", {})
         age = explain.get("openInterestAgeMs")
         words = []
@@ -136,6 +136,10 @@ class _Grid:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
             words.append(f"open interest lacks an exchange in {partial} of {explain['bars']} bars")
+        if outliers := explain.get("openInterestOutliers", 0) + explain.get("barOutliers", 0):
+            words.append(f"without {outliers} outlier{'' if outliers == 1 else 's'}")
+        if explain.get("openInterestUnjudged") or explain.get("barsUnjudged"):
+            words.append("newest rows in doubt")
         if damaged := explain.get("damaged"):
             files = "file" if len(damaged) == 1 else "files"
             words.append(f"without {len(damaged)} damaged {files} of its time")

@@ -298,6 +298,8 @@ class CoverageRow(TypedDict):
     clock_ahead: int | None
     compared_usd: float | None
     exchange_usd: float | None
+    open_interest_outliers: int | None
+    bar_outliers: int | None
 
 
 class HistoryRow(TypedDict, Generic[Amount]):

@@ -19,7 +19,7 @@ mod rolling;
 pub use aggregates::rankings::*;
 pub use aggregates::timeline::{Grouping, RecordedCoverage, Timeline, TimelineQuestion, timeline};
 pub use cascade::{CascadeClusters, CascadeQuestion, cascades, priced, reach};
-pub use coverage::exchange_coverage::coverage;
+pub use coverage::exchange_coverage::{count_outliers, coverage};
 pub use coverage::feed_coverage::FeedCoverage;
 pub use coverage::undercount::{CompleteTapes, RecordedRanges, undercount};
 pub use error::EngineError;

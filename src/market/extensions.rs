@@ -21,6 +21,8 @@ use crate::model::{
 impl Market {
     /// The coverage of the totals in a window, by exchange; complete for a simulation, unknown for tables.
     ///
+    /// Outliers of bars and open interest are not counted here, as that would read bars.
+    ///
     /// # Errors
     ///
     /// As [`Market::answer`].
@@ -320,7 +322,9 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
-        self.coverage(as_of, window)
+        let mut venues = self.coverage(as_of, window)?;
+        self.source.count_outliers(as_of, window, &mut venues)?;
+        Ok(venues)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {

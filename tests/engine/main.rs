@@ -17,6 +17,7 @@ mod fit;
 mod instants;
 #[path = "../oracle/mod.rs"]
 mod oracle;
+mod outliers;
 mod realised;
 mod resized;
 mod ring;

@@ -349,6 +349,8 @@ KINDS = {
         "clock_ahead": "int?",
         "compared_usd": "float",
         "exchange_usd": "float",
+        "open_interest_outliers": "int?",
+        "bar_outliers": "int?",
     },
 }
 PANDAS = {

@@ -124,8 +124,7 @@ class LocalSource:
         """The coverage of realised totals; ``None`` for other questions."""
         if question.covered is None:
             return None
-        found: _core.Table = self.core.ask(_core.question("coverage", range=question.covered), at)
-        return found
+        return self.core.coverage(question.covered, at)
 
     def ask_each(self, request: Request[A]) -> A | dict[str, A]:
         """The answer about one symbol, or a dict of answers about several."""

@@ -438,6 +438,8 @@ impl CoverageRecords {
             clock_ahead: measurement(MeasurementKind::ClockAhead),
             compared_usd: usd(MeasurementKind::ComparedCents),
             exchange_usd: usd(MeasurementKind::VenueCents),
+            open_interest_outliers: None,
+            bar_outliers: None,
         }
     }
 }

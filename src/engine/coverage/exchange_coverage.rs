@@ -1,6 +1,7 @@
 //! Coverage of the orders by exchange.
 
-use crate::engine::View;
+use crate::engine::observations::bar_sources::BarCounts;
+use crate::engine::{Observations, View};
 use crate::model::{Millis, VenueCoverage, Window};
 
 /// Returns the coverage of every exchange with an order by now, sorted by name.
@@ -32,6 +33,49 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
         .collect();
     venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
     venues
+}
+
+/// Adds the outliers of `observations` in the window up to `now` to the coverage of their exchanges.
+///
+/// Rows that name no exchange are counted by the estimates alone.
+pub fn count_outliers(
+    observations: &Observations,
+    now: Millis,
+    window: Window,
+    venues: &mut Vec<VenueCoverage>,
+) {
+    let start = now.back(window.millis()).on(1);
+    for history in observations.histories() {
+        let readings = history.open_interest.outliers(start, now);
+        add(venues, readings, |venue| &mut venue.open_interest_outliers);
+        let bars = history.outlier_bars(start, now);
+        add(venues, bars, |venue| &mut venue.bar_outliers);
+    }
+    for venue in &mut *venues {
+        venue.open_interest_outliers.get_or_insert(0);
+        venue.bar_outliers.get_or_insert(0);
+    }
+    venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
+}
+
+/// Adds counts by exchange to a column.
+fn add(
+    venues: &mut Vec<VenueCoverage>,
+    counts: BarCounts,
+    column: impl Fn(&mut VenueCoverage) -> &mut Option<u64>,
+) {
+    for (exchange, count) in counts {
+        if !venues.iter().any(|venue| venue.exchange == exchange) {
+            venues.push(VenueCoverage {
+                exchange: exchange.clone(),
+                ..VenueCoverage::default()
+            });
+        }
+        let known = venues.iter_mut().find(|venue| venue.exchange == exchange);
+        if let Some(count_so_far) = known.map(|venue| column(venue).get_or_insert(0)) {
+            *count_so_far += count as u64;
+        }
+    }
 }
 
 /// Event time of the last order per exchange.

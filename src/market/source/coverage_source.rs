@@ -16,6 +16,18 @@ pub(crate) trait CoverageSource: ViewSource {
         view_of(self, as_of, None, |view| engine::coverage(view, window))
     }
 
+    /// Adds to the coverage of each exchange the rows that estimates leave out as outliers.
+    fn count_outliers(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+        venues: &mut Vec<VenueCoverage>,
+    ) -> Result<(), Refusal> {
+        view_of(self, as_of, None, |view| {
+            engine::count_outliers(view.observations(), view.now(), window, venues);
+        })
+    }
+
     /// The ranges of a window in which every order of an exchange was published and received, by exchange.
     fn complete_ranges(
         &self,

@@ -12,7 +12,7 @@ use pyo3::types::PyList;
 use crate::api;
 use crate::archive::Filter;
 use crate::engine;
-use crate::model::{Millis, Position, TimeRange};
+use crate::model::{Millis, Position, TimeRange, Vocabulary, Window};
 use crate::python::calls::call::compute;
 use crate::python::calls::question;
 use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
@@ -561,6 +561,23 @@ impl Market {
                 .page(&checked, limit, offset, as_of.map(Millis))?)
         })?;
         Ok(Columns::from(rows).grouped(groups).into())
+    }
+
+    /// The coverage of the totals in a window, without counts of outliers; `None` for another window than the API's.
+    #[pyo3(signature = (window, as_of=None))]
+    fn coverage(
+        &self,
+        py: Python<'_>,
+        window: &str,
+        as_of: Option<i64>,
+    ) -> PyResult<Option<Table>> {
+        let Some(window) = Window::parse(window) else {
+            return Ok(None);
+        };
+        let rows = compute(py, || {
+            Ok(self.market.coverage(as_of.map(Millis), window)?)
+        })?;
+        Ok(Some(Columns::from(rows).into()))
     }
 
     /// Orders of an archive, newest first. `None` for a market without an archive.

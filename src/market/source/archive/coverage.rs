@@ -52,6 +52,27 @@ impl CoverageSource for ArchiveSource {
             .collect())
     }
 
+    fn count_outliers(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+        venues: &mut Vec<VenueCoverage>,
+    ) -> Result<(), Refusal> {
+        let at = self.instant(as_of)?;
+        let now = match at {
+            Some(at) => at,
+            None => self.live()?.ring.now(),
+        };
+        let reader = self.reader(as_of);
+        for coin in reader.archive.coins(at)? {
+            let start = now.back(window.millis());
+            let series = (coin.symbol.as_str(), start);
+            let series = reader.days.series(&reader.archive, series, now, at)?;
+            engine::count_outliers(&series, now, window, venues);
+        }
+        Ok(())
+    }
+
     fn complete_ranges(
         &self,
         as_of: Option<Millis>,

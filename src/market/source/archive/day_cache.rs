@@ -286,6 +286,26 @@ impl DayCache {
         Ok(observations.with_exposure(&made.coin, FeedCoverage::new(covered, &usd)))
     }
 
+    /// Bars and open interest of a coin from `start` on, and of the day before to judge them by.
+    pub(crate) fn series(
+        &self,
+        archive: &Archive,
+        (coin, start): (&str, Millis),
+        now: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<Observations, Refusal> {
+        let days: Result<Vec<Arc<CoinDay>>, Refusal> = (day_of(start) - 1..=day_of(now))
+            .map(|day| self.part(archive, coin, day, &DayContent::Series, as_of))
+            .collect();
+        let days = days?;
+        let readings = days.iter().flat_map(|part| &part.open_interest);
+        let bars = days.iter().map(|part| &part.bars);
+        let (bars, sources) = bar_series::together(coin, bars, Millis(i64::MIN), now);
+        let readings = readings.cloned().collect();
+        let observations = Observations::new(Vec::new(), bars, readings, Some(now))?;
+        Ok(observations.with_sources(coin, sources))
+    }
+
     /// One day of a coin as known at `as_of`.
     fn part(
         &self,

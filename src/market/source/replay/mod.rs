@@ -277,6 +277,15 @@ impl CoverageSource for ReplaySource {
         self.place.coverage(self.at(as_of)?, window)
     }
 
+    fn count_outliers(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+        venues: &mut Vec<VenueCoverage>,
+    ) -> Result<(), Refusal> {
+        self.place.count_outliers(self.at(as_of)?, window, venues)
+    }
+
     fn complete_ranges(
         &self,
         as_of: Option<Millis>,
