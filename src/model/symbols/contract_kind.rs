@@ -10,7 +10,7 @@ pub enum ContractKind {
     Dated,
     /// Spot: the coin itself.
     Spot,
-    /// An option, whose price is not the coin's.
+    /// An option; its price is not the coin's.
     Option,
 }
 

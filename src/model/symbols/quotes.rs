@@ -18,7 +18,7 @@ use BaseRule::{Any, Known, Letters};
 
 /// Quotes that count as USD one to one: USD and stablecoins that hold their peg.
 ///
-/// TerraUSD (`UST`) and others that lost it are other quotes. A quote precedes those that it ends in, `FDUSD` `USD`.
+/// `UST` (Terra) lost its peg and is no such quote. A longer quote precedes its own ending: `FDUSD`, then `USD`.
 const USD_QUOTES: &[(&str, BaseRule)] = &[
     ("USDT", Any),
     ("USDC", Any),
@@ -110,7 +110,7 @@ const OTHER_QUOTES: &[(&str, BaseRule)] = &[
     ("UST", Known),
 ];
 
-/// Coins whose own name is that of another coin and a quote.
+/// Coins with a name like that of another coin and a quote.
 const LIKE_PAIRS: &[&str] = &[
     "WSTETH", "FRXETH", "SFRXETH", "ANKRETH", "PUFETH", "NEIROETH", "SOLVBTC", "PUMPBTC", "UNIBTC",
     "RENBTC", "ENZOBTC", "SLISBNB", "ANKRBNB", "CRVUSD", "SCRVUSD", "FRXUSD", "LISUSD", "DEUSD",

@@ -22,7 +22,7 @@ const LETTERED: &[(&str, &str, u32)] = &[
     ("MBABYDOGE", "BABYDOGE", 1_000_000),
 ];
 
-/// Coins whose own name looks like a scaled one, because their ticker is that of another coin.
+/// Coins with a name like that of another coin in a scale, because the two share a ticker.
 ///
 /// Binance and Bybit list Simon's Cat as `1000CAT`; `CAT` is also the ticker of other coins.
 const CLASHING: &[&str] = &["1000CAT"];
@@ -83,16 +83,10 @@ fn numbered(base: &str) -> Option<(&str, u32)> {
 #[must_use]
 pub fn coin_of_base(base: &str) -> (String, u32) {
     let base = base.to_uppercase();
-    match base.split_once(':') {
-        Some((namespace, own)) => {
-            let (coin, scale) = unscaled_base(own);
-            (format!("{namespace}:{coin}"), scale)
-        }
-        None => {
-            let (coin, scale) = unscaled_base(&base);
-            (coin.to_owned(), scale)
-        }
-    }
+    let own = base.find(':').map_or(0, |colon| colon + 1);
+    let (namespace, listed) = base.split_at_checked(own).unwrap_or(("", &base));
+    let (coin, scale) = unscaled_base(listed);
+    ([namespace, coin].concat(), scale)
 }
 
 /// Whether some exchanges list the coin by the thousand or million.

@@ -246,11 +246,11 @@ fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
     let quote = bitfinex_currency(quote.strip_suffix("F0")?);
     let base = base.strip_suffix("F0").filter(|base| !base.is_empty())?;
     // The `T` of a coin such as TRX is no prefix.
-    let bare = base
+    let coin = base
         .strip_prefix('T')
-        .filter(|bare| !bare.is_empty() && (is_known_base(bare) || !is_known_base(base)));
+        .filter(|coin| !coin.is_empty() && (is_known_base(coin) || !is_known_base(base)));
     Some(Spelling {
-        base: bare.unwrap_or(base),
+        base: coin.unwrap_or(base),
         quote: Some(quote),
         kind: ContractKind::Perpetual,
         settlement: Some(Settlement::Linear),
