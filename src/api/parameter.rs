@@ -333,7 +333,7 @@ pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symb
         BadQuery::new(name, format!("{text:?} gives no rows: {reason}"), allowed)
     })?;
     match symbol.exchange() {
-        None => Ok(symbol),
+        None => Ok(symbol.of_any_contract()),
         Some(exchange) => Err(BadQuery::new(
             name,
             format!(

@@ -44,7 +44,9 @@ fn a_venues_own_name_of_a_contract_means_the_pair_again() {
                 continue;
             };
             let again = Symbol::read(&native_id).unwrap();
-            assert_eq!(again, symbol, "{} {native_id}", venue.name());
+            let found = (again.name(), again.kind());
+            let asked = (symbol.name(), symbol.kind());
+            assert_eq!(found, asked, "{} {native_id}", venue.name());
         }
         let dated = Symbol::read("BTC-USDT-261225").unwrap();
         assert_eq!(venue.native_id(&dated), None);

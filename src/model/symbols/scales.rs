@@ -32,6 +32,19 @@ const SHORTEST: usize = 3;
 
 /// The coin of a base in upper case, and how many coins one listed unit holds.
 pub(crate) fn unscaled_base(base: &str) -> (&str, u32) {
+    let (mut coin, mut scale) = (base, 1_u32);
+    // The result is never scaled itself, so that a coin is read as itself.
+    loop {
+        let (rest, by) = without_scale(coin);
+        match scale.checked_mul(by) {
+            Some(product) if by > 1 => (coin, scale) = (rest, product),
+            _ => return (coin, scale),
+        }
+    }
+}
+
+/// The base without one scale.
+fn without_scale(base: &str) -> (&str, u32) {
     if CLASHING.contains(&base) {
         return (base, 1);
     }

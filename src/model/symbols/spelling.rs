@@ -1,7 +1,7 @@
 //! The parts of a symbol's spelling.
 
 use crate::model::symbols::contract_kind::{ContractKind, Settlement};
-use crate::model::symbols::names::{is_coin, own_name};
+use crate::model::symbols::names::{is_coin, own_name, prefixed_exchange};
 use crate::model::symbols::quotes::{
     bitfinex_currency, is_dollar, is_known_base, is_quote, quote_of_pair, split_pair,
 };
@@ -279,6 +279,7 @@ pub(super) fn split_namespace(whole: &str) -> Option<(&str, &str)> {
         NAMESPACE.contains(&name.len())
             && name.bytes().all(|sign| sign.is_ascii_alphanumeric())
             && name.bytes().any(|sign| sign.is_ascii_alphabetic())
+            && prefixed_exchange(name).is_none()
     };
     let is_coin_name = |name: &str| {
         name.contains(char::is_alphabetic) && !PERPETUAL.contains(&name) && !is_date(name)

@@ -198,6 +198,17 @@ impl Symbol {
             || Self::read(symbol).is_some_and(|listed| listed.name == self.name)
     }
 
+    /// The coin or pair alone, without the contract that the spelling named.
+    #[must_use]
+    pub fn of_any_contract(self) -> Self {
+        Self {
+            scale: if self.quote.is_some() { self.scale } else { 1 },
+            kind: ContractKind::default(),
+            settlement: None,
+            ..self
+        }
+    }
+
     /// Whether `other` is the same pair with another scale: `PEPEUSDT` and `1000PEPEUSDT`.
     #[must_use]
     pub fn is_scaled(&self, other: &Self) -> bool {
@@ -225,9 +236,22 @@ pub fn coin_of_pair(pair: &str) -> (String, u32) {
     }
 }
 
+/// Writes a spelling that is read as the same coin or pair: the name, or `GM/TUSD` if that would be split otherwise.
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        let is_same =
+            |read: Self| (read.coin, read.quote) == (self.coin.clone(), self.quote.clone());
+        let base = |quote: &String| self.name.strip_suffix(quote.as_str());
+        match self
+            .quote
+            .as_ref()
+            .and_then(|quote| Some((base(quote)?, quote)))
+        {
+            Some((base, quote)) if !Self::read(&self.name).is_some_and(is_same) => {
+                write!(f, "{base}/{quote}")
+            }
+            _ => f.write_str(&self.name),
+        }
     }
 }
 
@@ -486,6 +510,26 @@ mod tests {
             let read = Symbol::read(text).unwrap();
             assert_eq!(read.gives_bars(), Err(reason), "{text}");
             assert_eq!(read.gives_orders(), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_symbol_is_read_again_as_it_is_written() {
+        for text in [
+            "BTC/USDT:USDT",
+            "GM-TUSD",
+            "FD/USD",
+            "W/BTC",
+            "BTC-FOO",
+            "XYZ-GM/TUSD:TUSD",
+            "1000PEPE",
+            "1000kPEPE",
+            "1000SHIB1000-USDC",
+            "OKX-TSLA/USDC:USDC",
+        ] {
+            let read = Symbol::read(text).unwrap().of_any_contract();
+            let again = Symbol::read(&read.to_string()).unwrap();
+            assert_eq!(again.of_any_contract(), read, "{text} {read}");
         }
     }
 
