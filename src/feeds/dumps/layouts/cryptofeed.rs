@@ -105,12 +105,13 @@ impl CryptofeedLiquidations {
         let (base, quote) = market(symbol)?;
         let (timestamp, received_at) = (instant(line, time)?, instant(line, received)?);
         let word = line.text(side)?.to_ascii_lowercase();
-        let side = match (word.as_str(), name) {
-            ("buy", "bybit") => Side::Long,
-            ("sell", "bybit") | ("buy", _) => Side::Short,
-            ("sell", _) => Side::Long,
+        let is_of_position = name == "bybit";
+        let is_long = match word.as_str() {
+            "buy" => is_of_position,
+            "sell" => !is_of_position,
             _ => return Err(RowError::new("side: not buy or sell", &word)),
         };
+        let side = if is_long { Side::Long } else { Side::Short };
         let (price, amount) = (line.positive(price)?, line.positive(amount)?);
         let venue =
             crate::feeds::venue(name).map_err(|fault| RowError::new(fault.to_string(), name))?;
