@@ -314,3 +314,12 @@ def test_a_named_pipe_is_refused_and_the_standard_input_is_read(tmp_path, folder
     done = subprocess.run(command, input=lzma.compress(ORDERS.encode()), capture_output=True, check=True)
     assert done.stdout.decode().splitlines()[0] == "-: orders"
     assert len(orders_of(folder)) == 3
+
+
+def test_a_file_of_which_every_row_is_refused_leaves_no_archive(tmp_path, folder):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    cells = {"timestamp": [START], "exchange": ["okx"], "symbol": ["BTC"], "open_interest_usd": [1e9]}
+    parquet.write_table(pyarrow.table(cells), tmp_path / "oi.parquet")
+    done = liqdata.ingest(folder, tmp_path / "oi.parquet")
+    assert (done.rows, done.new, sum(done.refused.values())) == (1, 0, 1)
+    assert not folder.exists()

@@ -125,7 +125,12 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
 
 
 def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
-    """Write a line to a record; behind one that was cut short it begins anew."""
+    """Write a line to a record; behind one that was cut short it begins anew.
+
+    Where every row was refused there is no archive, and nothing to put on record.
+    """
+    if not folder.is_dir():
+        return
     with os.fdopen(open_file(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as record:
         end = record.seek(0, os.SEEK_END)
         if end:

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -75,10 +76,7 @@ def _scratch(scratch: ExitStack) -> Path:
 def _unpack(content: str, source: str, target: str, name: str) -> None:
     """Write the unpacked file to ``target``."""
     try:
-        if content == "xz":
-            import lzma as library
-        else:
-            import bz2 as library
+        library = import_module({"xz": "lzma", "bzip2": "bz2"}[content])
     except ImportError:
         raise _refused(name, f"it is {content}, which this Python cannot unpack; allowed: the same unpacked") from None
     try:
