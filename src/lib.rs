@@ -11,6 +11,7 @@
 //! * [`collect`]: collects from the exchanges into an archive;
 //! * [`archive`]: stores observations durably, in order of time;
 //! * [`engine`]: computes replies from observations, as of an instant;
+//! * [`tables`]: reads and judges the tables of callers and files;
 //! * [`simulate`]: simulates a market with known positions;
 //! * [`market`]: answers queries, wherever the observations are stored;
 //! * [`server`]: serves a market over HTTP;
@@ -27,6 +28,15 @@ pub mod model;
 mod net;
 pub mod server;
 pub mod simulate;
+#[cfg_attr(
+    not(feature = "python"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "only the binding reads tables of callers"
+    )
+)]
+pub mod tables;
 pub mod wire;
 
 #[cfg(feature = "python")]

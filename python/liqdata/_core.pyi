@@ -13,7 +13,6 @@ TAKES_TOTALS: str
 __all__ = [
     "TAKES_TOTALS",
     "TOTALS",
-    "ArchivePrices",
     "ArchiveWriter",
     "ArrowBatches",
     "ArrowTable",
@@ -29,14 +28,14 @@ __all__ = [
     "Specification",
     "Stream",
     "Table",
-    "TableCheck",
-    "TablePart",
     "Walk",
     "__version__",
     "archive_lists",
     "bracketed",
     "brackets",
     "coin",
+    "column",
+    "days_of",
     "decode",
     "decode_all",
     "deliver_logs",
@@ -48,7 +47,6 @@ __all__ = [
     "formats",
     "incomplete_ingests",
     "ingest_files",
-    "ingest_parts",
     "ingest_tables",
     "ingests",
     "instant",
@@ -104,7 +102,7 @@ def rebuild(
     seen: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]: ...
 def file_content(path: str) -> str: ...
-def file_name(path: str) -> tuple[str | None, str | None]: ...
+def file_name(path: str) -> tuple[str | None, str | None, int | None]: ...
 def formats() -> list[str]: ...
 def ingest_files(
     path: str,
@@ -117,6 +115,8 @@ def ingest_files(
     seen: Callable[[int], object],
     stored: Callable[[str, dict[str, Any]], object],
     outcome: dict[str, Any],
+    quote_rates: dict[str, Any] | None = None,
+    dry_run: bool = False,
 ) -> None: ...
 def ingest_tables(
     path: str,
@@ -126,18 +126,15 @@ def ingest_tables(
     positions: object,
     exchange: str | None,
     new_exchange: bool,
+    contracts: list[list[str]],
     seen: Callable[[int], object],
     outcome: dict[str, Any],
+    quote_rates: dict[str, Any] | None = None,
+    dry_run: bool = False,
+    file: dict[str, Any] | None = None,
 ) -> None: ...
-def ingest_parts(
-    path: str,
-    parts: Sequence[TablePart],
-    exchange: str | None,
-    seen: Callable[[int], object],
-    outcome: dict[str, Any],
-    length: int | None,
-    reported_before: Sequence[tuple[str, int, int]] | None,
-) -> None: ...
+def column(name: str) -> str | None: ...
+def days_of(table: object) -> npt.NDArray[np.int32]: ...
 def brackets(exchange: str, symbol: str) -> Table | None: ...
 def bracketed() -> list[tuple[str, str]]: ...
 def max_leverage(exchange: str, symbol: str, notional: float) -> float | None: ...
@@ -190,27 +187,6 @@ class Bridge:
 class Call:
     def wait(self) -> Any: ...
     def cancel(self) -> None: ...
-
-@final
-class ArchivePrices:
-    def __new__(cls, path: str) -> Self: ...
-    def in_coins(self, open_interest: object) -> tuple[Any, list[tuple[int, str, str, bool]]]: ...
-
-@final
-class TableCheck:
-    def __new__(cls, path: str, kind: str, exchange: str | None, new_exchange: bool) -> Self: ...
-    def add(self, part: object, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
-    def read(self, part: object, numbers: npt.NDArray[np.int64]) -> TablePart: ...
-    def length(self) -> int | None: ...
-
-@final
-class TablePart:
-    def __len__(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-    def days(self) -> npt.NDArray[np.int64]: ...
-    def slice(self, first: int, count: int) -> TablePart: ...
-    def filter(self, wanted: npt.NDArray[np.bool_]) -> TablePart: ...
 
 @final
 class Table:
@@ -332,6 +308,9 @@ class Market:
         liquidations: object,
         now: int | None,
         seen: Callable[[int], object] | None = None,
+        exchange: str | None = None,
+        new_exchange: bool = False,
+        quote_rates: dict[str, Any] | None = None,
     ) -> Market: ...
     @staticmethod
     def demo(

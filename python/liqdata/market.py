@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from . import _core
 from .archive import Exported
-from .calls.arguments import datetime_of, folder, instant, number, time_bounds
+from .calls.arguments import datetime_of, folder, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints import (
@@ -28,12 +28,12 @@ from .endpoints import (
     undercount,
 )
 from .errors import BadQuery
-from .ingestion.tables import table
+from .ingestion.tables import rates, table
 from .source import convert
 from .source.local import Clock, LocalSource, MirroredArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import timedelta
     from decimal import Decimal
 
@@ -107,6 +107,14 @@ class Market:
         unknown; a period without liquidations needs a row of zeros. Periods shorter than half an hour must divide an
         hour and are summed to hours; an hour with a missing period is unknown. Model 3 is fitted to this table, or to
         the orders for coins that it lacks. Realised totals do not include it.
+    exchange : str, optional
+        The exchange of rows that do not name one, and the one whose bars are taken if the bars name several.
+    new_exchange : bool
+        Accept exchanges that are not known. By default their rows are refused, so that a misspelt name creates none.
+    quote_rates : mapping, optional
+        USD per unit of quote currencies that do not count as USD: a number, or a table of ``timestamp`` and ``rate``,
+        each rate valid until the next one. Bars are converted to USD, and orders without ``value_usd`` are valued.
+        By default rows in such quotes are refused.
     now : int, datetime or str, optional
         The instant at which the windows end; the newest order time, bar close or open-interest time by default.
     progress : bool or callable
@@ -167,10 +175,14 @@ class Market:
         open_interest: object = None,
         liquidations: object = None,
         *,
+        exchange: str | None = None,
+        new_exchange: bool = False,
+        quote_rates: Mapping[str, object] | None = None,
         now: Instant | None = None,
         progress: Progress = False,
     ) -> None:
         checked_progress(progress)
+        switch(new_exchange, "new_exchange")
         tables = (
             table(orders, "orders"),
             table(bars, "bars"),
@@ -179,7 +191,8 @@ class Market:
         )
         at = instant(now, "now")
         with contextlib.closing(bar(wanted=progress, total=None, what="tables")) as shown:
-            core = _core.Market(*tables, at, None if progress is False else shown.update)
+            seen = None if progress is False else shown.update
+            core = _core.Market(*tables, at, seen, exchange, new_exchange, rates(quote_rates))
         self._source = LocalSource(core)
 
     @property

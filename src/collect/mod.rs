@@ -36,15 +36,15 @@ mod venue_tasks;
 
 #[doc(hidden)]
 pub use crate::net::{ByteStream, Dial};
+pub use crate::tables::{ExchangeAttribution, UnknownExchange};
 pub use collector::Collector;
 #[doc(hidden)]
 pub use environment::{Environment, HttpReply};
 pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
-pub use import::attribution::{ExchangeAttribution, UnknownExchange};
 pub use import::files::{Unopened, content_of};
 pub use import::in_usd::{FilesInCoins, ToCoins};
 pub use import::ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};
-pub use import::ingest_tables::ingest_tables;
+pub use import::ingest_tables::{TablePlaces, ingest_tables};
 pub use import::refused::Refused;
 pub use import::snapshots::{Unclear as UnclearPosition, snapshots};
 pub use plan::{CollectError, CollectPlan};

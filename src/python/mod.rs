@@ -61,17 +61,15 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]
-    use crate::python::ingest::checked::TableCheck;
-    #[pymodule_export]
     use crate::python::ingest::content::{file_content, file_name};
     #[pymodule_export]
-    use crate::python::ingest::in_coins::ArchivePrices;
+    use crate::python::ingest::ingest::{formats, ingest_files};
     #[pymodule_export]
-    use crate::python::ingest::ingest::{formats, ingest_files, ingest_parts, ingest_tables};
+    use crate::python::ingest::ingest_tables::ingest_tables;
     #[pymodule_export]
-    use crate::python::ingest::parts::TablePart;
+    use crate::python::ingest::raw::days_of;
     #[pymodule_export]
-    use crate::python::ingest::tables::{instant, span};
+    use crate::python::ingest::texts::{column, instant, span};
     #[pymodule_export]
     use crate::python::rows::arrow::ArrowTable;
     #[pymodule_export]

@@ -25,18 +25,20 @@ def orders(count=80, seed=1):
     """Orders at distinct whole seconds of the last 26 hours, and one of them twice; amounts of at most 6 digits."""
     chance = random.Random(seed)
     seconds = sorted(chance.sample(range(26 * 3600), count))
-    rows = [
-        {
-            "exchange": chance.choice(VENUES),
-            "symbol": chance.choice(PAIRS),
-            "side": chance.choice(("LONG", "SHORT")),
-            "price": f"{chance.randint(1, 999_999) / 100:.2f}",
-            "qty": f"{chance.randint(1, 99_999) / 1000:.3f}",
-            "value_usd": f"{chance.randint(1, 999_999) / 10:.1f}",
-            "timestamp": NOW - 1000 * second,
-        }
-        for second in seconds
-    ]
+    rows = []
+    for second in seconds:
+        price, qty = chance.randint(1, 999_999) / 100, chance.randint(1, 9_999) / 1000
+        rows.append(
+            {
+                "exchange": chance.choice(VENUES),
+                "symbol": chance.choice(PAIRS),
+                "side": chance.choice(("LONG", "SHORT")),
+                "price": f"{price:.2f}",
+                "qty": f"{qty:.3f}",
+                "value_usd": f"{price * qty:.1f}",
+                "timestamp": NOW - 1000 * second,
+            }
+        )
     rows.insert(5, dict(rows[5]))
     return columns(rows)
 

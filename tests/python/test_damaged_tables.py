@@ -156,8 +156,10 @@ def test_a_masked_cell_of_an_optional_column_is_absent():
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64"])
 def test_a_masked_array_that_masks_nothing_is_read_as_it_is(kind, mask):
     prices = np.arange(1, ROWS + 1).astype(kind)
-    plain = liqdata.Market(orders=orders(price=prices)).orders()
-    assert list(liqdata.Market(orders=orders(price=np.ma.MaskedArray(prices, mask=mask))).orders()) == list(plain)
+    values = prices * 2
+    plain = liqdata.Market(orders=orders(price=prices, value_usd=values)).orders()
+    hidden = np.ma.MaskedArray(prices, mask=mask)
+    assert list(liqdata.Market(orders=orders(price=hidden, value_usd=values)).orders()) == list(plain)
 
 
 # --- numpy

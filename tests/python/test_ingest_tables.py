@@ -141,7 +141,7 @@ def test_tables_go_in_as_they_go_into_a_market(folder):
     with liqdata.open(folder) as market:
         assert [row["open_interest"] for row in market.open_interest("BTC")] == [100.0]
         assert len(list(market.bars("BTC", interval="5m"))) == 2
-    with pytest.raises(BadQuery, match="nothing says whose the rows are") as refused:
+    with pytest.raises(BadQuery, match='column "exchange" is missing') as refused:
         liqdata.ingest(folder, bars=bars)
     assert refused.value.parameter == "bars"
 
@@ -235,7 +235,7 @@ def test_a_bar_whose_number_cannot_be_kept_is_refused_and_not_taken_for_nothing(
     with pytest.raises(BadQuery, match="volume") as refused:
         liqdata.ingest(folder, bars=bars, exchange="okx")
     assert 'column "volume", row 1:' in str(refused.value)
-    assert ("28 digits" if value == 1e-40 else "is not an amount") in str(refused.value)
+    assert ("28 digits" if value == 1e-40 else "is not an exact decimal") in str(refused.value)
 
 
 NO_NUMBERS = [float("nan"), float("inf"), float("-inf")]

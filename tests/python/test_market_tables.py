@@ -276,9 +276,9 @@ def test_every_kind_of_table_gives_the_answers_of_plain_lists(form, expected):
 
 def test_rows_of_our_own_come_in_exactly():
     fine = "1234567890123456789.012345678"
-    first = liqdata.Market(
-        **{**TABLES, "orders": {**TABLES["orders"], "price": [fine] * len(TABLES["orders"]["side"])}}
-    )
+    orders = {**TABLES["orders"], "price": [fine] * len(TABLES["orders"]["side"]), "qty": ["1e-18"] * len(TABLES["orders"]["side"])}
+    del orders["value_usd"]
+    first = liqdata.Market(**{**TABLES, "orders": orders})
     second = liqdata.Market(orders=first.orders(limit=1000), bars=first.bars("BTC"), now=first.now)
     assert second.orders(limit=1000) == first.orders(limit=1000)
     assert {row["price"] for row in second.orders()} == {Decimal(fine)}
@@ -322,7 +322,9 @@ def order(**changes):
 
 
 def price_of(column):
-    return liqdata.Market(orders=order(price=column)).orders()[0]["price"]
+    table = order(price=column)
+    del table["value_usd"]
+    return liqdata.Market(orders=table).orders()[0]["price"]
 
 
 @pytest.mark.parametrize(
@@ -494,7 +496,7 @@ BAD_CELLS = [
     ("orders", "timestamp", [2**63 - 1, -(2**63), samples.NOW * 1000, 1e16, "9" * 19, "9" * 5000, "--5"]),
     ("orders", "received_at", ["soon", True, 0.5, samples.NOW * 1000]),
     ("orders", "coin", ["", " ", 5]),
-    ("bars", "symbol", [None, "", "1000PEPEUSDT", 5]),
+    ("bars", "symbol", [None, "", "BTCKRW", "BTCUSDT_261225", 5]),
     ("bars", "timestamp", [None, NAN, "soon", samples.NOW * 1000]),
     ("bars", "open", [None, NAN, INFINITY, 0, -1.0, "", "x", True, 1e101, 1e-101, "1e400"]),
     ("bars", "high", [None, NAN, INFINITY, 0.0, -1, 1.0]),
@@ -502,7 +504,7 @@ BAD_CELLS = [
     ("bars", "close", [None, NAN, 0, -1, "60,000"]),
     ("bars", "volume", [None, NAN, INFINITY, -1, -0.001, "x"]),
     ("bars", "interval", [0, -5, "soon", "5 parsecs", 0.5, True, timedelta(0)]),
-    ("open_interest", "symbol", [None, "", "1000PEPEUSDT", 5]),
+    ("open_interest", "symbol", [None, "", "BTC-27NOV26-80000-C", 5]),
     ("open_interest", "timestamp", [None, NAN, "soon"]),
     ("open_interest", "open_interest", [None, NAN, INFINITY, -1, "x"]),
     ("open_interest", "exchange", ["", 5]),
@@ -567,7 +569,7 @@ def test_an_arrow_decimal_of_too_many_digits_is_refused_with_its_row():
 
 
 REQUIRED = [
-    ("orders", ["exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp"]),
+    ("orders", ["exchange", "symbol", "side", "price", "qty", "timestamp"]),
     ("bars", ["symbol", "timestamp", "open", "high", "low", "close", "volume"]),
     ("open_interest", ["symbol", "timestamp", "open_interest"]),
 ]
@@ -651,6 +653,8 @@ def test_a_column_nobody_asked_for_may_stand_twice_in_arrow(expected):
 
 def test_a_second_bar_at_one_open_is_refused_with_both_rows():
     doubled = {name: [*cells, cells[40]] for name, cells in TABLES["bars"].items()}
+    liqdata.Market(bars=doubled)  # the same bar twice is one bar
+    doubled["volume"] = [*doubled["volume"][:-1], 1e6]
     last = len(TABLES["bars"]["symbol"])
     error = refusal(bars=doubled)
     assert error.parameter == "bars"
@@ -660,6 +664,8 @@ def test_a_second_bar_at_one_open_is_refused_with_both_rows():
 
 def test_a_second_reading_of_one_venue_at_one_instant_is_refused_with_both_rows():
     doubled = {name: [*cells, cells[40]] for name, cells in TABLES["open_interest"].items()}
+    liqdata.Market(open_interest=doubled)  # the same reading twice is one reading
+    doubled["open_interest"] = [*doubled["open_interest"][:-1], 1e6]
     last = len(TABLES["open_interest"]["symbol"])
     error = refusal(open_interest=doubled)
     assert error.parameter == "open_interest"
@@ -733,8 +739,6 @@ def test_progress_counts_the_rows_and_the_frames(monkeypatch):
     liqdata.Market(**{**TABLES, "orders": orders}, progress=True)
     assert (shown[0], shown[-1]) == ({"wanted": True, "total": None, "what": "tables"}, "closed")
     assert sum(shown[1:-1]) == count
-    # It moves while an order table of this size is read.
-    assert len(shown[1:-1]) > 3
     shown.clear()
     frame = """{"topic": "allLiquidation.SOLUSDT", "type": "snapshot", "ts": 1790000000500, "data": []}"""
     feeds.decode("bybit", [frame] * 70, progress=True)

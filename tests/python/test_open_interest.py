@@ -95,7 +95,7 @@ def test_a_table_has_one_of_the_two_columns():
     said = refusal(both, bars=table)
     assert "open_interest" in said
     assert "open_interest_usd" in said
-    neither = held("BTC", [1.0], column="oi")
+    neither = held("BTC", [1.0], column="interest")
     said = refusal(neither, bars=table)
     assert 'column "open_interest" is missing, and so is "open_interest_usd"' in said
 

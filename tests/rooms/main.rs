@@ -25,7 +25,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("client", &["model", "api", "wire", "net"]),
     ("archive", &["model"]),
     ("feeds", &["model", "wire"]),
-    ("collect", &["model", "feeds", "net", "archive"]),
+    ("tables", &["model", "wire", "archive"]),
+    ("collect", &["model", "feeds", "net", "archive", "tables"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
     ("market", &["model", "api", "archive", "engine"]),
@@ -34,20 +35,13 @@ const ROOMS: &[(&str, &[&str])] = &[
         "python",
         &[
             "model", "api", "wire", "net", "client", "archive", "feeds", "collect", "engine",
-            "simulate", "market", "server",
+            "simulate", "market", "server", "tables",
         ],
     ),
 ];
 
 /// Crates that only the room `python` may use.
-const PYTHON_CRATES: &[&str] = &[
-    "pyo3",
-    "numpy",
-    "pyo3_arrow",
-    "arrow_buffer",
-    "arrow_cast",
-    "arrow_select",
-];
+const PYTHON_CRATES: &[&str] = &["pyo3", "numpy", "pyo3_arrow", "arrow_buffer", "arrow_cast"];
 
 /// Crates with the rooms that may use them.
 const RESTRICTED: &[(&str, &[&str])] = &[
@@ -57,8 +51,9 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("uuid", &["archive"]),
     ("csv", &["feeds"]),
     ("zip", &["collect"]),
-    ("arrow_array", &["archive", "python"]),
-    ("arrow_schema", &["archive", "python"]),
+    ("arrow_array", &["archive", "tables", "python"]),
+    ("arrow_schema", &["archive", "tables", "python"]),
+    ("arrow_select", &["tables", "python"]),
     ("tokio_rustls", &["net", "server"]),
     ("rustls_platform_verifier", &["net"]),
 ];

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,28 +21,21 @@ from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
 from .checkpoint import FINISHED, Finished, add_line, lines_of
+from .column_file import FILLS, KINDS, ColumnFile
 from .given_files import open_given
-from .parquet import FILLS, ParquetFile, Place, Refusals, named
-from .tables import table
+from .tables import rates, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from liqdata.calls.progress import ProgressBar
     from liqdata.types import Progress
 
     from .given_files import GivenFile
-    from .parquet import Whose
-
-    Counts = tuple[int, int, int]
-    """Rows, those of them that are new and those that were there."""
 
 __all__ = ["ingest"]
 
 SAME = ("refused", "first", "files")
-
-NOBODY: Whose = (None, False)
-"""Where all rows say whose they are."""
 
 
 @public_call
@@ -58,6 +50,8 @@ def ingest(
     exchange: str | None = None,
     new_exchange: bool = False,
     source: str | None = None,
+    dry_run: bool = False,
+    quote_rates: Mapping[str, object] | None = None,
     progress: Progress = False,
 ) -> Ingested:
     r"""Bring files and tables of the past into an archive.
@@ -145,6 +139,7 @@ def ingest(
     given = {"orders": orders, "bars": bars, "open_interest": open_interest, "positions": positions}
     _check(files, given, format=format, exchange=exchange, source=source)
     switch(new_exchange, "new_exchange")
+    switch(dry_run, "dry_run")
     checked_progress(progress)
     if not isinstance(path, str | os.PathLike):
         msg = (
@@ -153,69 +148,119 @@ def ingest(
         )
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
-    paths = [os.fspath(file) for file in files]
-    finished = Finished(folder, paths, {"format": format, "exchange": exchange, "new_exchange": new_exchange})
-    whose = (exchange, new_exchange)
-    known = {file: _again(told) for file in paths if (told := finished.known(file)) is not None}
-    with ExitStack() as scratch:
-        left = [open_given(file, scratch) for file in paths if file not in known]
-        plain = [file for file in left if not file.is_table]
-        tables = [ParquetFile(file.name, format, exchange, (file.path, file.content)) for file in left if file.is_table]
-        shown = bar(wanted=progress, total=None, what="ingest")
-        contracts = _contracts(folder)
-        for one in known.values():
-            shown.update(one.rows)
-        begun: list[_Outcome | _Parts] = []
-        of_files, line = _Outcome(), None
+    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder))
+    with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
+        work = _Work(folder, options, shown)
+        line = None
         try:
-            try:
-                if plain:
-                    begun.append(of_files)
-                    _rows((folder, plain), (format, *whose), contracts, finished, shown=shown, outcome=of_files.told)
-                place = Place(folder)
-                for file in tables:
-                    with named(file.path):
-                        _of_parquet((place, file), begun, of_files.contracts(contracts), whose, shown=shown)
-                    finished.keep(file.path, _counts(begun[-1].so_far()))
-                    if file.kind == "bars":
-                        # They are prices of what comes after them.
-                        place = Place(folder)
-                if any(one is not None for one in given.values()):
-                    given = {kind: table(one, kind) for kind, one in given.items()}
-                    begun.append(outcome := _Outcome())
-                    _tables(folder, given, whose, shown, outcome.told)
-            finally:
-                shown.close()
-            whole = _together([*known.values(), *(one.so_far() for one in begun)])
-            line = _line(whole, source, of_files.contracts(contracts))
-            add_line(Path(folder), RECORD, line)
+            work.files([os.fspath(file) for file in files])
+            if any(one is not None for one in given.values()):
+                work.tables(given)
+            whole = work.so_far()
+            if not dry_run:
+                line = _line(whole, source, work.contracts)
+                add_line(Path(folder), RECORD, line)
         except BaseException as raised:
-            done = _together([one.so_far() for one in begun])
-            cut = _line(done, source, of_files.contracts(contracts)) | {"interrupted": True}
-            _interrupted(folder, done, (cut, line), raised)
+            done = work.so_far()
+            cut = _line(done, source, work.contracts) | {"interrupted": True}
+            if not dry_run:
+                _interrupted(folder, done, (cut, line), raised)
             raise
     return whole
 
 
-def _rows(
-    source: tuple[str, list[GivenFile]],
-    asked: tuple[str | None, str | None, bool],
-    contracts: list[list[str]],
-    finished: Finished,
-    *,
-    shown: ProgressBar,
-    outcome: dict[str, Any],
-) -> None:
-    """Bring files of rows into the archive, and put on record those that are stored to their end."""
-    folder, files = source
-    names = {file.path: file.name for file in files if file.path != file.name}
+@dataclass(frozen=True)
+class _Options:
+    """How files and tables are read."""
 
-    def stored(file: str, told: dict[str, Any]) -> None:
-        path = os.fspath(file)
-        finished.keep(names.get(path, path), _counts(_told(told)) | {"contracts": told["contracts"]})
+    format: str | None
+    exchange: str | None
+    new_exchange: bool
+    dry_run: bool
+    rates: dict[str, Any] | None
+    contracts: list[list[str]]
 
-    paths = [file.path for file in files]
-    _core.ingest_files(folder, paths, *asked, contracts, names, _counting(shown.update), stored, outcome)
+
+class _Work:
+    """An ingest under way."""
+
+    def __init__(self, folder: str, options: _Options, shown: ProgressBar) -> None:
+        self._folder, self._options, self._shown = folder, options, shown
+        self._known: list[Ingested] = []
+        self._begun: list[_Outcome | _Parts] = []
+
+    @property
+    def contracts(self) -> list[list[str]]:
+        """The contracts of the bars and readings so far."""
+        known = self._options.contracts
+        for one in self._begun:
+            known = one.contracts(known)
+        return known
+
+    def so_far(self) -> Ingested:
+        """Give the outcome so far."""
+        return _together([*self._known, *(one.so_far() for one in self._begun)])
+
+    def files(self, paths: list[str]) -> None:
+        """Read files, but for those that are stored completely already."""
+        options = self._options
+        asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
+        finished = Finished(self._folder, paths, asked)
+        left = []
+        for path in paths:
+            told = None if options.dry_run else finished.known(path)
+            if told is None:
+                left.append(path)
+                continue
+            self._known.append(one := _again(told))
+            self._shown.update(one.rows)
+        with contextlib.ExitStack() as scratch:
+            given = [open_given(path, scratch) for path in left]
+            columns = [ColumnFile(file, options.format, options.exchange) for file in given if file.is_table]
+            self._rows([file for file in given if not file.is_table], finished)
+            for file in columns:
+                with named(file.path):
+                    _of_columns(
+                        self._folder, file, self._begun, replace(options, contracts=self.contracts), self._shown
+                    )
+                if not options.dry_run:
+                    finished.keep(file.path, _counts(self._begun[-1].so_far()) | {"contracts": self.contracts})
+
+    def _rows(self, files: list[GivenFile], finished: Finished) -> None:
+        """Read files of rows, and put on record those that are stored completely."""
+        if not files:
+            return
+        names = {file.path: file.name for file in files if file.path != file.name}
+
+        def stored(file: str, told: dict[str, Any]) -> None:
+            path = os.fspath(file)
+            finished.keep(names.get(path, path), _counts(_told(told)) | {"contracts": told["contracts"]})
+
+        options = self._options
+        self._begun.append(outcome := _Outcome())
+        seen = _counting(self._shown.update)
+        paths = [file.path for file in files]
+        whose = (options.exchange, options.new_exchange, options.contracts, names)
+        rest = (options.rates, options.dry_run)
+        _core.ingest_files(self._folder, paths, options.format, *whose, seen, stored, outcome.told, *rest)
+
+    def tables(self, given: Mapping[str, object]) -> None:
+        """Read tables."""
+        self._begun.append(outcome := _Outcome())
+        options = replace(self._options, contracts=self.contracts)
+        _tables(self._folder, given, options, self._shown, outcome.told)
+
+
+@contextlib.contextmanager
+def named(path: str) -> Iterator[None]:
+    """Name this file in what is said of its rows."""
+    try:
+        yield
+    except BadQuery as error:
+        if error.parameter not in KINDS:
+            raise
+        msg = f"{error.parameter}: {path}: {str(error).removeprefix(f'{error.parameter}: ')}"
+        raise BadQuery(msg, parameter=error.parameter) from None
 
 
 class _Outcome:
@@ -235,34 +280,40 @@ class _Outcome:
 
 
 class _Parts:
-    """What became of a Parquet file's rows so far, part by part; of the last as :class:`_Outcome`."""
+    """The outcome of a file of columns so far, part by part; that of the last part as :class:`_Outcome`."""
 
-    def __init__(self, file: ParquetFile, refused: Refusals) -> None:
+    def __init__(self, file: ColumnFile) -> None:
         self._file = file
-        # One thing, as a signal comes between any two.
-        self._state: tuple[Counts, Refusals, dict[str, Any], Any]
-        self._state = ((sum(refused.counts.values()), 0, 0), refused, {}, ())
+        self._parts: list[dict[str, Any]] = []
 
-    def begin(self, numbers: Any) -> dict[str, Any]:
-        """Begin the next part, whose rows stand there; gives where to put down what becomes of them."""
+    def begin(self) -> dict[str, Any]:
+        """Begin the next part; gives the dict that its outcome is put into."""
         told: dict[str, Any] = {}
-        self._state = (*self._settled(), told, numbers)
+        self._parts.append(told)
         return told
 
-    def so_far(self) -> Ingested:
-        """Give what it is."""
-        counts, refused = self._settled()
-        path = self._file.path
-        return Ingested(*counts, dict(refused.counts), refused.first(path), {path: self._file.kind})
+    @property
+    def sessions(self) -> list[tuple[str, int, int]]:
+        """The time that the orders of each exchange cover so far, from first to last."""
+        spans: dict[str, tuple[int, int]] = {}
+        for part in self._parts:
+            for exchange, start, end in part.get("told", []):
+                first, last = spans.get(exchange, (start, end))
+                spans[exchange] = min(first, start), max(last, end)
+        return [(exchange, *span) for exchange, span in spans.items()]
 
-    def _settled(self) -> tuple[Counts, Refusals]:
-        (rows, new, repeated), refused, told, numbers = self._state
-        if not told:
-            return (rows, new, repeated), refused
-        refused = refused.copy()
-        for reason, count, row, shown_there in told["refused"]:
-            refused.add(reason, int(numbers[int(row.rpartition(":")[2])]), shown_there, count)
-        return (rows + told["rows"], new + told["new"], repeated + told["repeated"]), refused
+    def contracts(self, before: list[list[str]]) -> list[list[str]]:
+        """The contracts of the bars and readings, where ``before`` are those from before."""
+        known = [part["contracts"] for part in self._parts if part.get("contracts")]
+        return known[-1] if known else before
+
+    def so_far(self) -> Ingested:
+        """Give the outcome."""
+        parts = [_told(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
+        whole = _together(parts)
+        return Ingested(
+            whole.rows, whole.new, whole.repeated, whole.refused, whole.first, {self._file.path: self._file.kind}
+        )
 
 
 def _interrupted(
@@ -282,44 +333,27 @@ def _interrupted(
     raised.add_note(f"Kept until then: {kept}")
 
 
-def _of_parquet(
-    source: tuple[Place, ParquetFile],
-    begun: list[_Outcome | _Parts],
-    contracts: list[list[str]],
-    whose: Whose,
-    *,
-    shown: ProgressBar,
+def _of_columns(
+    folder: str, file: ColumnFile, begun: list[_Outcome | _Parts], options: _Options, shown: ProgressBar
 ) -> None:
-    """Bring the rows of a Parquet file into the archive, many at a time; what becomes of them is put to ``begun``."""
-    place, file = source
+    """Bring the rows of a file of columns into the archive, part by part; the outcome is put to ``begun``."""
     if file.kind == FILLS:
         begun.append(outcome := _Outcome(file.path, file.kind))
-        _fills(place.folder, file, contracts, shown, outcome.told)
+        _fills(folder, file, options.contracts, shown, outcome.told)
         return
-    alone: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
-    refused = Refusals()
-    reported_before: list[tuple[str, int, int]] = []
-    parts = file.parts(place, whose, refused)
-    first = next(parts, None)
-    begun.append(done := _Parts(file, refused))
-    for part in chain([] if first is None else [first], parts):
-        told = done.begin(part.numbers)
-        if part.is_read:
-            # While days are yet to come that are earlier, nothing is called told: they would be a time without orders.
-            beside = (part.length, reported_before if part.is_in_order else None)
-            _core.ingest_parts(place.folder, part.rows, whose[0], _counting(shown.update), told, *beside)
-            reported_before = _joined(reported_before, told["told"])
-        else:
-            _tables(place.folder, alone | {file.kind: table(part.rows, file.kind)}, whose, shown, told)
-
-
-def _joined(before: list[tuple[str, int, int]], told: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Of which time the orders of each exchange tell, from first to last."""
-    spans = {exchange: (start, end) for exchange, start, end in before}
-    for exchange, start, end in told:
-        first, last = spans.get(exchange, (start, end))
-        spans[exchange] = min(first, start), max(last, end)
-    return [(exchange, *span) for exchange, span in spans.items()]
+    begun.append(done := _Parts(file))
+    symbol, _, interval = _core.file_name(file.path)
+    for part in file.parts():
+        tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
+        tables[file.kind] = part.rows
+        sessions = done.sessions
+        told = done.begin()
+        contracts = done.contracts(options.contracts)
+        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "sessions": sessions}
+        _tables(folder, tables, replace(options, contracts=contracts), shown, told, facts=facts)
+        if "implausible" in told:
+            msg = f"files: {file.path}: {told.pop('implausible')}"
+            raise BadQuery(msg, parameter="files")
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
@@ -368,11 +402,18 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
 
 
 def _tables(
-    folder: str, given: Mapping[str, object], whose: Whose, shown: ProgressBar, outcome: dict[str, Any]
+    folder: str,
+    given: Mapping[str, object],
+    options: _Options,
+    shown: ProgressBar,
+    outcome: dict[str, Any],
+    *,
+    facts: dict[str, Any] | None = None,
 ) -> None:
-    orders, bars, open_interest = given["orders"], given["bars"], given["open_interest"]
-    seen = _counting(shown.update)
-    _core.ingest_tables(folder, orders, bars, open_interest, given["positions"], *whose, seen, outcome)
+    tables = [table(given[kind], kind) for kind in ("orders", "bars", "open_interest", "positions")]
+    whose = (options.exchange, options.new_exchange, options.contracts)
+    rest = (options.rates, options.dry_run, facts)
+    _core.ingest_tables(folder, *tables, *whose, _counting(shown.update), outcome, *rest)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -389,14 +430,15 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
 
 
 def _fills(
-    folder: str, file: ParquetFile, contracts: list[list[str]], shown: ProgressBar, outcome: dict[str, Any]
+    folder: str, file: ColumnFile, contracts: list[list[str]], shown: ProgressBar, outcome: dict[str, Any]
 ) -> None:
     seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
         fills = Path(beside, "fills")
         with fills.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in file.fills())
-        _core.ingest_files(folder, [str(fills)], FILLS, *NOBODY, contracts, {}, seen, lambda *_: None, outcome)
+        whose: tuple[None, bool] = (None, False)
+        _core.ingest_files(folder, [str(fills)], FILLS, *whose, contracts, {}, seen, lambda *_: None, outcome)
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from liqdata import _core
@@ -80,6 +81,20 @@ def table(value: Any, name: str) -> Any:
         _refuse(name, f"a {type(value).__name__} is not a table", allowed)
     allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
     return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
+
+
+def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
+    """USD per unit of quote currencies, in shapes that the native half reads: numbers, or tables of rates by time."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        what = f"a {type(given).__name__} is not a mapping of quote currencies"
+        _refuse("quote_rates", what, 'USD per unit, such as {"EUR": 1.08}, or a table of timestamp and rate for each')
+    made: dict[str, Any] = {}
+    for quote, rate in given.items():
+        is_number = isinstance(rate, int | float | str | Decimal) or not hasattr(rate, "__len__")
+        made[str(quote)] = rate if is_number else table(rate, "quote_rates")
+    return made
 
 
 def _without_nulls(frame: Any) -> Any:

@@ -1,44 +1,51 @@
-//! Readings of open interest in USD on their way from files into an archive, which keeps coins.
+//! Readings of open interest in USD, on their way from files into an archive, which stores coins.
 //!
-//! What a coin was worth is told by whoever knows the archive's bars. Readings of several files are brought to coins together,
-//! so that the bars of a time are read once for all of them, and so many at a time.
+//! The caller knows the prices of the archive's bars. Readings of several files are converted together, so that the bars of
+//! a time are read once.
 
-use crate::feeds::dumps::RowReading;
-use crate::model::NotInCoins;
+use crate::collect::import::ingest::Place;
+use crate::model::{NotInCoins, ObservedOpenInterest};
+use crate::tables::{AmountColumn, InterestColumns, observed_interest};
 
-/// Readings that are brought to coins together.
+/// Readings that are converted together.
 const TOGETHER: usize = 50_000;
 
-/// Readings of files in coins, or why one is not.
-pub type FilesInCoins = Vec<Vec<Result<RowReading, NotInCoins>>>;
+/// Readings of files in coins, or why one has none.
+pub type FilesInCoins = Vec<Vec<Result<rust_decimal::Decimal, NotInCoins>>>;
 
-/// Brings the readings of files to coins, each file's in their order; `None` where it is told that it is enough. A sentence where
-/// the archive's bars cannot be read.
-pub type ToCoins<'a> = dyn FnMut(Vec<Vec<RowReading>>, &mut dyn FnMut() -> bool) -> Result<Option<FilesInCoins>, String>
+/// Converts the readings of files to coins, each file in its order; `None` once the callback returns false. A sentence
+/// if the archive's bars cannot be read.
+pub type ToCoins<'a> = dyn FnMut(
+        Vec<Vec<ObservedOpenInterest>>,
+        &mut dyn FnMut() -> bool,
+    ) -> Result<Option<FilesInCoins>, String>
     + 'a;
 
-/// Readings of a file, and the line of each.
+/// Readings of a file, with the place of each.
 #[derive(Debug, Default)]
 struct OfFile {
     number: usize,
-    rows: Vec<RowReading>,
-    lines: Vec<u64>,
+    readings: InterestColumns,
+    places: Vec<Place>,
 }
 
-/// Readings of a file in coins, or why one is not, each with its line.
+/// Readings of a file in coins.
 #[derive(Debug)]
-pub(crate) struct Brought {
+pub(crate) struct Converted {
     pub(crate) file: usize,
-    pub(crate) rows: Vec<(u64, Result<RowReading, NotInCoins>)>,
+    pub(crate) readings: InterestColumns,
+    pub(crate) places: Vec<Place>,
+    /// Readings without a value in coins.
+    pub(crate) refused: Vec<(Place, NotInCoins)>,
 }
 
-/// Readings in USD, and where each stood.
+/// Readings in USD that wait for their conversion.
 #[derive(Debug, Default)]
 pub(crate) struct InUsd {
     files: Vec<OfFile>,
     count: usize,
-    /// The last file of which readings were USD.
-    known: Option<usize>,
+    /// The last file whose readings are plausible as USD.
+    plausible: Option<usize>,
 }
 
 impl InUsd {
@@ -46,73 +53,93 @@ impl InUsd {
         self.count == 0
     }
 
-    /// Whether there are as many as are brought to coins together.
+    /// Whether there are enough readings to convert them together.
     pub(crate) fn are_many(&self) -> bool {
         self.count >= TOGETHER
     }
 
-    /// The files of which there are readings.
+    /// The files with waiting readings.
     pub(crate) fn files(&self) -> impl Iterator<Item = usize> {
         self.files.iter().map(|file| file.number)
     }
 
-    pub(crate) fn add(&mut self, row: RowReading, (number, line): (usize, u64)) {
-        self.count += 1;
+    /// Adds readings of the file `number`.
+    pub(crate) fn add(&mut self, readings: InterestColumns, number: usize, places: Vec<Place>) {
+        self.count += places.len();
         match self.files.last_mut() {
             Some(file) if file.number == number => {
-                file.rows.push(row);
-                file.lines.push(line);
+                file.readings.append(&readings);
+                file.places.extend(places);
             }
             _ => self.files.push(OfFile {
                 number,
-                rows: vec![row],
-                lines: vec![line],
+                readings,
+                places,
             }),
         }
     }
 
-    /// The readings in coins; `None` where it was told that it is enough.
-    pub(crate) fn brought(
+    /// The readings in coins; `None` once the callback returns false.
+    pub(crate) fn converted(
         &mut self,
         to_coins: &mut ToCoins<'_>,
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Vec<Brought>>, (usize, String)> {
+    ) -> Result<Option<Vec<Converted>>, (usize, String)> {
         self.count = 0;
         let files = std::mem::take(&mut self.files);
         let first = files.first().map_or(0, |file| file.number);
-        let (rows, places): (Vec<_>, Vec<_>) = files
-            .into_iter()
-            .map(|file| (file.rows, (file.number, file.lines)))
-            .unzip();
-        let made = to_coins(rows, goes_on).map_err(|why| (first, why))?;
-        let brought = made.map(|made| {
-            let files = made.into_iter().zip(places);
-            let files = files.map(|(rows, (file, lines))| Brought {
-                file,
-                rows: lines.into_iter().zip(rows).collect(),
-            });
-            files.collect()
+        let observed = files
+            .iter()
+            .map(|file| observed_interest(&file.readings))
+            .collect();
+        let made = to_coins(observed, goes_on).map_err(|why| (first, why))?;
+        let Some(made) = made else {
+            return Ok(None);
+        };
+        let files = files.into_iter().zip(made).map(|(file, made)| {
+            let mut good = Vec::new();
+            let (mut refused, mut coins) = (Vec::new(), AmountColumn::default());
+            for (row, made) in made.into_iter().enumerate() {
+                match (made, file.places.get(row)) {
+                    (Ok(value), _) => {
+                        good.push(row);
+                        coins.push(value);
+                    }
+                    (Err(why), Some(place)) => refused.push((*place, why)),
+                    (Err(_), None) => {}
+                }
+            }
+            let mut readings = file.readings.take(&good);
+            readings.open_interest = coins;
+            readings.in_usd = false;
+            let places = good.iter().filter_map(|row| file.places.get(*row).copied());
+            Converted {
+                file: file.number,
+                readings,
+                places: places.collect(),
+                refused,
+            }
         });
-        Ok(brought)
+        Ok(Some(files.collect()))
     }
 
-    /// Why the readings of a file are not USD: most of those of which it can be told are implausible, and none before was not.
-    pub(crate) fn fault_of(&mut self, brought: &Brought) -> Option<String> {
-        if self.known == Some(brought.file) {
+    /// Why a file does not hold USD: most of its judged readings are implausible as USD, and none before was plausible.
+    pub(crate) fn fault_of(&mut self, converted: &Converted) -> Option<String> {
+        if self.plausible == Some(converted.file) {
             return None;
         }
-        let mut implausible = brought.rows.iter().filter_map(|(_, row)| match row {
-            Err(NotInCoins::Implausible(why)) => Some(why),
+        let mut implausible = converted.refused.iter().filter_map(|(_, why)| match why {
+            NotInCoins::Implausible(why) => Some(why),
             _ => None,
         });
         let first = implausible.next();
         let count = implausible.count() + usize::from(first.is_some());
-        let plausible = brought.rows.iter().filter(|(_, row)| row.is_ok()).count();
+        let plausible = converted.places.len();
         if count > plausible {
             return first.cloned();
         }
         if plausible > 0 {
-            self.known = Some(brought.file);
+            self.plausible = Some(converted.file);
         }
         None
     }

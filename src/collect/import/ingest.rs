@@ -4,27 +4,32 @@
 //! A lot is there whole or not at all, and a row that is there already is left as it was, so that whatever cuts an ingest
 //! short is made good by doing it again. What is not kept is counted by its reason, with where it stood first.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{
-    Archive, ArchiveError, BarRow, Batch, Completeness, ImportedSession, OpenInterestRow, OrderRow,
-    RejectedRow, Writer,
+    Archive, ArchiveError, Completeness, GivenOrders, ImportScope, ImportedSession, RejectedRow,
+    Tables, Writer,
 };
 use crate::collect::clock::machine;
-use crate::collect::import::attribution::{ExchangeAttribution, UNKNOWN, UnknownExchange};
+use crate::collect::import::dump_columns::DumpColumns;
 use crate::collect::import::files::{Source, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
-use crate::collect::import::validation::{latest, of_the_future};
-use crate::feeds::dumps::{DumpReader, DumpRow, Format, RowBar, RowOrder, RowReading, UnclearFile};
-use crate::model::{Millis, Symbol, Vocabulary, sort_small};
+use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
+use crate::model::{Millis, exchange_name, sort_small};
+use crate::tables::{
+    BarColumns, ContractBook, ExchangeAttribution, InterestColumns, Judge, QuoteRates,
+    UnknownExchange, append_orders, bar_table, interest_table, order_table,
+};
 
 /// Rows that are gathered before they are kept.
 const LOT: usize = 250_000;
 /// Rows of whole files after which they are kept, so that little is to be read again.
 const WHOLE: usize = 50_000;
-/// Lines between two looks whether to go on.
+/// Rows that are judged together.
+const CHUNK: usize = 1 << 16;
+/// Lines between two calls of `goes_on`.
 const LOOK: u64 = 1024;
 /// How long after its end a day is left in the journal.
 pub(crate) const LATE: i64 = Millis::HOUR;
@@ -42,8 +47,12 @@ pub struct Files {
     pub exchange: Option<String>,
     /// Whether they may be of an exchange that is not known yet.
     pub takes_new_exchanges: bool,
-    /// Of which contracts the archive's bars and readings are known to be.
+    /// The known contracts of the archive's bars and readings.
     pub contracts: Vec<Contract>,
+    /// USD per unit of other quote currencies.
+    pub rates: QuoteRates,
+    /// Whether nothing is written: the outcome says what would be accepted and refused.
+    pub is_dry_run: bool,
 }
 
 /// Of which contract the bars or the open interest of a coin on an exchange are.
@@ -57,6 +66,17 @@ pub struct Contract {
     pub coin: String,
     /// The contract as its files spell it.
     pub contract: String,
+}
+
+impl From<[String; 4]> for Contract {
+    fn from([table, exchange, coin, contract]: [String; 4]) -> Self {
+        Self {
+            table,
+            exchange,
+            coin,
+            contract,
+        }
+    }
 }
 
 /// Why nothing, or not everything, was ingested.
@@ -205,12 +225,34 @@ pub fn ingest(
         };
         place(one).cmp(&place(other))
     });
-    let mut writer = Archive::create_or_open(path)?;
-    let mut intake = Intake::new(&mut writer, whose, goes_on, finished, to_coins);
-    intake.parts = parts;
+    let writer = if files.is_dry_run {
+        None
+    } else {
+        Some(Archive::create_or_open(path)?)
+    };
+    let mut intake = Intake {
+        writer,
+        whose,
+        rates: &files.rates,
+        goes_on,
+        finished,
+        to_coins,
+        done: Ingested::default(),
+        names: Vec::new(),
+        parts,
+        lot: Lot::default(),
+        in_usd: InUsd::default(),
+        sessions: Vec::new(),
+        book: ContractBook::default(),
+    };
     for known in &files.contracts {
-        let key = [&known.table, &known.exchange, &known.coin].map(String::clone);
-        intake.contracts.insert(key, known.contract.clone());
+        let Contract {
+            table,
+            exchange,
+            coin,
+            contract,
+        } = known;
+        intake.book.add(table, exchange, coin, contract);
     }
     for (source, format, part) in &found {
         let shown = source.name.shown.clone();
@@ -228,14 +270,23 @@ pub fn ingest(
             return Ok(intake.end(false));
         }
     }
-    let is_whole = intake.bring_to_coins()? && intake.keep()?;
+    let is_whole = intake.convert()? && intake.store()?;
     Ok(intake.end(is_whole))
 }
 
 /// Where a row stood: the number of its file, and its line there.
-type Place = (usize, u64);
+pub(crate) type Place = (usize, u64);
 
-/// Where each of the gathered rows stood.
+/// Rows on their way into the archive, each with its place.
+#[derive(Debug, Default)]
+struct Lot {
+    orders: GivenOrders,
+    bars: BarColumns,
+    open_interest: InterestColumns,
+    places: Places,
+}
+
+/// Where each row of a lot stood.
 #[derive(Debug, Default)]
 struct Places {
     orders: Vec<Place>,
@@ -243,64 +294,43 @@ struct Places {
     open_interest: Vec<Place>,
 }
 
-/// The time of which a source tells an exchange's orders so far.
+impl Lot {
+    fn len(&self) -> usize {
+        self.places.orders.len() + self.places.bars.len() + self.places.open_interest.len()
+    }
+}
+
+/// The time that a source covers of an exchange's orders so far.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Covered {
     completeness: Completeness,
     first: Millis,
     last: Millis,
 }
 
-/// Rows on their way from files into an archive.
+/// Brings the rows of files into an archive.
 struct Intake<'a> {
-    writer: &'a mut Writer,
+    /// `None` in a dry run.
+    writer: Option<Writer>,
     whose: ExchangeAttribution,
+    rates: &'a QuoteRates,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
     done: Ingested,
-    /// What is read, as it is shown, and the number of its file among the parts.
+    /// The shown name of each source, and the number of its file among the parts.
     names: Vec<(String, usize)>,
     parts: Vec<Part>,
-    rows: Batch,
-    places: Places,
-    /// Readings in USD that are not brought to coins yet.
+    lot: Lot,
+    /// Readings in USD that are not converted yet.
     in_usd: InUsd,
-    /// What has been read to its end, and is told once its rows are kept.
-    told: Vec<ImportedSession>,
-    /// Of which contract the bars and the open interest of a coin on an exchange are.
-    contracts: HashMap<[String; 3], String>,
-    /// Table, exchange, coin and contract of the last row that was.
-    latest: Option<(&'static str, [String; 3])>,
+    /// Sessions of what has been read completely, to be stored with its rows.
+    sessions: Vec<ImportedSession>,
+    book: ContractBook,
 }
 
-impl<'a> Intake<'a> {
-    fn new(
-        writer: &'a mut Writer,
-        whose: ExchangeAttribution,
-        goes_on: &'a mut dyn FnMut(u64) -> bool,
-        finished: &'a mut dyn FnMut(Finished),
-        to_coins: &'a mut ToCoins<'_>,
-    ) -> Self {
-        Self {
-            writer,
-            whose,
-            goes_on,
-            finished,
-            to_coins,
-            done: Ingested::default(),
-            names: Vec::new(),
-            parts: Vec::new(),
-            rows: Batch::default(),
-            places: Places::default(),
-            in_usd: InUsd::default(),
-            told: Vec::new(),
-            contracts: HashMap::new(),
-            latest: None,
-        }
-    }
-
-    /// Reads a file; gives whether it came to the end.
+impl Intake<'_> {
+    /// Reads a file; returns whether it was read to its end.
     fn file(
         &mut self,
         mut rows: DumpReader<'_>,
@@ -308,91 +338,53 @@ impl<'a> Intake<'a> {
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
         let before = self.done.rows;
-        let mut stretches: BTreeMap<String, Stretch> = BTreeMap::new();
+        let mut covered: BTreeMap<String, Covered> = BTreeMap::new();
         let (mut is_whole, mut is_last_sound) = (true, true);
-        let latest = latest();
-        while let Some((line, read)) = rows.next_line() {
-            self.done.rows += 1;
-            let place = (file, line);
-            is_last_sound = read.is_ok();
-            let unfit = match &read {
-                Ok(Some(row)) => {
-                    let (table, exchange, at) = of_what(row);
-                    match self.of_nobody(exchange, file)? {
-                        None => of_the_future(table, at, latest),
-                        unknown => unknown,
+        let mut chunk = DumpColumns::default();
+        loop {
+            let next = rows.next_line();
+            let is_end = next.is_none();
+            if let Some((line, read)) = next {
+                self.done.rows += 1;
+                is_last_sound = read.is_ok();
+                match read {
+                    Ok(Some(row)) => chunk.push(row, line),
+                    Ok(None) => self.done.repeated += 1,
+                    Err(fault) => {
+                        is_whole &= !fault.is_last;
+                        self.refuse(&fault.reason, &fault.shown, (file, line));
                     }
                 }
-                _ => None,
-            };
-            match (unfit, read) {
-                (Some((reason, shown)), _) => self.refuse(&reason, &shown, place),
-                (None, Ok(Some(DumpRow::Order(row)))) => {
-                    stretch(
-                        &mut stretches,
-                        &row.order.exchange,
-                        row.completeness,
-                        row.order.timestamp,
-                    );
-                    self.rows.orders.push(order(row));
-                    self.places.orders.push(place);
-                }
-                (None, Ok(Some(DumpRow::Bar(row)))) => {
-                    if self.is_of_one("bars", (&row.exchange, &row.coin, &row.contract), place) {
-                        self.rows.bars.push(bar(row));
-                        self.places.bars.push(place);
-                    }
-                }
-                (None, Ok(Some(DumpRow::Reading(row)))) => {
-                    let of = (&*row.exchange, &*row.coin, &*row.contract);
-                    if self.is_of_one("open_interest", of, place) {
-                        self.rows.open_interest.push(reading(row));
-                        self.places.open_interest.push(place);
-                    }
-                }
-                (None, Ok(Some(DumpRow::ReadingInUsd(row)))) => {
-                    let of = (&*row.exchange, &*row.coin, &*row.contract);
-                    if self.is_of_one("open_interest", of, place) {
-                        self.in_usd.add(row, place);
-                        if self.in_usd.are_many() && !self.bring_to_coins()? {
-                            return Ok(false);
-                        }
-                    }
-                }
-                (None, Ok(None)) => self.done.repeated += 1,
-                (None, Err(flaw)) => {
-                    is_whole &= !flaw.is_last;
-                    self.refuse(&flaw.reason, &flaw.shown, place);
-                }
-            }
-            if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
-                return Ok(false);
-            }
-            if self.gathered() >= LOT {
-                self.tell(&stretches, None);
-                if !self.keep()? {
+                if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
                     return Ok(false);
                 }
             }
+            if chunk.len() >= CHUNK || is_end {
+                let chunk = std::mem::take(&mut chunk);
+                if !self.chunk(chunk, file, &mut covered)? {
+                    return Ok(false);
+                }
+            }
+            if is_end {
+                break;
+            }
         }
         is_whole &= is_last_sound || !ends_within_a_line();
-        // Of a day without a line, too, it is told that there was none.
+        // A day without a line is covered, too.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
-            && stretches.is_empty()
+            && covered.is_empty()
             && let Some((first, last)) = rows.span()
         {
             let completeness = Completeness::Sampled;
-            stretches.insert(
-                "binance".to_owned(),
-                Stretch {
-                    completeness,
-                    first,
-                    last,
-                },
-            );
+            let day = Covered {
+                completeness,
+                first,
+                last,
+            };
+            covered.insert("binance".to_owned(), day);
         }
-        self.tell(&stretches, rows.span().filter(|_| is_whole));
+        self.add_sessions(&covered, rows.span().filter(|_| is_whole));
         if let Some((name, _)) = self.names.get(file).filter(|_| !is_whole) {
             self.done.cut_short.push(name.clone());
         }
@@ -402,19 +394,106 @@ impl<'a> Intake<'a> {
             part.left = part.left.saturating_sub(1);
             part.is_cut_short |= !is_whole;
         }
-        if self.gathered() >= WHOLE {
-            return Ok(self.keep()?);
+        if self.lot.len() >= WHOLE {
+            return Ok(self.store()?);
         }
         Ok(true)
     }
 
-    /// Takes the readings in USD for what they are in coins, now that the bars that came before are there; gives whether to go
-    /// on.
-    fn bring_to_coins(&mut self) -> Result<bool, IngestError> {
+    /// Judges rows of a file and adds the accepted ones to the lot; returns whether to go on.
+    fn chunk(
+        &mut self,
+        chunk: DumpColumns,
+        file: usize,
+        covered: &mut BTreeMap<String, Covered>,
+    ) -> Result<bool, IngestError> {
+        let DumpColumns {
+            orders,
+            bars,
+            open_interest,
+            lines,
+            ..
+        } = chunk;
+        let (whose, done) = (&mut self.whose, self.done.rows);
+        let (mut failed, mut is_unknown) = (None, false);
+        let mut unknown = |name: &str| match whose.unknown(name) {
+            Ok(unknown) => unknown.map(|unknown| {
+                is_unknown = true;
+                unknown.in_a_line()
+            }),
+            Err(fault) => {
+                failed.get_or_insert(fault);
+                None
+            }
+        };
+        let goes_on = &mut *self.goes_on;
+        let mut goes_on = || goes_on(done);
+        let mut judge = Judge::new(
+            machine(),
+            self.rates,
+            &mut self.book,
+            &mut unknown,
+            &mut goes_on,
+        );
+        let orders = judge.orders(orders);
+        let bars = judge.bars(bars);
+        let open_interest = judge.open_interest(open_interest);
+        if let Some(fault) = failed {
+            return Err(fault.into());
+        }
+        let (Some(orders), Some(bars), Some(open_interest)) = (orders, bars, open_interest) else {
+            return Ok(false);
+        };
+        // A file with an unknown exchange is not finished: it is read again once the name is known.
+        if is_unknown && let Some(part) = part_of(&self.names, &mut self.parts, file) {
+            part.told = true;
+        }
+        self.done.repeated += bars.repeated + open_interest.repeated;
+        for (faults, lines) in [
+            (&orders.faults, &lines.orders),
+            (&bars.faults, &lines.bars),
+            (&open_interest.faults, &lines.open_interest),
+        ] {
+            for fault in faults {
+                let line = lines.get(fault.row).copied().unwrap_or_default();
+                self.refuse(&fault.counted(), &fault.shown, (file, line));
+            }
+        }
+        cover(covered, &orders.columns);
+        let placed = |places: &[usize], lines: &[u64]| -> Vec<Place> {
+            let lines = places.iter().filter_map(|row| lines.get(*row));
+            lines.map(|line| (file, *line)).collect()
+        };
+        let lot = &mut self.lot;
+        lot.places
+            .orders
+            .extend(placed(&orders.places, &lines.orders));
+        lot.places.bars.extend(placed(&bars.places, &lines.bars));
+        append_orders(&mut lot.orders, &orders.columns);
+        lot.bars.append(&bars.columns);
+        let places = placed(&open_interest.places, &lines.open_interest);
+        if open_interest.columns.in_usd {
+            self.in_usd.add(open_interest.columns, file, places);
+        } else {
+            lot.places.open_interest.extend(places);
+            lot.open_interest.append(&open_interest.columns);
+        }
+        if self.in_usd.are_many() && !self.convert()? {
+            return Ok(false);
+        }
+        if self.lot.len() >= LOT {
+            self.add_sessions(covered, None);
+            return Ok(self.store()?);
+        }
+        Ok(true)
+    }
+
+    /// Converts the readings in USD to coins, now that the bars before them are stored; returns whether to go on.
+    fn convert(&mut self) -> Result<bool, IngestError> {
         if self.in_usd.is_empty() {
             return Ok(true);
         }
-        if !self.keep()? {
+        if !self.store()? {
             return Ok(false);
         }
         let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
@@ -423,49 +502,48 @@ impl<'a> Intake<'a> {
             let file = name.unwrap_or_default();
             UnclearFile { file, message }
         };
-        let brought = self
+        let converted = self
             .in_usd
-            .brought(self.to_coins, &mut || goes_on(read))
+            .converted(self.to_coins, &mut || goes_on(read))
             .map_err(|(file, message)| unclear(&self.names, file, message))?;
-        let Some(brought) = brought else {
+        let Some(converted) = converted else {
             return Ok(false);
         };
-        for of_file in brought {
+        for of_file in converted {
             if let Some(why) = self.in_usd.fault_of(&of_file) {
-                // What came before it is readings.
-                self.keep()?;
+                // The readings before it are sound.
+                self.store()?;
                 return Err(unclear(&self.names, of_file.file, why).into());
             }
-            for (line, row) in of_file.rows {
-                let place = (of_file.file, line);
-                match row {
-                    Ok(row) => {
-                        self.rows.open_interest.push(reading(row));
-                        self.places.open_interest.push(place);
-                    }
-                    Err(left) => self.refuse(left.reason(), left.why(), place),
-                }
+            for (place, why) in &of_file.refused {
+                self.refuse(why.reason(), why.why(), *place);
             }
+            self.lot.places.open_interest.extend(of_file.places);
+            self.lot.open_interest.append(&of_file.readings);
         }
         Ok(true)
     }
 
-    /// Takes note of the time that rows tell of, which is that of their source where one is known.
-    fn tell(&mut self, stretches: &BTreeMap<String, Stretch>, span: Option<(Millis, Millis)>) {
-        for (exchange, stretch) in stretches {
-            let (start, end) = span.unwrap_or((stretch.first, stretch.last));
-            self.told.push(ImportedSession {
+    /// Adds sessions of the covered time, which is that of the source where its name states it.
+    fn add_sessions(
+        &mut self,
+        covered: &BTreeMap<String, Covered>,
+        span: Option<(Millis, Millis)>,
+    ) {
+        for (exchange, covered) in covered {
+            let (start, end) = span.unwrap_or((covered.first, covered.last));
+            self.sessions.push(ImportedSession {
                 exchange: exchange.clone(),
-                completeness: stretch.completeness,
-                start: start.min(stretch.first),
-                end: end.max(stretch.last),
+                completeness: covered.completeness,
+                start: start.min(covered.first),
+                end: end.max(covered.last),
             });
         }
     }
 
-    /// What became of everything; where it was ended before, of what is settled.
+    /// The outcome of everything; after an interruption, of what is settled.
     fn end(self, is_whole: bool) -> Ingested {
-        let contracts = self.contracts();
+        let contracts = contracts(&self.book);
         let mut done = Ingested {
             contracts,
             is_interrupted: !is_whole,
@@ -478,59 +556,6 @@ impl<'a> Intake<'a> {
         done
     }
 
-    fn gathered(&self) -> usize {
-        self.rows.orders.len() + self.rows.bars.len() + self.rows.open_interest.len()
-    }
-
-    /// Why a line is not taken that names an exchange which is not known, and what stands there. Its file is not on record as
-    /// read to its end: once the name is known it is read again.
-    fn of_nobody(
-        &mut self,
-        exchange: &str,
-        file: usize,
-    ) -> Result<Option<(String, String)>, ArchiveError> {
-        let Some(unknown) = self.whose.unknown(exchange)? else {
-            return Ok(None);
-        };
-        if let Some(part) = part_of(&self.names, &mut self.parts, file) {
-            part.told = true;
-        }
-        Ok(Some((UNKNOWN.to_owned(), unknown.in_a_line())))
-    }
-
-    /// Whether a row is of the contract that the coin's others are of; else it is refused.
-    fn is_of_one(
-        &mut self,
-        table: &'static str,
-        (exchange, coin, contract): (&str, &str, &str),
-        place: Place,
-    ) -> bool {
-        // Files are of one contract, most of them.
-        if let Some((of, [whose, which, named])) = &self.latest
-            && *of == table
-            && whose == exchange
-            && which == coin
-            && named == contract
-        {
-            return true;
-        }
-        let key = [table, exchange, coin].map(str::to_owned);
-        let first = self
-            .contracts
-            .entry(key)
-            .or_insert_with(|| contract.to_owned());
-        if first == contract || is_same_contract(first, contract) {
-            self.latest = Some((table, [exchange, coin, contract].map(str::to_owned)));
-            return true;
-        }
-        let reason = format!(
-            "{table} of a coin on an exchange are those of one contract, and another one of the coin came before"
-        );
-        let shown = format!("{contract} after {first}");
-        self.refuse(&reason, &shown, place);
-        false
-    }
-
     fn refuse(&mut self, reason: &str, shown: &str, (file, line): Place) {
         let name = self.names.get(file).map_or("", |(name, _)| name);
         let place = format!("{name}:{line}");
@@ -540,24 +565,12 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Of which contracts the bars and readings are so far.
-    fn contracts(&self) -> Vec<Contract> {
-        let known = self.contracts.iter();
-        let mut contracts: Vec<Contract> = known
-            .map(|([table, exchange, coin], contract)| Contract {
-                table: table.clone(),
-                exchange: exchange.clone(),
-                coin: coin.clone(),
-                contract: contract.clone(),
-            })
-            .collect();
-        sort_small(&mut contracts, Ord::cmp);
-        contracts
-    }
-
-    /// Tells of the files of which nothing is left to read or to keep.
-    fn tell_finished(&mut self) {
-        let contracts = self.contracts();
+    /// Reports the files of which every row is stored.
+    fn report_finished(&mut self) {
+        if self.writer.is_none() {
+            return;
+        }
+        let contracts = contracts(&self.book);
         let waiting = self.in_usd.files();
         let waiting: BTreeSet<usize> = waiting
             .filter_map(|number| self.names.get(number))
@@ -575,54 +588,53 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Keeps what was gathered; gives whether it was kept.
-    fn keep(&mut self) -> Result<bool, ArchiveError> {
-        let rows = std::mem::take(&mut self.rows);
-        let places = std::mem::take(&mut self.places);
-        let told = std::mem::take(&mut self.told);
-        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
-        let filed = self
-            .writer
-            .file(rows, &told, machine().back(LATE), &mut || goes_on(read))?;
-        let Some(filed) = filed else {
-            return Ok(false);
+    /// Stores the lot; returns whether it was stored.
+    fn store(&mut self) -> Result<bool, ArchiveError> {
+        let lot = std::mem::take(&mut self.lot);
+        let sessions = std::mem::take(&mut self.sessions);
+        let Some(writer) = &mut self.writer else {
+            self.done.new += lot.len() as u64;
+            return Ok(true);
         };
-        self.done.new += filed.new;
-        self.done.repeated += filed.repeated;
-        for unfit in filed.rejected {
-            let places = match unfit.table {
-                "orders" => &places.orders,
-                "bars" => &places.bars,
-                _ => &places.open_interest,
+        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
+        let tables = Tables {
+            orders: order_table(lot.orders),
+            bars: bar_table(lot.bars),
+            open_interest: interest_table(lot.open_interest),
+            positions: Vec::new(),
+        };
+        let scope = ImportScope {
+            sessions: &sessions,
+            until: machine().back(LATE),
+            ingest: None,
+        };
+        let (outcome, is_whole) = writer.import(tables, scope, &mut |_| goes_on(read))?;
+        self.done.new += outcome.new;
+        self.done.repeated += outcome.repeated;
+        for rejected in outcome.rejected {
+            let places = match rejected.table {
+                "orders" => &lot.places.orders,
+                "bars" => &lot.places.bars,
+                _ => &lot.places.open_interest,
             };
-            let place = places.get(unfit.row);
-            let reason = reason(&unfit);
-            self.refuse(&reason, &unfit.message, place.copied().unwrap_or_default());
+            let place = places.get(rejected.row).copied().unwrap_or_default();
+            self.refuse(&reason(&rejected), &rejected.message, place);
         }
-        self.tell_finished();
-        Ok(true)
+        if is_whole {
+            self.report_finished();
+        }
+        Ok(is_whole)
     }
 }
 
-/// Whether two spellings are of one contract: `BTCUSDT` and `BTC/USDT:USDT`.
-fn is_same_contract(one: &str, other: &str) -> bool {
-    let read = |text| Symbol::read(text).map(|read| (read.name().to_owned(), read.kind()));
-    let (one, other) = (read(one), read(other));
-    one.is_some() && one == other
+/// The contracts of the bars and readings so far.
+fn contracts(book: &ContractBook) -> Vec<Contract> {
+    book.all()
+        .map(|one| one.map(str::to_owned).into())
+        .collect()
 }
 
-/// Of which table a row is, whose, and when it tells: a bar when it closes.
-fn of_what(row: &DumpRow) -> (&'static str, &str, Millis) {
-    match row {
-        DumpRow::Order(row) => ("orders", &row.order.exchange, row.order.timestamp),
-        DumpRow::Bar(row) => ("bars", &row.exchange, row.timestamp.on(row.interval)),
-        DumpRow::Reading(row) | DumpRow::ReadingInUsd(row) => {
-            ("open_interest", &row.exchange, row.timestamp)
-        }
-    }
-}
-
-/// The part that what is read under this number belongs to.
+/// The part of a source with this number.
 fn part_of<'a>(
     names: &[(String, usize)],
     parts: &'a mut [Part],
@@ -632,70 +644,22 @@ fn part_of<'a>(
     parts.get_mut(*part)
 }
 
-/// Takes note that an order tells of its time.
-fn stretch(
-    stretches: &mut BTreeMap<String, Stretch>,
-    exchange: &str,
-    completeness: Completeness,
-    at: Millis,
-) {
-    if let Some(known) = stretches.get_mut(exchange) {
-        known.first = known.first.min(at);
-        known.last = known.last.max(at);
-    } else {
-        let (first, last) = (at, at);
-        stretches.insert(
-            exchange.to_owned(),
-            Stretch {
-                completeness,
-                first,
-                last,
-            },
-        );
-    }
-}
-
-/// Without a time of receipt a row of the past counts as received when it was told: an order and a reading when it happened,
-/// a bar when it closed.
-fn order(row: RowOrder) -> OrderRow {
-    OrderRow {
-        coin: row.coin,
-        price_kind: row
-            .price_kind
-            .map_or("unknown", Vocabulary::name)
-            .to_owned(),
-        completeness: row.completeness,
-        native_id: row.native_id,
-        dedupe_key: row.dedupe_key,
-        received_at: row.received_at.unwrap_or(row.order.timestamp),
-        order: row.order,
-        raw: None,
-        group_id: None,
-    }
-}
-
-fn bar(row: RowBar) -> BarRow {
-    let [open, high, low, close] = row.prices;
-    BarRow {
-        exchange: row.exchange,
-        symbol: row.coin,
-        interval: row.interval,
-        timestamp: row.timestamp,
-        open,
-        high,
-        low,
-        close,
-        volume: row.volume,
-        received_at: row.timestamp.on(row.interval),
-    }
-}
-
-fn reading(row: RowReading) -> OpenInterestRow {
-    OpenInterestRow {
-        exchange: row.exchange,
-        symbol: row.coin,
-        timestamp: row.timestamp,
-        open_interest: row.open_interest,
-        received_at: row.received_at.unwrap_or(row.timestamp),
+/// Extends the covered time by that of orders.
+fn cover(covered: &mut BTreeMap<String, Covered>, orders: &GivenOrders) {
+    for (row, at) in orders.timestamp.iter().enumerate() {
+        let exchange = orders.exchange.get(row).unwrap_or_default();
+        let completeness = orders.completeness.as_ref();
+        let completeness = completeness.and_then(|column| column.get(row).copied());
+        if let Some(known) = covered.get_mut(exchange) {
+            known.first = known.first.min(*at);
+            known.last = known.last.max(*at);
+        } else {
+            let one = Covered {
+                completeness: completeness.unwrap_or(Completeness::Unknown),
+                first: *at,
+                last: *at,
+            };
+            covered.insert(exchange_name(exchange), one);
+        }
     }
 }

@@ -1,40 +1,37 @@
 //! Bringing tables of the past into an archive, by columns ([`Writer::import`](crate::archive::Writer::import)).
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, ImportScope, ImportedSession, Tables};
 use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
-use crate::collect::import::validation::{latest, sift};
 
-/// Brings tables into the archive in the folder `path`, which is made where it is missing; of which time their orders tell goes on
-/// from what was `told_before`, of other parts of the same table, or is not put on record yet, where that is absent: parts between
-/// them are still to come. `goes_on` is told how many rows are done with, and says whether to go on; where it did not, what was
-/// kept until then stays.
+/// The row of a caller's table that each row stands in, by table.
+pub type TablePlaces = HashMap<&'static str, Vec<usize>>;
+
+/// Stores judged tables in the archive in the folder `path`, which is created if it is missing.
+///
+/// The sessions of the orders continue `sessions_before`, those of earlier parts of the same table; none are recorded if
+/// that is absent, because parts in between are still to come. `goes_on` gets the number of finished rows and returns
+/// whether to go on; rows stored until then stay.
 ///
 /// # Errors
 ///
-/// [`ArchiveError`] where another writes to the archive or it cannot be written.
+/// [`ArchiveError`] if another process writes to the archive, or if it cannot be written.
 pub fn ingest_tables(
     path: &Path,
-    mut tables: Tables,
-    told_before: Option<Vec<ImportedSession>>,
+    tables: Tables,
+    places: &TablePlaces,
+    sessions_before: Option<Vec<ImportedSession>>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
     let rows = tables.rows() as u64;
-    let mut refused = Vec::new();
-    let sifted = sift(&mut tables, latest(), &mut refused, &mut || goes_on(0));
-    let Some(places) = sifted else {
-        return Ok(Ingested {
-            is_interrupted: true,
-            ..Ingested::default()
-        });
-    };
     let mut told = tables.orders.sessions();
-    let is_recorded = told_before.is_some();
-    for before in told_before.into_iter().flatten() {
+    let is_recorded = sessions_before.is_some();
+    for before in sessions_before.into_iter().flatten() {
         match told
             .iter_mut()
             .find(|told| told.exchange == before.exchange)
@@ -57,13 +54,15 @@ pub fn ingest_tables(
         rows,
         new: filed.new,
         repeated: filed.repeated,
-        refused,
         told,
         is_interrupted: !is_whole,
         ..Ingested::default()
     };
     for unfit in &filed.rejected {
-        let place = format!("{}:{}", unfit.table, places.of(unfit.table, unfit.row));
+        let row = places
+            .get(unfit.table)
+            .and_then(|places| places.get(unfit.row).copied());
+        let place = format!("{}:{}", unfit.table, row.unwrap_or(unfit.row));
         refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
     }
     if !is_whole {

@@ -13,6 +13,13 @@ pub struct Refused {
     pub shown: String,
 }
 
+impl Refused {
+    /// Counts a refused row by its reason; `place` says where it stands.
+    pub fn count(refused: &mut Vec<Self>, reason_and_value: (&str, &str), place: &str) {
+        refuse(refused, reason_and_value, place);
+    }
+}
+
 /// Counts a row that is not kept; `place` says where it stood.
 pub(crate) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
     if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {

@@ -15,7 +15,7 @@ use crate::feeds::decoding::json_path::JsonPath;
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
 use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
-use crate::model::{Millis, Side, Symbol, coin_of_base};
+use crate::model::{Millis, Side};
 
 /// USD per coin-margined contract of Binance.
 pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
@@ -107,23 +107,6 @@ impl BinanceLiquidations {
     }
 }
 
-/// The coin and its scale, if the contract's bars and open interest represent the coin.
-pub(super) fn leading(exchange: &str, contract: &str) -> Result<(String, u32), RowError> {
-    let read = Symbol::read(contract).ok_or_else(|| RowError::new("symbol: blank", contract))?;
-    let gives = read.gives_bars();
-    gives.map_err(|reason| RowError::new(reason.to_string(), contract))?;
-    let market = crate::feeds::venue(exchange)
-        .map(|venue| (venue.rules.market)(contract))
-        .map_err(|fault| RowError::new(fault.to_string(), exchange))?;
-    if !market.is_in_dollars() {
-        return Err(RowError::new(
-            "the quote currency does not count as USD",
-            contract,
-        ));
-    }
-    Ok(coin_of_base(&market.base))
-}
-
 /// Columns of `metrics`.
 pub(super) const METRICS: [&[&str]; 4] = [
     &["create_time"],
@@ -142,23 +125,20 @@ impl Metrics {
     pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [time, symbol, contracts, value] = self.columns;
         let contract = line.text(symbol)?;
-        let (coin, scale) = leading("binance", contract)?;
         // Coin-margined files give this value in coins, and nowhere else.
         let coins = if coin_margined(contract).is_some() {
             value
         } else {
             contracts
         };
-        RowReading {
+        let reading = RowReading {
             exchange: "binance".to_owned(),
-            coin,
             contract: contract.to_owned(),
             timestamp: line.instant(time)?,
-            open_interest: stripped(line.amount(coins)?),
+            open_interest: stripped(line.decimal(coins)?),
             received_at: None,
-        }
-        .of_one(scale)
-        .map(DumpRow::Reading)
+        };
+        Ok(DumpRow::Reading(reading))
     }
 }
 
@@ -183,8 +163,6 @@ pub(super) const KLINES_BARE: [&str; 12] = [
 pub(super) struct Klines {
     exchange: String,
     contract: String,
-    coin: String,
-    scale: u32,
     times: [DumpColumn; 2],
     prices: [DumpColumn; 4],
     volume: DumpColumn,
@@ -192,12 +170,7 @@ pub(super) struct Klines {
 
 impl Klines {
     /// The reader for a contract and header; `None` if a column is missing.
-    pub(super) fn new(
-        exchange: &str,
-        contract: &str,
-        header: &[String],
-    ) -> Result<Option<Self>, RowError> {
-        let (coin, scale) = leading(exchange, contract)?;
+    pub(super) fn new(exchange: &str, contract: &str, header: &[String]) -> Option<Self> {
         let volume = if exchange == "binance" && coin_margined(contract).is_some() {
             column(header, &["quote_volume", "base_asset_volume"])
         } else {
@@ -206,17 +179,15 @@ impl Klines {
         let times = columns(header, [&["open_time"], &["close_time"]]);
         let prices = columns(header, [&["open"], &["high"], &["low"], &["close"]]);
         let (Some(times), Some(prices), Some(volume)) = (times, prices, volume) else {
-            return Ok(None);
+            return None;
         };
-        Ok(Some(Self {
+        Some(Self {
             exchange: exchange.to_owned(),
             contract: contract.to_owned(),
-            coin,
-            scale,
             times,
             prices,
             volume,
-        }))
+        })
     }
 
     pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
@@ -232,18 +203,16 @@ impl Klines {
         }
         let mut prices = [Decimal::ZERO; 4];
         for (price, column) in prices.iter_mut().zip(self.prices) {
-            *price = line.positive(column)?;
+            *price = line.decimal(column)?;
         }
-        RowBar {
+        let bar = RowBar {
             exchange: self.exchange.clone(),
-            coin: self.coin.clone(),
             contract: self.contract.clone(),
             timestamp,
             interval,
             prices,
-            volume: line.amount(self.volume)?,
-        }
-        .of_one(self.scale)
-        .map(DumpRow::Bar)
+            volume: line.decimal(self.volume)?,
+        };
+        Ok(DumpRow::Bar(bar))
     }
 }

@@ -92,7 +92,8 @@ impl FileName {
 
     /// The symbol before the interval, as users and freqtrade name files: `BTC_USDT_USDT-5m-futures` is the perpetual
     /// contract `BTC/USDT:USDT`, `btc_5m_candles` the coin.
-    pub(crate) fn symbol(&self) -> Option<String> {
+    #[must_use]
+    pub fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
         let end = words.iter().position(|word| is_length(word))?;
         let mut words = words.get(..end)?;
@@ -138,7 +139,8 @@ impl FileName {
     }
 
     /// The bar interval in the name.
-    pub(crate) fn interval(&self) -> Option<i64> {
+    #[must_use]
+    pub fn interval(&self) -> Option<i64> {
         self.words()
             .find(|word| is_length(word))
             .and_then(read_span)

@@ -399,8 +399,7 @@ impl Begin {
             }),
             Format::BinanceKlines => {
                 let exchange = exchange.map_or_else(|| "binance".to_owned(), exchange_name);
-                let klines = binance::Klines::new(&exchange, &contract()?, &header)
-                    .map_err(|flaw| format!("{}: {}", flaw.shown, flaw.reason))?;
+                let klines = binance::Klines::new(&exchange, &contract()?, &header);
                 Decoder::Klines(klines.ok_or_else(missing)?)
             }
             Format::TardisLiquidations => Decoder::TardisLiquidations(tardis::TardisLiquidations {

@@ -3,7 +3,6 @@
 use rust_decimal::Decimal;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
-use crate::feeds::instruments::{price_of_one, unscaled};
 use crate::model::{Millis, Order};
 
 use crate::feeds::dumps::cells::RowError;
@@ -24,8 +23,10 @@ pub enum DumpRow {
 /// A liquidation order from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowOrder {
-    /// The order.
+    /// The order; its value is 0 if the file does not state one.
     pub order: Order,
+    /// Whether the file states the value.
+    pub is_valued: bool,
     /// The coin.
     pub coin: String,
     /// Meaning of the price; absent if the format does not define it.
@@ -61,6 +62,7 @@ impl RowOrder {
                 value_usd,
                 timestamp,
             },
+            is_valued: true,
             coin: event.coin,
             price_kind: Some(event.price_kind),
             completeness: event_completeness(event.sampled),
@@ -85,39 +87,16 @@ fn event_completeness(sampled: bool) -> Completeness {
 pub struct RowBar {
     /// Exchange, lower case.
     pub exchange: String,
-    /// Coin.
-    pub coin: String,
     /// The contract as the file names it.
     pub contract: String,
     /// Time of the open.
     pub timestamp: Millis,
     /// Length in milliseconds.
     pub interval: i64,
-    /// Open, high, low and close per coin.
+    /// Open, high, low and close per listed unit.
     pub prices: [Decimal; 4],
-    /// Volume in coins.
+    /// Volume in listed units.
     pub volume: Decimal,
-}
-
-impl RowBar {
-    /// Converts prices and volume from listed units of `scale` coins to single coins.
-    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, RowError> {
-        let fits = |value: Option<Decimal>| {
-            value.ok_or_else(|| {
-                RowError::new("a number does not fit a decimal exactly", &self.contract)
-            })
-        };
-        let [open, high, low, close] = self.prices;
-        let prices = [
-            fits(price_of_one(open, scale))?,
-            fits(price_of_one(high, scale))?,
-            fits(price_of_one(low, scale))?,
-            fits(price_of_one(close, scale))?,
-        ];
-        self.volume = fits(unscaled(self.volume, scale))?;
-        self.prices = prices;
-        Ok(self)
-    }
 }
 
 /// A reading of open interest from a file.
@@ -125,24 +104,12 @@ impl RowBar {
 pub struct RowReading {
     /// Exchange, lower case.
     pub exchange: String,
-    /// Coin.
-    pub coin: String,
     /// The contract as the file names it.
     pub contract: String,
     /// Time of the reading.
     pub timestamp: Millis,
-    /// Open interest in coins, one side.
+    /// Open interest in listed units, one side.
     pub open_interest: Decimal,
     /// When the recorder received it, if recorded.
     pub received_at: Option<Millis>,
-}
-
-impl RowReading {
-    /// Converts from listed units of `scale` coins to single coins.
-    pub(super) fn of_one(mut self, scale: u32) -> Result<Self, RowError> {
-        self.open_interest = unscaled(self.open_interest, scale).ok_or_else(|| {
-            RowError::new("a number does not fit a decimal exactly", &self.contract)
-        })?;
-        Ok(self)
-    }
 }

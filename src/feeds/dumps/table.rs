@@ -12,15 +12,12 @@ use rust_decimal::Decimal;
 
 use super::format::Format;
 use super::row::{DumpRow, RowBar, RowOrder, RowReading};
-use crate::feeds::decoding::event::{Completeness, product, stripped};
+use crate::feeds::decoding::event::{Completeness, stripped};
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::occurrence::{Occurrences, key};
 use crate::model::seeded;
-use crate::model::{
-    Millis, NotOfCoin, Order, Side, Symbol, exchange_name, is_dollar, is_far_from_product,
-    is_worth_its_product, nearest_f64, read_span,
-};
+use crate::model::{Millis, Order, Side, Symbol, exchange_name, read_span};
 
 pub(super) const TIME: &[&str] = &[
     "timestamp",
@@ -235,10 +232,9 @@ impl CsvTable {
                 in_usd,
                 interval,
             } => {
-                of_coin(symbol.gives_bars(), contract)?;
                 let mut prices = [Decimal::ZERO; 4];
                 for (price, column) in prices.iter_mut().zip(columns) {
-                    *price = line.positive(*column)?;
+                    *price = line.decimal(*column)?;
                 }
                 let interval = match interval {
                     Err(interval) => *interval,
@@ -249,7 +245,7 @@ impl CsvTable {
                         })?
                     }
                 };
-                let mut volume = line.amount(*volume)?;
+                let mut volume = line.decimal(*volume)?;
                 if *in_usd {
                     let [_, high, low, _] = prices;
                     volume = in_coins(volume, high, low).ok_or_else(|| {
@@ -259,36 +255,31 @@ impl CsvTable {
                         )
                     })?;
                 }
-                RowBar {
+                Ok(DumpRow::Bar(RowBar {
                     exchange,
-                    coin: symbol.coin().to_owned(),
                     contract: contract.to_owned(),
                     timestamp,
                     interval,
                     prices,
                     volume,
-                }
-                .of_one(symbol.scale())
-                .map(DumpRow::Bar)
+                }))
             }
             Kind::OpenInterest {
                 amount,
                 in_usd,
                 later,
             } => {
-                of_coin(symbol.gives_bars(), contract)?;
                 let reading = RowReading {
                     exchange,
-                    coin: symbol.coin().to_owned(),
                     contract: contract.to_owned(),
                     timestamp: timestamp.on(*later),
-                    open_interest: stripped(line.amount(*amount)?),
+                    open_interest: stripped(line.decimal(*amount)?),
                     received_at: None,
                 };
                 if *in_usd {
                     return Ok(DumpRow::ReadingInUsd(reading));
                 }
-                reading.of_one(symbol.scale()).map(DumpRow::Reading)
+                Ok(DumpRow::Reading(reading))
             }
         }
     }
@@ -310,22 +301,9 @@ fn order(
     (exchange, contract, symbol, timestamp): Of<'_>,
     ([side, price, qty], value, received, of_order): Columns,
 ) -> Result<RowOrder, RowError> {
-    of_coin(symbol.gives_orders(), contract)?;
     let side = position(line.text(side)?, of_order)?;
-    let (price, qty) = (line.positive(price)?, line.positive(qty)?);
-    let value_usd = match value {
-        Some(value) => {
-            let stated = line.amount(value)?;
-            let [one, many, all] = [price, qty, stated].map(nearest_f64);
-            if is_far_from_product(one, many, all) && is_worth_its_product(&exchange, contract) {
-                let reason = "value_usd: more than ten times off price × qty";
-                let shown = format!("{stated}, although {price} × {qty} is given");
-                return Err(RowError::new(reason, &shown));
-            }
-            stated
-        }
-        None => worth(symbol, price, qty, contract)?,
-    };
+    let (price, qty) = (line.decimal(price)?, line.decimal(qty)?);
+    let value_usd = value.map(|value| line.decimal(value)).transpose()?;
     let received_at = received.map(|column| line.instant(column)).transpose()?;
     let (price, qty) = (stripped(price), stripped(qty));
     Ok(RowOrder {
@@ -335,9 +313,10 @@ fn order(
             side,
             price,
             qty,
-            value_usd: stripped(value_usd),
+            value_usd: stripped(value_usd.unwrap_or_default()),
             timestamp,
         },
+        is_valued: value_usd.is_some(),
         coin: symbol.coin().to_owned(),
         price_kind: None,
         completeness: Completeness::Unknown,
@@ -364,25 +343,6 @@ fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
     let middle = high.checked_add(low)?.checked_div(Decimal::TWO)?;
     let coins = usd.checked_div(middle)?.round_dp(PLACES);
     Some(stripped(coins))
-}
-
-fn of_coin(gives: Result<(), NotOfCoin>, contract: &str) -> Result<(), RowError> {
-    gives.map_err(|reason| RowError::new(reason.to_string(), contract))
-}
-
-/// The notional of an order as price times quantity, if that is valid.
-fn worth(
-    symbol: &Symbol,
-    price: Decimal,
-    qty: Decimal,
-    contract: &str,
-) -> Result<Decimal, RowError> {
-    if !symbol.quote().is_some_and(is_dollar) {
-        let reason = "there is no value_usd column, and the quote currency does not count as USD";
-        return Err(RowError::new(reason, contract));
-    }
-    product(price, qty)
-        .ok_or_else(|| RowError::new("price × qty does not fit a decimal exactly", contract))
 }
 
 /// The interval of a file's bars: from its name unless the first rows contradict it, otherwise from their distance.

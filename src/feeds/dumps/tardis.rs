@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use super::binance::{coin_margined, leading};
+use super::binance::coin_margined;
 use super::row::{DumpRow, RowOrder, RowReading};
 use crate::feeds::decoding::event::{PriceKind, product, quotient, stripped};
 use crate::feeds::decoding::frame::{Frame, RawLiquidation, Size};
@@ -176,7 +176,6 @@ impl Ticker {
         if self.last.get(native_id).is_some_and(is_known) {
             return Ok(None);
         }
-        let (coin, scale) = leading(venue.name(), native_id)?;
         let price = || line.positive(mark).or_else(|_| line.positive(traded));
         let none = Instruments::default();
         let frame = venue.frame("", Some(received_at), &none);
@@ -200,13 +199,11 @@ impl Ticker {
         };
         let reading = RowReading {
             exchange: venue.name().to_owned(),
-            coin,
             contract: native_id.to_owned(),
             timestamp,
             open_interest: stripped(coins),
             received_at: Some(received_at),
-        }
-        .of_one(scale)?;
+        };
         self.last
             .insert(native_id.to_owned(), (text.to_owned(), timestamp));
         Ok(Some(DumpRow::Reading(reading)))

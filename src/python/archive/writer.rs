@@ -12,13 +12,13 @@ use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
     Writer,
 };
-use crate::engine::{TableFault, in_base_units};
+use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,
     coin_of_pair,
 };
 use crate::python::error;
-use crate::python::ingest::tables;
+use crate::python::ingest::raw::observed_unjudged;
 
 /// Writes tables into an archive.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -150,9 +150,13 @@ impl ArchiveWriter {
         open_interest: &Bound<'_, PyAny>,
         exchange: &str,
     ) -> PyResult<()> {
-        let orders = tables::orders(orders, None)?;
-        let bars = tables::bars(bars, None)?;
-        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
+        let tables = observed_unjudged(orders, bars, open_interest)?;
+        let (orders, bars, open_interest) = (tables.orders, tables.bars, tables.open_interest);
+        let unit = if tables.in_usd {
+            OpenInterestUnit::Usd
+        } else {
+            OpenInterestUnit::Base
+        };
         let open_interest = py
             .detach(|| {
                 let known = bars.iter().map(|bar| ObservedBar {

@@ -21,14 +21,14 @@ pub(crate) fn file_content(py: Python<'_>, path: PathBuf) -> PyResult<&'static s
     Ok(content.name())
 }
 
-/// The symbol in the name of a file, and what its series is if not of trades.
+/// The symbol in the name of a file, what its series is if not of trades, and the length of its bars in milliseconds.
 #[pyfunction]
 #[expect(
     clippy::needless_pass_by_value,
     reason = "arguments from Python come by value"
 )]
-pub(crate) fn file_name(path: PathBuf) -> (Option<String>, Option<&'static str>) {
+pub(crate) fn file_name(path: PathBuf) -> (Option<String>, Option<&'static str>, Option<i64>) {
     let shown = Path::new(&path).to_string_lossy();
     let name = FileName::new(&shown, None);
-    (name.symbol(), name.untraded())
+    (name.symbol(), name.untraded(), name.interval())
 }

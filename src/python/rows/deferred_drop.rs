@@ -17,13 +17,6 @@ impl<T: Send + 'static> From<Vec<T>> for Unwaited<T> {
     }
 }
 
-impl<T: Send + 'static> Unwaited<T> {
-    /// Takes the values out.
-    pub(crate) fn taken(mut self) -> Vec<T> {
-        mem::take(&mut self.0)
-    }
-}
-
 impl<T: Send + 'static> Deref for Unwaited<T> {
     type Target = Vec<T>;
 

@@ -139,20 +139,3 @@ pub(crate) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
 
 /// A callback that receives the number of further rows processed.
 pub(crate) type Seen<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-
-/// As [`look_around`], and calls `seen`. [`look_back`] reports the last rows.
-pub(crate) fn look_on(py: Python<'_>, row: usize, seen: Seen<'_, '_>) -> PyResult<()> {
-    look_around(py, row)?;
-    match seen {
-        Some(seen) if row % GLANCE == GLANCE - 1 => seen.call1((GLANCE,)).map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// Calls `seen` for the last of `rows` rows.
-pub(crate) fn look_back(rows: usize, seen: Seen<'_, '_>) -> PyResult<()> {
-    match (rows % GLANCE, seen) {
-        (rest @ 1.., Some(seen)) => seen.call1((rest,)).map(drop),
-        _ => Ok(()),
-    }
-}

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::api;
 use crate::archive::Filter;
@@ -19,15 +19,17 @@ use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
 use crate::python::calls::stream::Stream;
 use crate::python::error;
 use crate::python::error::Failure;
-use crate::python::ingest::tables;
+use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
 use crate::python::rows::columns::Columns;
-use crate::python::rows::deferred_drop::Unwaited;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{Progress, interruptible, watched};
 use crate::python::sources::moving_market::{Live, Pace};
 use crate::python::sources::order_walk::History;
 use crate::simulate::Habits;
+use crate::tables::{
+    MarketTableFault, ObservedMarket, RawMarketTables, RawTable, TableKind, TableOptions, observe,
+};
 use crate::{market, simulate};
 
 /// Maximum questions of one call in flight.
@@ -120,13 +122,61 @@ fn by_turns<'py>(
     Ok(PyArray1::from_iter(py, flat))
 }
 
+/// The unit of a table of open interest.
+fn unit_of(in_usd: bool) -> engine::OpenInterestUnit {
+    if in_usd {
+        engine::OpenInterestUnit::Usd
+    } else {
+        engine::OpenInterestUnit::Base
+    }
+}
+
+/// The observations of judged tables.
+fn observations(
+    observed: ObservedMarket,
+    now: Option<Millis>,
+) -> Result<engine::Observations, engine::TableFault> {
+    let known = if observed.open_interest.is_empty() {
+        Vec::new()
+    } else {
+        observed.bars.clone()
+    };
+    let unit = unit_of(observed.in_usd);
+    let open_interest = engine::in_base_units(observed.open_interest, unit, known)?;
+    let made = engine::Observations::new(observed.orders, observed.bars, open_interest, now)?;
+    made.with_liquidations(observed.liquidations)
+}
+
+/// The exception of a table that a market does not take.
+fn market_fault(py: Python<'_>, fault: MarketTableFault) -> PyErr {
+    match fault {
+        MarketTableFault::Column(kind, fault) => column_fault(py, kind, &fault),
+        MarketTableFault::Row(kind, fault) => row_fault(py, kind, &fault),
+        MarketTableFault::Exchanges(names) => {
+            let message = format!(
+                "column \"exchange\" names several exchanges, {}, and a market has one series of bars per coin",
+                names.join(", ")
+            );
+            let allowed = "bars of one exchange, or exchange= to choose one";
+            error::bad_query(py, &api::BadQuery::new("bars", message, allowed))
+        }
+        MarketTableFault::Stopped => PyRuntimeError::new_err("reading was stopped"),
+    }
+}
+
 #[pymethods]
 impl Market {
     /// Creates a market from tables. Each is `None`, a mapping of columns, or an object with `__arrow_c_stream__`.
     ///
     /// Calls `seen` with the number of further rows read.
     #[new]
-    #[pyo3(signature = (orders, bars, open_interest, liquidations, now, seen=None))]
+    #[pyo3(signature = (
+        orders, bars, open_interest, liquidations, now, seen=None, exchange=None, new_exchange=false, quote_rates=None
+    ))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "arguments from Python come one by one"
+    )]
     fn new(
         py: Python<'_>,
         orders: &Bound<'_, PyAny>,
@@ -135,30 +185,47 @@ impl Market {
         liquidations: &Bound<'_, PyAny>,
         now: Option<i64>,
         seen: Option<&Bound<'_, PyAny>>,
+        exchange: Option<String>,
+        new_exchange: bool,
+        quote_rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let orders = Unwaited::from(tables::orders(orders, seen)?);
-        let bars = Unwaited::from(tables::bars(bars, seen)?);
-        let (open_interest, unit) = tables::open_interest(open_interest, seen)?;
-        let liquidations = tables::liquidations(liquidations, seen)?;
-        let small = orders.len() + bars.len() + open_interest.len() < LARGE;
-        let work = move || {
-            let (orders, bars) = (orders.taken(), bars.taken());
-            let known = if open_interest.is_empty() {
-                Vec::new()
-            } else {
-                bars.clone()
-            };
-            let open_interest = engine::in_base_units(open_interest, unit, known)?;
-            let now = now.map(Millis);
-            let observations = engine::Observations::new(orders, bars, open_interest, now)?;
-            observations.with_liquidations(liquidations)
+        let options = TableOptions {
+            exchange,
+            new_exchange,
+            rates: rates(py, quote_rates)?,
         };
-        let observations = if small {
+        let raw = RawMarketTables {
+            orders: raw_table(TableKind::Orders, orders)?,
+            bars: raw_table(TableKind::Bars, bars)?,
+            open_interest: raw_table(TableKind::OpenInterest, open_interest)?,
+            liquidations: raw_table(TableKind::Liquidations, liquidations)?,
+        };
+        let rows = [
+            &raw.orders,
+            &raw.bars,
+            &raw.open_interest,
+            &raw.liquidations,
+        ]
+        .map(RawTable::rows);
+        let rows: usize = rows.iter().sum();
+        let latest = market::wall_clock().max(now.map_or(Millis(0), Millis));
+        let work = move || {
+            let observed = observe(&raw, &options, latest, &mut || true);
+            // Dropping a large table takes long, so it happens here.
+            drop(raw);
+            observed.map(|observed| observations(observed, now.map(Millis)))
+        };
+        let made = if rows < LARGE {
             py.detach(work)
         } else {
             interruptible(py, move || Ok(work()))?
         };
-        let observations = observations.map_err(|fault| error::bad_table(py, &fault))?;
+        let observations = made
+            .map_err(|fault| market_fault(py, fault))?
+            .map_err(|fault| error::bad_table(py, &fault))?;
+        if let Some(seen) = seen.filter(|_| rows > 0) {
+            seen.call1((rows,))?;
+        }
         Ok(market::Market::fixed(observations, "tables").into())
     }
 
@@ -282,9 +349,23 @@ impl Market {
             .feed
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
-        let (orders, bars) = (tables::orders(orders, None)?, tables::bars(bars, None)?);
-        let (open_interest, unit) = tables::open_interest(open_interest, None)?;
-        // Bars that the market already has also give prices for the conversion of open interest.
+        let raw = RawMarketTables {
+            orders: raw_table(TableKind::Orders, orders)?,
+            bars: raw_table(TableKind::Bars, bars)?,
+            open_interest: raw_table(TableKind::OpenInterest, open_interest)?,
+            liquidations: RawTable::empty(),
+        };
+        // A feed may run ahead of this machine's clock.
+        let options = TableOptions {
+            new_exchange: true,
+            ..TableOptions::default()
+        };
+        let observed = observe(&raw, &options, Millis(i64::MAX), &mut || true);
+        let observed = observed.map_err(|fault| market_fault(py, fault))?;
+        let (orders, bars, open_interest) =
+            (observed.orders, observed.bars, observed.open_interest);
+        let unit = unit_of(observed.in_usd);
+        // Readings in USD need prices, of earlier bars too.
         let mut known = Vec::new();
         if !open_interest.is_empty() {
             known = compute(py, || Ok(self.market.rows()?.1))?;

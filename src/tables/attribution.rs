@@ -1,4 +1,4 @@
-//! Attributes imported rows to known exchanges, so that a misspelt name creates no new exchange.
+//! Attribution of rows to known exchanges, so that a misspelt name creates no new exchange.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use crate::archive::{Archive, ArchiveError};
 use crate::model::nearest;
 use crate::model::shortened;
-use crate::model::{EXCHANGES, Labels, did_you_mean, exchange_name};
+use crate::model::{EXCHANGES, did_you_mean, exchange_name};
 
 /// Names less alike than this are not offered.
 const ALIKE: f64 = 0.75;
 
-/// Why lines of a file that name an exchange nobody knows are not taken.
-pub(crate) const UNKNOWN: &str =
-    "exchange: not one that is known (new_exchange=True, --new-exchange takes it)";
+/// The reason of rows that name an unknown exchange.
+pub(crate) const UNKNOWN_EXCHANGE: &str =
+    "not one that is known (new_exchange=True, --new-exchange takes it)";
 
-/// An exchange that is none of those that are known.
+/// An exchange name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is unknown, and the archive has nothing of it{}; allowed: {}, and any name with new_exchange=True (--new-exchange)",
+    "{} is unknown{}; allowed: {}, and any name with new_exchange=True (--new-exchange)",
     self.shown(), self.hint(), self.allowed()
 )]
 pub struct UnknownExchange {
@@ -49,40 +49,48 @@ impl UnknownExchange {
         )
     }
 
-    /// What stands in a line that names it, and the name that is nearest.
+    /// The name and the nearest known one.
     pub(crate) fn in_a_line(&self) -> String {
         format!("{}{}", self.shown(), self.hint())
     }
 }
 
-/// The exchanges that rows may be of: those that this package listens to and those that the archive has, or any.
-#[derive(Debug)]
+/// The known exchanges: the supported ones, and those that an archive has; any name if new ones are allowed.
+#[derive(Debug, Default)]
 pub struct ExchangeAttribution {
-    path: PathBuf,
+    path: Option<PathBuf>,
     takes_any: bool,
-    /// Those of the archive, once they were asked for.
+    /// The exchanges of the archive, once they are needed.
     own: Option<BTreeSet<String>>,
-    /// The last name that was one of them.
+    /// The last known name.
     latest: String,
 }
 
 impl ExchangeAttribution {
-    /// Those of an archive in the folder `path`, or any.
+    /// The exchanges known to an archive in the folder `path`, or any.
     #[must_use]
     pub fn of(path: &Path, takes_any: bool) -> Self {
         Self {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
             takes_any,
-            own: None,
-            latest: String::new(),
+            ..Self::default()
         }
     }
 
-    /// What is said of a name, in whichever spelling, that is none of them.
+    /// The supported exchanges, or any.
+    #[must_use]
+    pub fn supported(takes_any: bool) -> Self {
+        Self {
+            takes_any,
+            ..Self::default()
+        }
+    }
+
+    /// The error of a name that is not known, in any spelling.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where the archive cannot be read.
+    /// [`ArchiveError`] if the archive cannot be read.
     pub fn unknown(&mut self, name: &str) -> Result<Option<UnknownExchange>, ArchiveError> {
         if self.takes_any || name == self.latest || EXCHANGES.contains(&name) {
             return Ok(None);
@@ -102,29 +110,10 @@ impl ExchangeAttribution {
         }))
     }
 
-    /// The first row of a column that names none of them; blanks are passed over.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] where the archive cannot be read.
-    pub fn first_unknown(
-        &mut self,
-        names: &Labels,
-    ) -> Result<Option<(usize, UnknownExchange)>, ArchiveError> {
-        let mut told = Vec::with_capacity(names.names().len());
-        for name in names.names() {
-            told.push(match name.trim() {
-                "" => None,
-                _ => self.unknown(name)?,
-            });
-        }
-        let mut rows = names.codes().iter().enumerate();
-        Ok(rows.find_map(|(row, code)| Some((row, told.get(*code as usize)?.clone()?))))
-    }
-
     fn own(&mut self) -> Result<&BTreeSet<String>, ArchiveError> {
         if self.own.is_none() {
-            let archive = Archive::read_if_begun(&self.path)?;
+            let path = self.path.as_deref();
+            let archive = path.map(Archive::read_if_begun).transpose()?.flatten();
             self.own = archive.map(|archive| archive.exchanges()).transpose()?;
         }
         Ok(self.own.get_or_insert_default())

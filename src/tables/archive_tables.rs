@@ -1,0 +1,55 @@
+//! The tables that an archive takes: read, judged and brought into its columns.
+
+use std::collections::BTreeMap;
+
+use crate::archive::{BarTable, GivenOrders, InterestTable, OrderTable};
+use crate::model::{Labels, exchange_name};
+use crate::tables::reading::{BarColumns, InterestColumns};
+
+/// Orders in the archive's columns.
+pub(crate) fn order_table(orders: GivenOrders) -> OrderTable {
+    OrderTable::of(orders).unwrap_or_default()
+}
+
+/// Bars in the archive's columns.
+pub(crate) fn bar_table(bars: BarColumns) -> BarTable {
+    BarTable {
+        exchange: spelled(&bars.exchange),
+        symbol: bars.symbol,
+        interval: bars
+            .interval
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect(),
+        timestamp: bars.timestamp,
+        open: bars.open.into_decimals(),
+        high: bars.high.into_decimals(),
+        low: bars.low.into_decimals(),
+        close: bars.close.into_decimals(),
+        volume: bars.volume.into_decimals(),
+    }
+}
+
+/// Readings in coins in the archive's columns.
+pub(crate) fn interest_table(readings: InterestColumns) -> InterestTable {
+    InterestTable {
+        exchange: spelled(&readings.exchange),
+        symbol: readings.symbol,
+        timestamp: readings.timestamp,
+        open_interest: readings.open_interest.into_decimals(),
+        received_at: readings.received_at,
+    }
+}
+
+/// Exchanges as an archive spells them.
+fn spelled(names: &Labels) -> Labels {
+    let known: BTreeMap<&str, String> = names
+        .names()
+        .iter()
+        .map(|name| (name.as_str(), exchange_name(name)))
+        .collect();
+    names
+        .iter()
+        .map(|name| known.get(name).map_or(name, String::as_str))
+        .collect()
+}

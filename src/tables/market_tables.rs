@@ -1,0 +1,154 @@
+//! The tables of a market: read, judged and observed.
+
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, exchange_name,
+};
+use crate::tables::attribution::ExchangeAttribution;
+use crate::tables::observed::{observed_bars, observed_interest, observed_orders, observed_totals};
+use crate::tables::quote_rates::QuoteRates;
+use crate::tables::raw_table::{ColumnFault, RawTable, TableKind};
+use crate::tables::reading::{
+    Defaults, ReadRows, read_bars, read_interest, read_orders, read_totals,
+};
+use crate::tables::row_fault::{RowFault, first};
+use crate::tables::rules::{ContractBook, Judge, Judged};
+
+/// The tables of a market as they came.
+#[derive(Debug)]
+pub(crate) struct RawMarketTables {
+    pub(crate) orders: RawTable,
+    pub(crate) bars: RawTable,
+    pub(crate) open_interest: RawTable,
+    pub(crate) liquidations: RawTable,
+}
+
+/// What the caller says beside the tables.
+#[derive(Debug, Default)]
+pub(crate) struct TableOptions {
+    /// The exchange of rows without one, and the only one whose bars are taken.
+    pub(crate) exchange: Option<String>,
+    /// Whether unknown exchanges are accepted.
+    pub(crate) new_exchange: bool,
+    pub(crate) rates: QuoteRates,
+}
+
+/// The rows of the tables.
+#[derive(Debug, Default)]
+pub(crate) struct ObservedMarket {
+    pub(crate) orders: Vec<ObservedOrder>,
+    pub(crate) bars: Vec<ObservedBar>,
+    pub(crate) open_interest: Vec<ObservedOpenInterest>,
+    /// Whether open interest is in USD.
+    pub(crate) in_usd: bool,
+    pub(crate) liquidations: Vec<ObservedLiquidations>,
+}
+
+/// Why a market does not take its tables.
+#[derive(Debug)]
+pub(crate) enum MarketTableFault {
+    Column(TableKind, ColumnFault),
+    Row(TableKind, RowFault),
+    /// Bars of these exchanges, of which one has to be chosen.
+    Exchanges(Vec<String>),
+    /// The caller gave up.
+    Stopped,
+}
+
+/// Reads and judges the tables of a market; the first fault ends it. `now` is the clock of this machine.
+pub(crate) fn observe(
+    tables: &RawMarketTables,
+    options: &TableOptions,
+    now: Millis,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<ObservedMarket, MarketTableFault> {
+    let defaults = Defaults {
+        exchange: options.exchange.clone(),
+        ..Defaults::default()
+    };
+    let mut attribution = ExchangeAttribution::supported(options.new_exchange);
+    let mut unknown = |name: &str| match attribution.unknown(name) {
+        Ok(Some(unknown)) => Some(unknown.in_a_line()),
+        _ => None,
+    };
+    let mut book = ContractBook::default();
+
+    let kind = TableKind::Orders;
+    let needs = Defaults {
+        needs_exchange: true,
+        ..defaults.clone()
+    };
+    let read = read_orders(&tables.orders, &needs, goes_on);
+    let read = taken(kind, read)?;
+    let bars = taken(TableKind::Bars, read_bars(&tables.bars, &defaults, goes_on))?;
+    let bars = of_one_exchange(bars, options.exchange.as_deref())?;
+    let interest = taken(
+        TableKind::OpenInterest,
+        read_interest(&tables.open_interest, &defaults, goes_on),
+    )?;
+    let totals = taken(
+        TableKind::Liquidations,
+        read_totals(&tables.liquidations, &defaults, goes_on),
+    )?;
+    let mut judge = Judge::new(now, &options.rates, &mut book, &mut unknown, goes_on);
+    let orders = accepted(kind, judge.orders(read))?;
+    let bars = accepted(TableKind::Bars, judge.bars(bars))?;
+    let interest = accepted(TableKind::OpenInterest, judge.open_interest(interest))?;
+    let totals = accepted(TableKind::Liquidations, judge.totals(totals))?;
+    Ok(ObservedMarket {
+        orders: observed_orders(&orders),
+        bars: observed_bars(&bars),
+        in_usd: interest.in_usd,
+        open_interest: observed_interest(&interest),
+        liquidations: observed_totals(&totals),
+    })
+}
+
+/// The rows of a table without faults.
+fn taken<T>(
+    kind: TableKind,
+    read: Result<Option<ReadRows<T>>, ColumnFault>,
+) -> Result<ReadRows<T>, MarketTableFault> {
+    let read = read
+        .map_err(|fault| MarketTableFault::Column(kind, fault))?
+        .ok_or(MarketTableFault::Stopped)?;
+    match first(&read.faults) {
+        Some(fault) => Err(MarketTableFault::Row(kind, fault.clone())),
+        None => Ok(read),
+    }
+}
+
+fn accepted<T>(kind: TableKind, judged: Option<Judged<T>>) -> Result<T, MarketTableFault> {
+    let judged = judged.ok_or(MarketTableFault::Stopped)?;
+    match first(&judged.faults) {
+        Some(fault) => Err(MarketTableFault::Row(kind, fault.clone())),
+        None => Ok(judged.columns),
+    }
+}
+
+/// The bars of the chosen exchange: a market has one series per coin.
+fn of_one_exchange(
+    mut read: ReadRows<crate::tables::reading::BarColumns>,
+    chosen: Option<&str>,
+) -> Result<ReadRows<crate::tables::reading::BarColumns>, MarketTableFault> {
+    let names = read.columns.exchange.names().iter();
+    let names: BTreeSet<String> = names
+        .map(|name| exchange_name(name))
+        .filter(|name| !name.is_empty())
+        .collect();
+    if names.len() < 2 {
+        return Ok(read);
+    }
+    let Some(chosen) = chosen.map(exchange_name) else {
+        return Err(MarketTableFault::Exchanges(names.into_iter().collect()));
+    };
+    let exchanges = read.columns.exchange.iter().enumerate();
+    let rows: Vec<usize> = exchanges
+        .filter_map(|(row, name)| (exchange_name(name) == chosen).then_some(row))
+        .collect();
+    read.columns = read.columns.take(&rows);
+    let places = rows.iter().filter_map(|row| read.places.get(*row).copied());
+    read.places = places.collect();
+    Ok(read)
+}

@@ -1,0 +1,536 @@
+//! Reads the columns of a table cell by cell, and collects the faults by row.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use rust_decimal::Decimal;
+
+use crate::model::{DecimalColumn, Labels, Millis, ShortDecimal, Side, nearest_f64, read_span};
+use crate::tables::amounts::AmountColumn;
+use crate::tables::cells::{InputCell, InputCells};
+use crate::tables::raw_table::RawTable;
+use crate::tables::reading::times::{TimeUnit, instant};
+use crate::tables::row_fault::{BLANK, RowFault};
+use crate::wire::{exact_decimal, nearest_double};
+
+/// Rows between two calls of `goes_on`.
+const LOOK: usize = 1 << 14;
+/// The side of a position.
+const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\"";
+/// The side of the order that closed the position.
+const ORDER_SIDE: &str = "not the side of an order; allowed: \"BUY\" or \"SELL\"";
+/// The reason of a number that is none.
+const NO_NUMBER: &str = "not an exact decimal";
+/// The reason of a number that is too long.
+const LONG_NUMBER: &str = "not an exact decimal of at most 28 digits";
+
+/// The reader of one table.
+pub(super) struct ColumnReader<'a> {
+    table: &'a RawTable,
+    rows: usize,
+    is_bad: Vec<bool>,
+    faults: Vec<RowFault>,
+    goes_on: &'a mut dyn FnMut() -> bool,
+    /// Whether `goes_on` has returned false.
+    is_stopped: bool,
+}
+
+impl<'a> ColumnReader<'a> {
+    pub(super) fn new(table: &'a RawTable, goes_on: &'a mut dyn FnMut() -> bool) -> Self {
+        let rows = table.rows();
+        Self {
+            table,
+            rows,
+            is_bad: vec![false; rows],
+            faults: Vec::new(),
+            goes_on,
+            is_stopped: false,
+        }
+    }
+
+    /// The faults, and the rows without one; `None` if reading was stopped.
+    pub(super) fn end(self) -> Option<(Vec<RowFault>, Vec<usize>)> {
+        if self.is_stopped {
+            return None;
+        }
+        let good = self.is_bad.iter().enumerate();
+        let good = good.filter_map(|(row, is_bad)| (!is_bad).then_some(row));
+        Some((self.faults, good.collect()))
+    }
+
+    /// Adds a fault of a row; only the first one of each row counts.
+    pub(super) fn fault(&mut self, fault: RowFault) {
+        if let Some(is_bad) = self.is_bad.get_mut(fault.row)
+            && !*is_bad
+        {
+            *is_bad = true;
+            self.faults.push(fault);
+        }
+    }
+
+    fn cell_fault(
+        &mut self,
+        column: &'static str,
+        row: usize,
+        cell: &InputCell<'_>,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) {
+        if matches!(cell, InputCell::Missing) {
+            self.fault(RowFault::new(row, column, BLANK, ""));
+        } else {
+            self.fault(RowFault::new(row, column, why, cell.shown()));
+        }
+    }
+
+    /// Whether to go on; looks every so many rows.
+    pub(super) fn look(&mut self, row: usize) -> bool {
+        if row % LOOK == LOOK - 1 && !self.is_stopped {
+            self.is_stopped = !(self.goes_on)();
+        }
+        !self.is_stopped
+    }
+
+    /// Texts; blank where the column or an optional cell is missing.
+    pub(super) fn names(&mut self, name: &'static str, optional: bool) -> Labels {
+        self.texts(name, self.table.get(name), optional)
+    }
+
+    /// The symbols of rows: a table without pairs may name coins alone.
+    pub(super) fn symbols(&mut self, otherwise: Option<&str>) -> Labels {
+        match (self.table.symbols(), otherwise) {
+            (None, Some(symbol)) => std::iter::repeat_n(symbol, self.rows).collect(),
+            (cells, _) => self.texts("symbol", cells, false),
+        }
+    }
+
+    fn texts(
+        &mut self,
+        name: &'static str,
+        cells: Option<&'a InputCells>,
+        optional: bool,
+    ) -> Labels {
+        let Some(cells) = cells else {
+            return std::iter::repeat_n("", self.rows).collect();
+        };
+        let mut names = Labels::with_capacity(self.rows);
+        let texts = WholeTexts::of(cells);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            if let Some(text) = texts.as_ref().map(|texts| texts.at(row))
+                && !text.is_empty()
+                && text.trim().len() == text.len()
+            {
+                names.push(text);
+                continue;
+            }
+            match cells.at(row) {
+                cell if optional && cell.is_missing() => names.push(""),
+                InputCell::Text(text) if !text.trim().is_empty() => names.push(text.trim()),
+                cell => {
+                    names.push("");
+                    self.fault(RowFault::new(row, name, "not a name", cell.shown()));
+                }
+            }
+        }
+        names
+    }
+
+    /// Sides of positions; of the orders that closed them if `of_order`.
+    pub(super) fn sides(&mut self, of_order: bool) -> Vec<Side> {
+        let Some(cells) = self.table.get("side") else {
+            return Vec::new();
+        };
+        let mut sides = Vec::with_capacity(self.rows);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            let cell = cells.at(row);
+            let side = match &cell {
+                InputCell::Text(text) if of_order => closed_by(text.trim()),
+                InputCell::Text(text) => Side::read(text.trim()),
+                _ => None,
+            };
+            if side.is_none() {
+                self.cell_fault("side", row, &cell, if of_order { ORDER_SIDE } else { SIDE });
+            }
+            sides.push(side.unwrap_or(Side::Long));
+        }
+        sides
+    }
+
+    /// Exact decimals; a double is the decimal of its shortest text. Zero for missing cells of an optional column,
+    /// whose rows are marked in the second list.
+    pub(super) fn decimals(&mut self, name: &'static str) -> DecimalColumn {
+        self.some_decimals(name, false).0
+    }
+
+    /// As [`ColumnReader::decimals`], with the rows whose cell is missing.
+    pub(super) fn some_decimals(
+        &mut self,
+        name: &'static str,
+        optional: bool,
+    ) -> (DecimalColumn, Vec<usize>) {
+        let mut decimals = DecimalColumn::with_capacity(self.rows);
+        let mut missing = Vec::new();
+        let Some(cells) = self.table.get(name) else {
+            if optional {
+                decimals.extend(std::iter::repeat_n(Decimal::ZERO, self.rows));
+                missing.extend(0..self.rows);
+            }
+            return (decimals, missing);
+        };
+        let doubles = doubles(cells);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row))
+                && decimals.push_f64(*value)
+            {
+                continue;
+            }
+            let cell = cells.at(row);
+            match exact(&cell) {
+                Ok(value) => decimals.push(value),
+                Err(_) if optional && cell.is_missing() && name != "value_usd" => {
+                    decimals.push(Decimal::ZERO);
+                    missing.push(row);
+                }
+                Err(why) => {
+                    decimals.push(Decimal::ZERO);
+                    self.cell_fault(name, row, &cell, why);
+                }
+            }
+        }
+        (decimals, missing)
+    }
+
+    /// Amounts or prices: exact decimals, and doubles beyond them unless `needs_exact`.
+    pub(super) fn amounts(&mut self, name: &'static str, needs_exact: bool) -> AmountColumn {
+        if needs_exact {
+            return self.decimals(name).into();
+        }
+        let mut amounts = AmountColumn::with_capacity(self.rows);
+        let Some(cells) = self.table.get(name) else {
+            return amounts;
+        };
+        let doubles = doubles(cells);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row)) {
+                if value.is_finite() {
+                    amounts.push_f64(*value);
+                    continue;
+                }
+            }
+            let cell = cells.at(row);
+            match (exact(&cell), &cell) {
+                (Ok(value), _) => amounts.push(value),
+                (Err(_), InputCell::Float(value)) if value.is_finite() => amounts.push_f64(*value),
+                (Err(_), InputCell::Text(text))
+                    if nearest_double(text.trim()).is_ok_and(f64::is_finite) =>
+                {
+                    amounts.push_f64(nearest_double(text.trim()).unwrap_or_default());
+                }
+                (Err(why), cell) => {
+                    amounts.push(Decimal::ZERO);
+                    self.cell_fault(name, row, cell, why);
+                }
+            }
+        }
+        amounts
+    }
+
+    /// Instants.
+    pub(super) fn instants(&mut self, name: &'static str) -> Vec<Millis> {
+        let Some(cells) = self.table.get(name) else {
+            return Vec::new();
+        };
+        self.check_unit(name, cells);
+        let mut times = Vec::with_capacity(self.rows);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            let cell = cells.at(row);
+            let at = instant(&cell);
+            if let Err(why) = at {
+                self.cell_fault(name, row, &cell, why);
+            }
+            times.push(at.unwrap_or_default());
+        }
+        times
+    }
+
+    /// Instants; those of `otherwise` where the column or a cell is missing.
+    pub(super) fn some_instants(
+        &mut self,
+        name: &'static str,
+        otherwise: &[Millis],
+    ) -> Vec<Millis> {
+        let Some(cells) = self.table.get(name) else {
+            return otherwise.to_vec();
+        };
+        self.check_unit(name, cells);
+        let mut times = Vec::with_capacity(self.rows);
+        for row in 0..self.rows {
+            if !self.look(row) {
+                break;
+            }
+            let cell = cells.at(row);
+            if cell.is_missing() {
+                times.push(otherwise.get(row).copied().unwrap_or_default());
+                continue;
+            }
+            let at = instant(&cell);
+            if let Err(why) = at {
+                self.cell_fault(name, row, &cell, why);
+            }
+            times.push(at.unwrap_or_default());
+        }
+        times
+    }
+
+    /// Refuses whole numbers that are plainly epoch seconds.
+    pub(super) fn check_unit(&mut self, name: &'static str, cells: &InputCells) {
+        let mut unit = TimeUnit::default();
+        match millis(cells) {
+            Some(times) => {
+                for (row, at) in times.iter().enumerate() {
+                    unit.note_whole(row, *at);
+                }
+            }
+            None => {
+                for row in 0..self.rows {
+                    if !self.look(row) {
+                        return;
+                    }
+                    unit.note(row, &cells.at(row));
+                }
+            }
+        }
+        if let Some((first, all)) = unit.seconds() {
+            let reason = if all {
+                "looks like epoch seconds, as all others do; epoch milliseconds are meant"
+            } else {
+                "looks like epoch seconds; epoch milliseconds are meant"
+            };
+            for row in first..self.rows {
+                let mut one = TimeUnit::default();
+                let cell = cells.at(row);
+                one.note(row, &cell);
+                if one.seconds().is_some() {
+                    self.fault(RowFault::new(row, name, reason, cell.shown()));
+                }
+            }
+        }
+    }
+
+    /// The lengths of bars or periods that open at `opens`: as stated, or by their close; `None` where neither is there.
+    pub(super) fn lengths(&mut self, opens: &[Millis]) -> Vec<Option<i64>> {
+        let mut lengths: Vec<Option<i64>> = vec![None; self.rows];
+        if let Some(cells) = self.table.get("closes_at") {
+            for (row, length) in lengths.iter_mut().enumerate() {
+                let cell = cells.at(row);
+                if cell.is_missing() {
+                    continue;
+                }
+                match instant(&cell) {
+                    Ok(closes) => {
+                        let open = opens.get(row).copied().unwrap_or_default();
+                        *length = Some(closes.0.saturating_sub(open.0));
+                    }
+                    Err(why) => self.cell_fault("closes_at", row, &cell, why),
+                }
+            }
+        }
+        let Some(cells) = self.table.get("interval") else {
+            return lengths;
+        };
+        for (row, length) in lengths.iter_mut().enumerate() {
+            let cell = cells.at(row);
+            if cell.is_missing() {
+                continue;
+            }
+            match span(&cell) {
+                Some(stated) if length.is_none_or(|closing| closing == stated) => {
+                    *length = Some(stated);
+                }
+                Some(stated) => {
+                    let shown = format!("{} ms after the open", length.unwrap_or_default());
+                    let reason =
+                        format!("the bar does not close its interval of {stated} ms after its open");
+                    self.fault(RowFault::new(row, "closes_at", reason, shown));
+                }
+                None => self.cell_fault(
+                    "interval",
+                    row,
+                    &cell,
+                    "not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")",
+                ),
+            }
+        }
+        lengths
+    }
+}
+
+/// Single cells.
+impl ColumnReader<'_> {
+    /// The text of a cell, without surrounding blanks.
+    pub(super) fn text(cell: &InputCell<'_>) -> Option<String> {
+        match cell {
+            InputCell::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The side of a position.
+    pub(super) fn side(cell: &InputCell<'_>) -> Result<Side, String> {
+        let text = Self::text(cell);
+        let side = text.and_then(|text| Side::read(&text));
+        side.ok_or_else(|| SIDE.to_owned())
+    }
+
+    /// The exact decimal of a cell.
+    pub(super) fn exact(cell: &InputCell<'_>) -> Result<Decimal, String> {
+        exact(cell)
+    }
+
+    /// The double of a cell.
+    pub(super) fn double(cell: &InputCell<'_>) -> Result<f64, String> {
+        match cell {
+            InputCell::Float(value) => Ok(*value),
+            InputCell::Single(value) => Ok(f64::from(*value)),
+            InputCell::Text(text) => nearest_double(text.trim()),
+            cell => exact(cell).map(nearest_f64),
+        }
+    }
+
+    /// The instant of a cell.
+    pub(super) fn instant(cell: &InputCell<'_>) -> Result<Millis, String> {
+        instant(cell).map_err(str::to_owned)
+    }
+}
+
+/// The position that an order closed: a SELL closes a long.
+fn closed_by(word: &str) -> Option<Side> {
+    if word.eq_ignore_ascii_case("SELL") {
+        return Some(Side::Long);
+    }
+    word.eq_ignore_ascii_case("BUY").then_some(Side::Short)
+}
+
+/// The exact decimal of a cell, if it has one.
+pub(crate) fn exact_cell(cell: &InputCell<'_>) -> Option<Decimal> {
+    exact(cell).ok()
+}
+
+/// The exact decimal of a cell.
+fn exact(cell: &InputCell<'_>) -> Result<Decimal, String> {
+    let of_float = |value: f64, text: String| {
+        if !value.is_finite() {
+            return Err(NO_NUMBER.to_owned());
+        }
+        ShortDecimal::from_f64(value)
+            .map(ShortDecimal::decimal)
+            .map_or_else(
+                || exact_decimal(&text).map_err(|_| LONG_NUMBER.to_owned()),
+                Ok,
+            )
+    };
+    match cell {
+        InputCell::Text(text) if text.trim().is_empty() => Err(BLANK.to_owned()),
+        InputCell::Text(text) => exact_decimal(text.trim()).map_err(|_| {
+            let is_number = nearest_double(text.trim()).is_ok();
+            if is_number { LONG_NUMBER } else { NO_NUMBER }.to_owned()
+        }),
+        InputCell::Exact(value) => Ok(*value),
+        InputCell::Int(value) => Ok(Decimal::from(*value)),
+        InputCell::Float(value) => of_float(*value, value.to_string()),
+        InputCell::Single(value) if value.is_finite() => exact_decimal(&value.to_string()),
+        _ => Err(NO_NUMBER.to_owned()),
+    }
+}
+
+/// The length of a cell in milliseconds, above zero.
+fn span(cell: &InputCell<'_>) -> Option<i64> {
+    let millis = match cell {
+        InputCell::Int(span) | InputCell::Span(span) => Some(*span),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the value is a whole number of 53 bits"
+        )]
+        InputCell::Float(span) if span.fract() == 0.0 && span.abs() < 9e15 => Some(*span as i64),
+        InputCell::Text(text) => {
+            let text = text.trim();
+            read_span(text).or_else(|| text.parse().ok())
+        }
+        _ => None,
+    };
+    millis.filter(|span| *span > 0 && span % Millis::MINUTE == 0)
+}
+
+/// An array without missing cells.
+fn whole_array(cells: &InputCells) -> Option<&ArrayRef> {
+    match cells {
+        InputCells::Arrow(array) if array.null_count() == 0 => Some(array),
+        _ => None,
+    }
+}
+
+/// A text column without missing cells.
+enum WholeTexts {
+    Short(arrow_array::StringArray),
+    Long(arrow_array::LargeStringArray),
+    View(arrow_array::StringViewArray),
+}
+
+impl WholeTexts {
+    fn of(cells: &InputCells) -> Option<Self> {
+        let array = whole_array(cells)?;
+        match array.data_type() {
+            DataType::Utf8 => Some(Self::Short(array.as_string::<i32>().clone())),
+            DataType::LargeUtf8 => Some(Self::Long(array.as_string::<i64>().clone())),
+            DataType::Utf8View => Some(Self::View(array.as_string_view().clone())),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn at(&self, row: usize) -> &str {
+        match self {
+            Self::Short(array) => array.value(row),
+            Self::Long(array) => array.value(row),
+            Self::View(array) => array.value(row),
+        }
+    }
+}
+
+/// The doubles of a column that has nothing else.
+fn doubles(cells: &InputCells) -> Option<Vec<f64>> {
+    if let InputCells::Doubles(values) = cells {
+        return Some(values.clone());
+    }
+    let array = whole_array(cells)?.as_primitive_opt::<Float64Type>()?;
+    Some(array.values().to_vec())
+}
+
+/// The whole numbers, or the instants in milliseconds, of a column that has nothing else.
+fn millis(cells: &InputCells) -> Option<Vec<i64>> {
+    if let InputCells::Ints(values) = cells {
+        return Some(values.clone());
+    }
+    let array = whole_array(cells)?;
+    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
+        return Some(array.values().to_vec());
+    }
+    let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
+    // A datetime has its unit: it is never taken for seconds.
+    Some(array.values().iter().map(|_| i64::MAX).collect())
+}

@@ -1,0 +1,519 @@
+//! The columns of each kind of table.
+
+use crate::archive::GivenOrders;
+use crate::model::{Labels, Millis};
+use crate::tables::amounts::AmountColumn;
+use crate::tables::raw_table::{ColumnFault, RawTable};
+use crate::tables::reading::column_reader::ColumnReader;
+use crate::tables::row_fault::{BLANK, RowFault};
+
+/// What a table need not say itself, because its caller or its file name says it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Defaults {
+    /// The exchange of rows without one.
+    pub(crate) exchange: Option<String>,
+    /// The symbol of rows, if the table has no column of it.
+    pub(crate) symbol: Option<String>,
+    /// The length of bars that do not state it, in milliseconds.
+    pub(crate) interval: Option<i64>,
+    /// Whether sides are those of the orders that closed the positions.
+    pub(crate) side_of_order: bool,
+    /// Whether rows need an exchange.
+    pub(crate) needs_exchange: bool,
+    /// Whether every number has to be an exact decimal, as an archive stores it.
+    pub(crate) needs_exact: bool,
+}
+
+/// The rows of a table that can be read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadRows<T> {
+    pub(crate) columns: T,
+    /// The row of each in the table.
+    pub(crate) places: Vec<usize>,
+    /// Rows that cannot be read.
+    pub(crate) faults: Vec<RowFault>,
+}
+
+/// Price bars.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BarColumns {
+    /// Exchanges; blank where unknown.
+    pub(crate) exchange: Labels,
+    pub(crate) symbol: Labels,
+    pub(crate) timestamp: Vec<Millis>,
+    /// Lengths in milliseconds, where stated.
+    pub(crate) interval: Vec<Option<i64>>,
+    pub(crate) open: AmountColumn,
+    pub(crate) high: AmountColumn,
+    pub(crate) low: AmountColumn,
+    pub(crate) close: AmountColumn,
+    /// Traded volume in listed units.
+    pub(crate) volume: AmountColumn,
+    /// Numbers of trades, if the table has them.
+    pub(crate) trades: Option<AmountColumn>,
+}
+
+/// Readings of open interest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InterestColumns {
+    /// Exchanges; blank where unknown.
+    pub(crate) exchange: Labels,
+    pub(crate) symbol: Labels,
+    pub(crate) timestamp: Vec<Millis>,
+    pub(crate) open_interest: AmountColumn,
+    /// Whether the numbers are USD, not listed units.
+    pub(crate) in_usd: bool,
+    pub(crate) received_at: Option<Vec<Millis>>,
+}
+
+/// Liquidated USD by period.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TotalColumns {
+    pub(crate) symbol: Labels,
+    pub(crate) timestamp: Vec<Millis>,
+    /// Lengths in milliseconds, where stated.
+    pub(crate) interval: Vec<Option<i64>>,
+    pub(crate) long_usd: AmountColumn,
+    pub(crate) short_usd: AmountColumn,
+}
+
+impl BarColumns {
+    /// These rows, in this order.
+    pub(crate) fn take(&self, rows: &[usize]) -> Self {
+        Self {
+            exchange: self.exchange.take(rows),
+            symbol: self.symbol.take(rows),
+            timestamp: picked(&self.timestamp, rows),
+            interval: picked(&self.interval, rows),
+            open: self.open.take(rows),
+            high: self.high.take(rows),
+            low: self.low.take(rows),
+            close: self.close.take(rows),
+            volume: self.volume.take(rows),
+            trades: self.trades.as_ref().map(|trades| trades.take(rows)),
+        }
+    }
+}
+
+impl BarColumns {
+    /// Appends bars.
+    pub(crate) fn append(&mut self, more: &Self) {
+        let rows = more.timestamp.len();
+        self.exchange.append(&more.exchange, 0..rows);
+        self.symbol.append(&more.symbol, 0..rows);
+        self.timestamp.extend_from_slice(&more.timestamp);
+        self.interval.extend_from_slice(&more.interval);
+        self.open.append(&more.open);
+        self.high.append(&more.high);
+        self.low.append(&more.low);
+        self.close.append(&more.close);
+        self.volume.append(&more.volume);
+    }
+}
+
+impl InterestColumns {
+    /// Appends readings of the same unit.
+    pub(crate) fn append(&mut self, more: &Self) {
+        let (before, rows) = (self.timestamp.len(), more.timestamp.len());
+        self.exchange.append(&more.exchange, 0..rows);
+        self.symbol.append(&more.symbol, 0..rows);
+        if self.received_at.is_some() || more.received_at.is_some() {
+            let own = self.timestamp.clone();
+            let received = self.received_at.get_or_insert(own);
+            received.truncate(before);
+            received.extend_from_slice(more.received_at.as_ref().unwrap_or(&more.timestamp));
+        }
+        self.timestamp.extend_from_slice(&more.timestamp);
+        self.open_interest.append(&more.open_interest);
+        self.in_usd = more.in_usd;
+    }
+
+    /// These rows, in this order.
+    pub(crate) fn take(&self, rows: &[usize]) -> Self {
+        Self {
+            exchange: self.exchange.take(rows),
+            symbol: self.symbol.take(rows),
+            timestamp: picked(&self.timestamp, rows),
+            open_interest: self.open_interest.take(rows),
+            in_usd: self.in_usd,
+            received_at: self
+                .received_at
+                .as_ref()
+                .map(|received| picked(received, rows)),
+        }
+    }
+}
+
+impl TotalColumns {
+    /// These rows, in this order.
+    pub(crate) fn take(&self, rows: &[usize]) -> Self {
+        Self {
+            symbol: self.symbol.take(rows),
+            timestamp: picked(&self.timestamp, rows),
+            interval: picked(&self.interval, rows),
+            long_usd: self.long_usd.take(rows),
+            short_usd: self.short_usd.take(rows),
+        }
+    }
+}
+
+/// The cells of these rows, in this order.
+pub(crate) fn picked<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter()
+        .filter_map(|row| cells.get(*row).copied())
+        .collect()
+}
+
+/// Orders by columns, with these rows only.
+pub(crate) fn take_orders(orders: &GivenOrders, rows: &[usize]) -> GivenOrders {
+    GivenOrders {
+        exchange: orders.exchange.take(rows),
+        symbol: orders.symbol.take(rows),
+        coin: orders.coin.as_ref().map(|coin| coin.take(rows)),
+        side: picked(&orders.side, rows),
+        price: orders.price.take(rows),
+        qty: orders.qty.take(rows),
+        value_usd: orders.value_usd.take(rows),
+        timestamp: picked(&orders.timestamp, rows),
+        received_at: picked(&orders.received_at, rows),
+        group_id: orders.group_id.as_ref().map(|group| group.take(rows)),
+        dedupe_key: orders.dedupe_key.as_ref().map(|keys| {
+            let keys = rows.iter().filter_map(|row| keys.get(*row).cloned());
+            keys.collect()
+        }),
+        price_kind: orders.price_kind.as_ref().map(|kinds| kinds.take(rows)),
+        completeness: orders
+            .completeness
+            .as_ref()
+            .map(|completeness| picked(completeness, rows)),
+        native_id: orders.native_id.as_ref().map(|natives| natives.take(rows)),
+    }
+}
+
+/// Appends orders to orders of the same source, which have the same optional columns.
+pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
+    let rows = more.timestamp.len();
+    let is_first = orders.timestamp.is_empty();
+    let labels = |into: &mut Option<Labels>, from: &Option<Labels>| {
+        if let Some(from) = from {
+            if is_first {
+                into.get_or_insert_with(Labels::default);
+            }
+            if let Some(into) = into {
+                into.append(from, 0..rows);
+            }
+        }
+    };
+    labels(&mut orders.coin, &more.coin);
+    labels(&mut orders.group_id, &more.group_id);
+    labels(&mut orders.price_kind, &more.price_kind);
+    labels(&mut orders.native_id, &more.native_id);
+    orders.exchange.append(&more.exchange, 0..rows);
+    orders.symbol.append(&more.symbol, 0..rows);
+    orders.side.extend_from_slice(&more.side);
+    orders.price.append(&more.price, 0..rows);
+    orders.qty.append(&more.qty, 0..rows);
+    orders.value_usd.append(&more.value_usd, 0..rows);
+    orders.timestamp.extend_from_slice(&more.timestamp);
+    orders.received_at.extend_from_slice(&more.received_at);
+    if let Some(keys) = &more.dedupe_key {
+        orders
+            .dedupe_key
+            .get_or_insert_with(Vec::new)
+            .extend_from_slice(keys);
+    }
+    if let Some(completeness) = &more.completeness {
+        orders
+            .completeness
+            .get_or_insert_with(Vec::new)
+            .extend_from_slice(completeness);
+    }
+}
+
+/// Refuses a table that lacks one of these columns.
+fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> {
+    for name in names {
+        if !table.has(name) {
+            return Err(table.missing(name, ""));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a table without symbols, and rows that nothing attributes to an exchange.
+fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFault> {
+    if table.symbols().is_none() && defaults.symbol.is_none() {
+        return Err(table.missing("symbol", ""));
+    }
+    if defaults.needs_exchange && defaults.exchange.is_none() && !table.has("exchange") {
+        return Err(table.missing("exchange", ", and exchange= does not give it"));
+    }
+    Ok(())
+}
+
+/// Exchanges: rows without one are of the default; a row that needs one and has none is a fault.
+fn exchanges(reader: &mut ColumnReader<'_>, defaults: &Defaults) -> Labels {
+    let names = reader.names("exchange", true);
+    let Some(blank) = names.names().iter().position(String::is_empty) else {
+        return names;
+    };
+    if let Some(exchange) = &defaults.exchange {
+        let filled = names.iter().map(|name| match name {
+            "" => exchange.as_str(),
+            name => name,
+        });
+        return filled.collect();
+    }
+    if defaults.needs_exchange {
+        for (row, code) in names.codes().iter().enumerate() {
+            if *code as usize == blank {
+                reader.fault(RowFault::new(row, "exchange", BLANK, ""));
+            }
+        }
+    }
+    names
+}
+
+/// What reading gives: rows, or a column that is missing; `None` if `goes_on` stopped it.
+type Reading<T> = Result<Option<ReadRows<T>>, ColumnFault>;
+
+/// Reads orders; a missing value is price times quantity where `judged` later finds that the pair is in USD.
+pub(crate) fn read_orders(
+    table: &RawTable,
+    defaults: &Defaults,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Reading<(GivenOrders, Vec<bool>)> {
+    if table.is_nothing() {
+        return Ok(Some(ReadRows::default()));
+    }
+    require(table, &["timestamp", "side", "price", "qty"])?;
+    require_names(table, defaults)?;
+    let mut reader = ColumnReader::new(table, goes_on);
+    let exchange = exchanges(&mut reader, defaults);
+    let symbol = reader.symbols(defaults.symbol.as_deref());
+    let side = reader.sides(defaults.side_of_order);
+    let price = reader.decimals("price");
+    let qty = reader.decimals("qty");
+    let (value_usd, unvalued) = reader.some_decimals("value_usd", true);
+    let timestamp = reader.instants("timestamp");
+    let has_pairs = table.has("symbol") && table.has("coin");
+    let coin = has_pairs.then(|| reader.names("coin", true));
+    let received_at = reader.some_instants("received_at", &timestamp);
+    let group_id = table
+        .has("group_id")
+        .then(|| reader.names("group_id", true));
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    let given = GivenOrders {
+        exchange,
+        symbol,
+        coin,
+        side,
+        price,
+        qty,
+        value_usd,
+        timestamp,
+        received_at,
+        group_id,
+        ..GivenOrders::default()
+    };
+    let mut is_unvalued = vec![false; table.rows()];
+    for row in unvalued {
+        if let Some(is_unvalued) = is_unvalued.get_mut(row) {
+            *is_unvalued = true;
+        }
+    }
+    let columns = if faults.is_empty() {
+        (given, is_unvalued)
+    } else {
+        (take_orders(&given, &places), picked(&is_unvalued, &places))
+    };
+    Ok(Some(ReadRows {
+        columns,
+        places,
+        faults,
+    }))
+}
+
+/// Reads price bars.
+pub(crate) fn read_bars(
+    table: &RawTable,
+    defaults: &Defaults,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Reading<BarColumns> {
+    if table.is_nothing() {
+        return Ok(Some(ReadRows::default()));
+    }
+    require(
+        table,
+        &["timestamp", "open", "high", "low", "close", "volume"],
+    )?;
+    require_names(table, defaults)?;
+    let mut reader = ColumnReader::new(table, goes_on);
+    let exchange = exchanges(&mut reader, defaults);
+    let symbol = reader.symbols(defaults.symbol.as_deref());
+    let timestamp = reader.instants("timestamp");
+    let mut interval = reader.lengths(&timestamp);
+    if let Some(length) = defaults.interval {
+        for stated in &mut interval {
+            stated.get_or_insert(length);
+        }
+    }
+    let columns = BarColumns {
+        exchange,
+        symbol,
+        interval,
+        open: reader.amounts("open", defaults.needs_exact),
+        high: reader.amounts("high", defaults.needs_exact),
+        low: reader.amounts("low", defaults.needs_exact),
+        close: reader.amounts("close", defaults.needs_exact),
+        volume: reader.amounts("volume", defaults.needs_exact),
+        trades: table
+            .has("trades")
+            .then(|| reader.some_decimals("trades", true).0.into()),
+        timestamp,
+    };
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    Ok(Some(ReadRows {
+        columns: if faults.is_empty() {
+            columns
+        } else {
+            columns.take(&places)
+        },
+        places,
+        faults,
+    }))
+}
+
+/// Reads open interest, in listed units or in USD.
+pub(crate) fn read_interest(
+    table: &RawTable,
+    defaults: &Defaults,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Reading<InterestColumns> {
+    if table.is_nothing() {
+        return Ok(Some(ReadRows::default()));
+    }
+    require(table, &["timestamp"])?;
+    let in_usd = table.has("open_interest_usd");
+    match (table.has("open_interest"), in_usd) {
+        (true, true) => {
+            return Err(ColumnFault {
+                column: "open_interest",
+                message: "stands beside \"open_interest_usd\"; a table has one of them".to_owned(),
+            });
+        }
+        (false, false) => {
+            return Err(table.missing("open_interest", ", and so is \"open_interest_usd\""));
+        }
+        _ => {}
+    }
+    require_names(table, defaults)?;
+    let mut reader = ColumnReader::new(table, goes_on);
+    let exchange = exchanges(&mut reader, defaults);
+    let symbol = reader.symbols(defaults.symbol.as_deref());
+    let timestamp = reader.instants("timestamp");
+    let column = if in_usd {
+        "open_interest_usd"
+    } else {
+        "open_interest"
+    };
+    let open_interest = reader.amounts(column, defaults.needs_exact);
+    let received_at = table
+        .has("received_at")
+        .then(|| reader.some_instants("received_at", &timestamp));
+    let columns = InterestColumns {
+        exchange,
+        symbol,
+        timestamp,
+        open_interest,
+        in_usd,
+        received_at,
+    };
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    Ok(Some(ReadRows {
+        columns: if faults.is_empty() {
+            columns
+        } else {
+            columns.take(&places)
+        },
+        places,
+        faults,
+    }))
+}
+
+/// Reads liquidated totals by period.
+pub(crate) fn read_totals(
+    table: &RawTable,
+    defaults: &Defaults,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Reading<TotalColumns> {
+    if table.is_nothing() {
+        return Ok(Some(ReadRows::default()));
+    }
+    require(table, &["timestamp", "long_usd", "short_usd"])?;
+    require_names(table, defaults)?;
+    let mut reader = ColumnReader::new(table, goes_on);
+    let symbol = reader.symbols(defaults.symbol.as_deref());
+    let timestamp = reader.instants("timestamp");
+    let columns = TotalColumns {
+        symbol,
+        interval: reader.lengths(&timestamp),
+        long_usd: reader.amounts("long_usd", defaults.needs_exact),
+        short_usd: reader.amounts("short_usd", defaults.needs_exact),
+        timestamp,
+    };
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    Ok(Some(ReadRows {
+        columns: if faults.is_empty() {
+            columns
+        } else {
+            columns.take(&places)
+        },
+        places,
+        faults,
+    }))
+}
+
+/// Rates by time.
+pub(crate) type RateRows = Vec<(Millis, rust_decimal::Decimal)>;
+
+/// Reads USD per unit of a quote currency by time.
+pub(crate) fn read_rates(table: &RawTable) -> Reading<RateRows> {
+    require(table, &["timestamp", "rate"])?;
+    let mut goes_on = || true;
+    let mut reader = ColumnReader::new(table, &mut goes_on);
+    let timestamp = reader.instants("timestamp");
+    let rates = reader.decimals("rate");
+    for (row, rate) in rates.iter().enumerate() {
+        if rate <= rust_decimal::Decimal::ZERO {
+            reader.fault(RowFault::new(
+                row,
+                "rate",
+                "is not above 0",
+                rate.to_string(),
+            ));
+        }
+    }
+    let Some((faults, places)) = reader.end() else {
+        return Ok(None);
+    };
+    Ok(Some(ReadRows {
+        columns: timestamp.into_iter().zip(rates.iter()).collect(),
+        places,
+        faults,
+    }))
+}
+
+/// The instants of a table; the epoch for a row without one.
+pub(crate) fn read_times(table: &RawTable) -> Vec<Millis> {
+    let mut goes_on = || true;
+    ColumnReader::new(table, &mut goes_on).instants("timestamp")
+}

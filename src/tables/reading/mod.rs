@@ -1,0 +1,15 @@
+//! Typed columns of each kind of table.
+//!
+//! A cell that its column cannot hold is a fault of its row; rows without a fault are read.
+
+mod column_reader;
+mod kinds;
+mod positions;
+mod times;
+
+pub(crate) use column_reader::exact_cell;
+pub(crate) use kinds::{
+    BarColumns, Defaults, InterestColumns, ReadRows, TotalColumns, append_orders, read_bars,
+    read_interest, read_orders, read_rates, read_times, read_totals, take_orders,
+};
+pub(crate) use positions::read_positions;

@@ -1,0 +1,299 @@
+//! The rules of price bars.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+
+use crate::model::{Labels, Millis, exchange_name, nearest_f64};
+use crate::tables::amounts::AmountColumn;
+use crate::tables::attribution::UNKNOWN_EXCHANGE;
+use crate::tables::reading::{BarColumns, ReadRows};
+use crate::tables::row_fault::RowFault;
+use crate::tables::rules::contracts::Resolved;
+use crate::tables::rules::judge::{Judge, Judged, Spacings, by_code};
+
+/// Prices in these bounds have finite products and sums above zero.
+pub(super) const SMALLEST: f64 = 1e-100;
+/// The upper bound of prices and amounts.
+pub(super) const LARGEST: f64 = 1e100;
+
+/// A fault before it has its row: column, reason and value.
+type Fault = (&'static str, String, String);
+
+impl Judge<'_> {
+    /// The bars that are accepted, per coin: prices of one coin, volumes in coins, coins as symbols. `None` if judging
+    /// was stopped.
+    pub(crate) fn bars(&mut self, read: ReadRows<BarColumns>) -> Option<Judged<BarColumns>> {
+        let ReadRows {
+            columns: mut bars,
+            places,
+            mut faults,
+        } = read;
+        infer_lengths(&mut bars);
+        let unknown = self.exchanges(&bars.exchange);
+        let contracts = self.contracts(&bars.symbol);
+        let exchanges: Vec<String> = bars
+            .exchange
+            .names()
+            .iter()
+            .map(|name| exchange_name(name))
+            .collect();
+        let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
+        let mut factors = Factors::default();
+        let mut good = Vec::with_capacity(places.len());
+        let mut known: HashMap<(u32, &str, Option<i64>, Millis), usize> = HashMap::new();
+        let mut repeated = 0;
+        for row in 0..places.len() {
+            if !self.look(row) {
+                return None;
+            }
+            let place = places.get(row).copied().unwrap_or_default();
+            let mut fault = |(column, reason, shown): Fault| {
+                faults.push(RowFault::new(place, column, reason, shown));
+            };
+            let Some(contract) = by_code(&contracts, &bars.symbol, row) else {
+                continue;
+            };
+            let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
+            let codes = (code(&bars.exchange), code(&bars.symbol));
+            if let Some(Some(unknown)) = by_code(&unknown, &bars.exchange, row) {
+                fault(("exchange", UNKNOWN_EXCHANGE.to_owned(), unknown.clone()));
+                continue;
+            }
+            if let Some(why) = contract.no_series() {
+                fault(("symbol", why, contract.spelled.clone()));
+                continue;
+            }
+            let at = bars.timestamp.get(row).copied().unwrap_or_default();
+            let rate = match self.rate(contract, at) {
+                Ok(rate) => rate,
+                Err(why) => {
+                    fault(why);
+                    continue;
+                }
+            };
+            if let Some(why) = self.bar(&bars, row) {
+                fault(why);
+                continue;
+            }
+            let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            let other = admitted
+                .entry(codes)
+                .or_insert_with(|| self.book.admit("bars", exchange, contract).err());
+            if let Some(other) = other {
+                fault(another_contract("bars", contract, other));
+                continue;
+            }
+            let key = (
+                codes.0,
+                contract.coin(),
+                bars.interval.get(row).copied().flatten(),
+                at,
+            );
+            if let Some(before) = known.insert(key, row) {
+                if are_equal(&bars, before, row) {
+                    repeated += 1;
+                } else {
+                    let before = places.get(before).copied().unwrap_or_default();
+                    let reason = "the table has another bar of the coin at this time";
+                    fault((
+                        "timestamp",
+                        reason.to_owned(),
+                        format!("{at}, as in row {before}"),
+                    ));
+                }
+                continue;
+            }
+            factors.add(row, contract.scale(), rate);
+            good.push(row);
+        }
+        factors.apply(&mut bars);
+        let coins = bars.symbol.codes().iter().map(|code| {
+            let contract = contracts.get(*code as usize);
+            contract.map_or("", Resolved::coin)
+        });
+        bars.symbol = coins.collect();
+        if good.len() < places.len() {
+            bars = bars.take(&good);
+        }
+        let places = good.iter().filter_map(|row| places.get(*row).copied());
+        Some(Judged {
+            columns: bars,
+            places: places.collect(),
+            repeated,
+            faults,
+        })
+    }
+
+    /// What is wrong with the numbers and times of a bar.
+    fn bar(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
+        let at = bars.timestamp.get(row).copied().unwrap_or_default();
+        let Some(interval) = bars.interval.get(row).copied().flatten() else {
+            let reason = "blank, and the spacing of the bars does not give it";
+            return Some(("interval", reason.to_owned(), String::new()));
+        };
+        if interval <= 0 || interval % Millis::MINUTE != 0 {
+            let reason = "not a bar length; whole minutes above 0 are";
+            return Some(("interval", reason.to_owned(), format!("{interval} ms")));
+        }
+        if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
+            return Some(("timestamp", reason.to_owned(), shown));
+        }
+        let prices = [
+            ("open", &bars.open),
+            ("high", &bars.high),
+            ("low", &bars.low),
+            ("close", &bars.close),
+        ];
+        for (column, amounts) in prices {
+            let value = amounts.f64(row);
+            if !(SMALLEST..=LARGEST).contains(&value) {
+                let reason = format!("not a price; a number above 0 is, up to {LARGEST:?}");
+                return Some((column, reason, shown(amounts, row)));
+            }
+        }
+        let (high, low) = (bars.high.f64(row), bars.low.f64(row));
+        for (column, amounts) in [
+            ("open", &bars.open),
+            ("close", &bars.close),
+            ("low", &bars.low),
+        ] {
+            let value = amounts.f64(row);
+            if value > high {
+                let reason = format!("is below another price of the bar, its {column}");
+                let shown = format!(
+                    "{}, where {column} is {}",
+                    shown(&bars.high, row),
+                    shown(amounts, row)
+                );
+                return Some(("high", reason, shown));
+            }
+            if value < low {
+                let reason = format!("is above another price of the bar, its {column}");
+                let shown = format!(
+                    "{}, where {column} is {}",
+                    shown(&bars.low, row),
+                    shown(amounts, row)
+                );
+                return Some(("low", reason, shown));
+            }
+        }
+        let volume = bars.volume.f64(row);
+        if !(0.0..=LARGEST).contains(&volume) {
+            return Some((
+                "volume",
+                "not an amount; a number from 0 on is".to_owned(),
+                shown(&bars.volume, row),
+            ));
+        }
+        let trades = bars.trades.as_ref().map(|trades| trades.f64(row));
+        if volume == 0.0 && trades.is_some_and(|trades| trades > 0.0) {
+            let reason = "is 0 although trades are counted: bars of mark, index or premium prices are not trade bars";
+            return Some(("volume", reason.to_owned(), shown(&bars.volume, row)));
+        }
+        None
+    }
+}
+
+/// The value of a cell for a message.
+pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
+    amounts.get(row).map_or_else(
+        || format!("{:?}", amounts.f64(row)),
+        |value| value.to_string(),
+    )
+}
+
+/// The fault of a row of a second contract of a coin.
+pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> Fault {
+    let reason = format!(
+        "names another contract of the coin than its other {table} of this exchange; one contract is allowed"
+    );
+    (
+        "symbol",
+        reason,
+        format!("{} after {other}", contract.spelled),
+    )
+}
+
+/// Fills in missing lengths: the commonest spacing of the series.
+fn infer_lengths(bars: &mut BarColumns) {
+    if bars.interval.iter().all(Option::is_some) {
+        return;
+    }
+    let mut spacings = Spacings::default();
+    let codes: Vec<(u32, u32)> = bars
+        .exchange
+        .codes()
+        .iter()
+        .copied()
+        .zip(bars.symbol.codes().iter().copied())
+        .collect();
+    for (series, at) in codes.iter().zip(&bars.timestamp) {
+        spacings.add(*series, *at);
+    }
+    let commonest = spacings.commonest();
+    for (interval, series) in bars.interval.iter_mut().zip(codes) {
+        *interval = interval.or_else(|| commonest.get(&series).copied());
+    }
+}
+
+fn are_equal(bars: &BarColumns, one: usize, other: usize) -> bool {
+    [&bars.open, &bars.high, &bars.low, &bars.close, &bars.volume]
+        .iter()
+        .all(|amounts| amounts.f64(one).total_cmp(&amounts.f64(other)).is_eq())
+}
+
+/// Scales and rates of rows that are not listed per coin in USD.
+#[derive(Debug, Default)]
+struct Factors(HashMap<usize, (Decimal, Decimal)>);
+
+impl Factors {
+    fn add(&mut self, row: usize, scale: u32, rate: Decimal) {
+        if scale != 1 || rate != Decimal::ONE {
+            self.0.insert(row, (Decimal::from(scale), rate));
+        }
+    }
+
+    /// Converts prices to USD per coin and volumes to coins.
+    fn apply(&self, bars: &mut BarColumns) {
+        if self.0.is_empty() {
+            return;
+        }
+        for prices in [
+            &mut bars.open,
+            &mut bars.high,
+            &mut bars.low,
+            &mut bars.close,
+        ] {
+            *prices = prices.map(
+                |row, price| match self.0.get(&row) {
+                    Some((scale, rate)) => per_coin(price.checked_mul(*rate)?, *scale),
+                    None => Some(price),
+                },
+                |row, price| match self.0.get(&row) {
+                    Some((scale, rate)) => price * nearest_f64(*rate) / nearest_f64(*scale),
+                    None => price,
+                },
+            );
+        }
+        bars.volume = bars.volume.map(
+            |row, volume| match self.0.get(&row) {
+                Some((scale, _)) => volume.checked_mul(*scale).map(|coins| coins.normalize()),
+                None => Some(volume),
+            },
+            |row, volume| match self.0.get(&row) {
+                Some((scale, _)) => volume * nearest_f64(*scale),
+                None => volume,
+            },
+        );
+    }
+}
+
+/// The price of a coin; exact, because scales are powers of ten.
+fn per_coin(price: Decimal, scale: Decimal) -> Option<Decimal> {
+    let zeros = u32::try_from(scale.mantissa()).ok()?.checked_ilog10()?;
+    let price = price.normalize();
+    Decimal::try_from_i128_with_scale(price.mantissa(), price.scale() + zeros)
+        .ok()
+        .map(|exact| exact.normalize())
+}

@@ -1,0 +1,142 @@
+//! The rules of open interest.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+
+use crate::model::{Labels, Millis, exchange_name, nearest_f64};
+use crate::tables::attribution::UNKNOWN_EXCHANGE;
+use crate::tables::reading::{InterestColumns, ReadRows};
+use crate::tables::row_fault::RowFault;
+use crate::tables::rules::bar_rules::{LARGEST, another_contract, shown};
+use crate::tables::rules::contracts::Resolved;
+use crate::tables::rules::judge::{Judge, Judged, by_code};
+
+impl Judge<'_> {
+    /// The readings that are accepted, in coins or in USD, with coins as symbols; `None` if judging was stopped.
+    pub(crate) fn open_interest(
+        &mut self,
+        read: ReadRows<InterestColumns>,
+    ) -> Option<Judged<InterestColumns>> {
+        let ReadRows {
+            columns: mut readings,
+            places,
+            mut faults,
+        } = read;
+        let column = if readings.in_usd {
+            "open_interest_usd"
+        } else {
+            "open_interest"
+        };
+        let unknown = self.exchanges(&readings.exchange);
+        let contracts = self.contracts(&readings.symbol);
+        let exchanges: Vec<String> = readings
+            .exchange
+            .names()
+            .iter()
+            .map(|name| exchange_name(name))
+            .collect();
+        let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
+        let mut known: HashMap<(u32, &str, Millis), usize> = HashMap::new();
+        let mut scales: HashMap<usize, u32> = HashMap::new();
+        let (mut good, mut repeated) = (Vec::with_capacity(places.len()), 0);
+        for row in 0..places.len() {
+            if !self.look(row) {
+                return None;
+            }
+            let place = places.get(row).copied().unwrap_or_default();
+            let mut fault = |column, reason: String, shown: String| {
+                faults.push(RowFault::new(place, column, reason, shown));
+            };
+            let Some(contract) = by_code(&contracts, &readings.symbol, row) else {
+                continue;
+            };
+            let code = |names: &Labels| names.codes().get(row).copied().unwrap_or_default();
+            let codes = (code(&readings.exchange), code(&readings.symbol));
+            let at = readings.timestamp.get(row).copied().unwrap_or_default();
+            if let Some((reason, shown)) = self.time(at) {
+                fault("timestamp", reason.to_owned(), shown);
+                continue;
+            }
+            if let Some(Some(unknown)) = by_code(&unknown, &readings.exchange, row) {
+                fault("exchange", UNKNOWN_EXCHANGE.to_owned(), unknown.clone());
+                continue;
+            }
+            if let Some(why) = contract.no_series() {
+                fault("symbol", why, contract.spelled.clone());
+                continue;
+            }
+            let amount = readings.open_interest.f64(row);
+            if !(0.0..=LARGEST).contains(&amount) {
+                let reason = "not an amount; a number from 0 on is";
+                fault(
+                    column,
+                    reason.to_owned(),
+                    shown(&readings.open_interest, row),
+                );
+                continue;
+            }
+            let exchange = exchanges.get(codes.0 as usize).map_or("", String::as_str);
+            let other = admitted
+                .entry(codes)
+                .or_insert_with(|| self.book.admit("open_interest", exchange, contract).err());
+            if let Some(other) = other {
+                let (column, reason, shown) = another_contract("readings", contract, other);
+                fault(column, reason, shown);
+                continue;
+            }
+            if let Some(before) = known.insert((codes.0, contract.coin(), at), row) {
+                if readings
+                    .open_interest
+                    .f64(before)
+                    .total_cmp(&amount)
+                    .is_eq()
+                {
+                    repeated += 1;
+                } else {
+                    let before = places.get(before).copied().unwrap_or_default();
+                    let reason = "the table has another reading of the coin at this time";
+                    fault(
+                        "timestamp",
+                        reason.to_owned(),
+                        format!("{at}, as in row {before}"),
+                    );
+                }
+                continue;
+            }
+            if contract.scale() != 1 && !readings.in_usd {
+                scales.insert(row, contract.scale());
+            }
+            good.push(row);
+        }
+        if !scales.is_empty() {
+            readings.open_interest = readings.open_interest.map(
+                |row, units| match scales.get(&row) {
+                    Some(scale) => units
+                        .checked_mul(Decimal::from(*scale))
+                        .map(|coins| coins.normalize()),
+                    None => Some(units),
+                },
+                |row, units| match scales.get(&row) {
+                    Some(scale) => units * nearest_f64(Decimal::from(*scale)),
+                    None => units,
+                },
+            );
+        }
+        let coins = readings.symbol.codes().iter().map(|code| {
+            let contract = contracts.get(*code as usize);
+            contract.map_or("", Resolved::coin)
+        });
+        readings.symbol = coins.collect();
+        if good.len() < places.len() {
+            readings = readings.take(&good);
+        }
+        let places = good.iter().filter_map(|row| places.get(*row).copied());
+        Some(Judged {
+            columns: readings,
+            places: places.collect(),
+            repeated,
+            faults,
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! The rules of liquidation orders.
+
+use rust_decimal::Decimal;
+
+use crate::archive::GivenOrders;
+use crate::model::{Labels, exchange_name, is_far_from_product, is_worth_its_product};
+use crate::tables::attribution::UNKNOWN_EXCHANGE;
+use crate::tables::reading::{ReadRows, take_orders};
+use crate::tables::row_fault::RowFault;
+use crate::tables::rules::contracts::Resolved;
+use crate::tables::rules::judge::{Judge, Judged, by_code};
+
+/// Largest amount of an order in USD; ten billion of them still fit a decimal.
+const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
+
+/// What is known of the names of orders: unknown exchanges, contracts of pairs and of native ids, and products.
+type Known<'a> = (
+    &'a [Option<String>],
+    &'a [Resolved],
+    Option<&'a [Resolved]>,
+    &'a Products,
+);
+
+impl Judge<'_> {
+    /// The orders that are accepted; `None` if judging was stopped.
+    pub(crate) fn orders(
+        &mut self,
+        read: ReadRows<(GivenOrders, Vec<bool>)>,
+    ) -> Option<Judged<GivenOrders>> {
+        let ReadRows {
+            columns: (mut orders, is_unvalued),
+            places,
+            mut faults,
+        } = read;
+        let exchanges = self.exchanges(&orders.exchange);
+        let contracts = self.contracts(&orders.symbol);
+        let natives = orders.native_id.as_ref().map(|names| self.contracts(names));
+        let products = Products::of(&orders);
+        let mut values = orders.value_usd.clone();
+        if is_unvalued.contains(&true) {
+            values = crate::model::DecimalColumn::with_capacity(places.len());
+        }
+        let is_filling = values.is_empty();
+        let mut good = Vec::with_capacity(places.len());
+        for row in 0..places.len() {
+            if !self.look(row) {
+                return None;
+            }
+            let stated = !is_unvalued.get(row).copied().unwrap_or_default();
+            let verdict = self.order(
+                &orders,
+                row,
+                stated,
+                (&exchanges, &contracts, natives.as_deref(), &products),
+            );
+            if is_filling {
+                values.push(*verdict.as_ref().unwrap_or(&Decimal::ZERO));
+            }
+            match verdict {
+                Ok(_) => good.push(row),
+                Err((column, reason, shown)) => {
+                    let place = places.get(row).copied().unwrap_or_default();
+                    faults.push(RowFault::new(place, column, reason, shown));
+                }
+            }
+        }
+        if self.is_stopped() {
+            return None;
+        }
+        orders.value_usd = values;
+        if good.len() < places.len() {
+            orders = take_orders(&orders, &good);
+        }
+        let places = good.iter().filter_map(|row| places.get(*row).copied());
+        Some(Judged {
+            columns: orders,
+            places: places.collect(),
+            repeated: 0,
+            faults,
+        })
+    }
+
+    /// The value of an order in USD, or the column at fault, the reason and the value.
+    fn order(
+        &self,
+        orders: &GivenOrders,
+        row: usize,
+        stated: bool,
+        (exchanges, contracts, natives, products): Known<'_>,
+    ) -> Result<Decimal, (&'static str, String, String)> {
+        let at = orders.timestamp.get(row).copied().unwrap_or_default();
+        if let Some((reason, shown)) = self.time(at) {
+            return Err(("timestamp", reason.to_owned(), shown));
+        }
+        if let Some(Some(unknown)) = by_code(exchanges, &orders.exchange, row) {
+            return Err(("exchange", UNKNOWN_EXCHANGE.to_owned(), unknown.clone()));
+        }
+        let contract = by_code(contracts, &orders.symbol, row);
+        let Some(contract) = contract else {
+            return Err((
+                "symbol",
+                "blank; name a trading pair".to_owned(),
+                String::new(),
+            ));
+        };
+        if let Some(why) = contract.no_orders() {
+            return Err(("symbol", why, contract.spelled.clone()));
+        }
+        // The pair's name does not say whether it was an option.
+        let native = orders.native_id.as_ref().zip(natives);
+        let native = native.and_then(|(names, natives)| by_code(natives, names, row));
+        if let Some(why) = native
+            .filter(|native| native.symbol.is_some())
+            .and_then(Resolved::no_orders)
+        {
+            return Err((
+                "symbol",
+                why.to_owned(),
+                native.map_or_else(String::new, |native| native.spelled.clone()),
+            ));
+        }
+        let (price, qty) = (orders.price.get(row), orders.qty.get(row));
+        let (price, qty) = (price.unwrap_or_default(), qty.unwrap_or_default());
+        for (column, value) in [("price", price), ("qty", qty)] {
+            if value <= Decimal::ZERO {
+                return Err((column, "not above 0".to_owned(), value.to_string()));
+            }
+        }
+        if !stated {
+            let rate = self.rate(contract, at)?;
+            let product = price
+                .checked_mul(qty)
+                .and_then(|worth| worth.checked_mul(rate));
+            return product.map(|worth| worth.normalize()).ok_or_else(|| {
+                let reason = "blank, and price × qty does not fit a decimal";
+                ("value_usd", reason.to_owned(), format!("{price} × {qty}"))
+            });
+        }
+        let value = orders.value_usd.get(row).unwrap_or_default();
+        if value < Decimal::ZERO || value > MOST_USD {
+            let reason = format!("not from 0 to {MOST_USD}");
+            return Err(("value_usd", reason, value.to_string()));
+        }
+        let number = |column: &crate::model::DecimalColumn| column.f64(row).unwrap_or_default();
+        let (one, many, all) = (
+            number(&orders.price),
+            number(&orders.qty),
+            number(&orders.value_usd),
+        );
+        if products.are_values(row) && is_far_from_product(one, many, all) {
+            let reason = "more than ten times off price × qty";
+            return Err((
+                "value_usd",
+                reason.to_owned(),
+                format!("{value}, where {price} × {qty} is stated"),
+            ));
+        }
+        Ok(value)
+    }
+
+    /// USD per unit of a contract's quote currency at an instant.
+    pub(super) fn rate(
+        &self,
+        contract: &Resolved,
+        at: crate::model::Millis,
+    ) -> Result<Decimal, (&'static str, String, String)> {
+        let Some(quote) = contract.foreign_quote() else {
+            return Ok(Decimal::ONE);
+        };
+        let shown = || contract.spelled.clone();
+        if !self.rates.has(quote) {
+            let reason = format!(
+                "is quoted in {quote}, which does not count as USD; quote_rates= converts it"
+            );
+            return Err(("symbol", reason, shown()));
+        }
+        self.rates.at(quote, at).ok_or_else(|| {
+            let reason = format!("is quoted in {quote}, of which quote_rates has no rate at {at}");
+            ("symbol", reason, shown())
+        })
+    }
+}
+
+/// Whether price times quantity is the value in USD, for each distinct exchange and symbol.
+struct Products {
+    exchange: Labels,
+    symbol: Labels,
+    known: Vec<Vec<bool>>,
+}
+
+impl Products {
+    fn of(orders: &GivenOrders) -> Self {
+        let symbols = orders.symbol.names();
+        let known = orders.exchange.names().iter().map(|exchange| {
+            let exchange = exchange_name(exchange);
+            let known = symbols.iter();
+            known
+                .map(|symbol| is_worth_its_product(&exchange, symbol))
+                .collect()
+        });
+        Self {
+            known: known.collect(),
+            exchange: orders.exchange.clone(),
+            symbol: orders.symbol.clone(),
+        }
+    }
+
+    fn are_values(&self, row: usize) -> bool {
+        by_code(&self.known, &self.exchange, row)
+            .and_then(|of_exchange| by_code(of_exchange, &self.symbol, row))
+            .copied()
+            .unwrap_or_default()
+    }
+}
