@@ -13,6 +13,19 @@ use crate::market::revision::wall_clock;
 use crate::market::source::view_source::{RequiredHistory, view_of};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
+/// The endpoints whose answers are computed from orders.
+const REALISED: [&str; 9] = [
+    "overview",
+    "coins",
+    "exchanges",
+    "largest",
+    "chart",
+    "orders",
+    "history",
+    "cascades",
+    "undercount",
+];
+
 impl Market {
     /// The answer to `question` as of `as_of`; without it, as of now.
     ///
@@ -39,6 +52,9 @@ impl Market {
         most: usize,
     ) -> Result<ExplainedReply<E::Reply>, Refusal> {
         self.check_instant(as_of)?;
+        if self.has_only_totals && REALISED.contains(&E::NAME) {
+            return Err(Refusal::no_orders());
+        }
         if let Some(reply) = question.of_market(self, as_of, most) {
             let reply = reply.map_err(Refusal::blaming::<E>)?;
             self.check_answer(question, &reply)?;

@@ -23,6 +23,7 @@ impl Market {
         Self {
             source,
             simulated: false,
+            has_only_totals: false,
             origin: origin.into(),
             maps: None,
             moving: None,
@@ -36,6 +37,15 @@ impl Market {
     #[must_use]
     pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
         Self::of(Arc::new(TableSource::new(observations)), origin)
+    }
+
+    /// The same market, of totals by period without orders: it refuses realised answers.
+    #[must_use]
+    pub fn of_totals(self) -> Self {
+        Self {
+            has_only_totals: true,
+            ..self
+        }
     }
 
     /// A market of simulated tables.

@@ -32,6 +32,8 @@ use crate::model::{CoverageGap, Millis};
 pub struct Market {
     pub(crate) source: Arc<dyn MarketSource>,
     pub(crate) simulated: bool,
+    /// Whether the market was given liquidated totals by period, and no orders.
+    pub(crate) has_only_totals: bool,
     /// A short description of where the observations come from.
     pub(crate) origin: String,
     /// Records the maps that servers send.

@@ -22,6 +22,8 @@ pub enum RefusalCode {
     NoBars,
     /// The market has no position of the coin.
     NoPositions,
+    /// The market has totals by period and no orders.
+    NoOrders,
     /// The bars of the coin are too long for the range.
     TooCoarse,
     /// The bars of the coin do not reach back to the start of the range.
@@ -90,6 +92,13 @@ impl Refusal {
         let message =
             format!("nothing is known of {asked}: the newest that is known is of {newest}");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
+    }
+
+    /// The market was given totals by period, and no orders.
+    pub(crate) fn no_orders() -> Self {
+        let message = "the market has liquidated totals by period and no orders, so it has no realised answers; give orders, \
+                       or read the totals from the table that was given";
+        Self::new(RefusalCode::NoOrders, None, message)
     }
 
     /// An archive does not return all observations at once.

@@ -171,6 +171,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         RefusalCode::UnknownCoin
         | RefusalCode::NoBars
         | RefusalCode::NoPositions
+        | RefusalCode::NoOrders
         | RefusalCode::TooCoarse
         | RefusalCode::TooShort
         | RefusalCode::NoSuchLength

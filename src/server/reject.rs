@@ -148,9 +148,10 @@ pub fn status(code: RefusalCode) -> StatusCode {
         | RefusalCode::NoSuchLength
         | RefusalCode::Later
         | RefusalCode::EmptyRange => StatusCode::BAD_REQUEST,
-        RefusalCode::UnknownCoin | RefusalCode::NoBars | RefusalCode::NoPositions => {
-            StatusCode::NOT_FOUND
-        }
+        RefusalCode::UnknownCoin
+        | RefusalCode::NoBars
+        | RefusalCode::NoPositions
+        | RefusalCode::NoOrders => StatusCode::NOT_FOUND,
         RefusalCode::Gone => StatusCode::GONE,
         RefusalCode::Unreadable | RefusalCode::Inexact | RefusalCode::NotTables => {
             StatusCode::SERVICE_UNAVAILABLE
@@ -251,6 +252,7 @@ fn message_of(refusal: &Refusal) -> String {
         | RefusalCode::UnknownCoin
         | RefusalCode::NoBars
         | RefusalCode::NoPositions
+        | RefusalCode::NoOrders
         | RefusalCode::TooCoarse
         | RefusalCode::TooShort
         | RefusalCode::NoSuchLength

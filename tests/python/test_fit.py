@@ -313,3 +313,12 @@ def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: li
             demo.liqmap("BTC").plot(interval=True)
         with pytest.raises(liqdata.BadQuery, match="allowed: 'low', 'high'"):
             demo.heatmap("BTC").plot(bound="middle")  # type: ignore[arg-type]
+
+
+def test_a_market_of_totals_refuses_realised_answers_rather_than_zeros():
+    hours = [1_704_067_200_000 + hour * 3_600_000 for hour in range(48)]
+    totals = {"symbol": ["1000PEPEUSDT"] * 48, "timestamp": hours, "long_usd": [1e5] * 48, "short_usd": [5e4] * 48}
+    market = liqdata.Market(liquidations=totals)
+    for ask in (market.overview, market.coins, market.exchanges, market.orders, lambda: market.history("PEPE")):
+        with pytest.raises(liqdata.Refused, match="totals by period and no orders"):
+            ask()

@@ -276,7 +276,11 @@ def test_every_kind_of_table_gives_the_answers_of_plain_lists(form, expected):
 
 def test_rows_of_our_own_come_in_exactly():
     fine = "1234567890123456789.012345678"
-    orders = {**TABLES["orders"], "price": [fine] * len(TABLES["orders"]["side"]), "qty": ["1e-18"] * len(TABLES["orders"]["side"])}
+    orders = {
+        **TABLES["orders"],
+        "price": [fine] * len(TABLES["orders"]["side"]),
+        "qty": ["1e-18"] * len(TABLES["orders"]["side"]),
+    }
     del orders["value_usd"]
     first = liqdata.Market(**{**TABLES, "orders": orders})
     second = liqdata.Market(orders=first.orders(limit=1000), bars=first.bars("BTC"), now=first.now)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # range of datetimes on both sides of the epoch: years 5 to 3934
+_DIGITS = 30
 _MOST = 2**63  # beyond 64-bit integers
 _NUMBER = re.compile(r"\s*(\d+)(?:\.\d*)?\s*", re.ASCII)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -70,7 +71,7 @@ def _whole(kind: str, cell: Any) -> int:
     """The whole part of a number, or of a text that is one; 0 for anything else."""
     if kind == "text":
         number = _NUMBER.fullmatch(cell)
-        return int(number[1]) if number is not None else 0
+        return int(number[1]) if number is not None and len(number[1]) < _DIGITS else 0
     if kind not in {"int", "single", "float", "decimal"}:
         return 0
     whole = Decimal(cell)

@@ -213,20 +213,30 @@ impl Market {
             let observed = observe(&raw, &options, latest, &mut || true);
             // Dropping a large table takes long, so it happens here.
             drop(raw);
-            observed.map(|observed| observations(observed, now.map(Millis)))
+            observed.map(|observed| {
+                let has_only_totals =
+                    observed.orders.is_empty() && !observed.liquidations.is_empty();
+                let made = observations(observed, now.map(Millis));
+                made.map(|made| (made, has_only_totals))
+            })
         };
         let made = if rows < LARGE {
             py.detach(work)
         } else {
             interruptible(py, move || Ok(work()))?
         };
-        let observations = made
+        let (observations, has_only_totals) = made
             .map_err(|fault| market_fault(py, fault))?
             .map_err(|fault| error::bad_table(py, &fault))?;
         if let Some(seen) = seen.filter(|_| rows > 0) {
             seen.call1((rows,))?;
         }
-        Ok(market::Market::fixed(observations, "tables").into())
+        let market = market::Market::fixed(observations, "tables");
+        Ok(if has_only_totals {
+            market.of_totals().into()
+        } else {
+            market.into()
+        })
     }
 
     /// A simulated market, optionally with other trader behaviour (tilt, patience, extra). Calls `watcher` with the

@@ -21,9 +21,15 @@ pub(crate) struct CsvDialect {
 }
 
 impl CsvDialect {
-    /// The dialect of a text; an error if its commas have two readings.
+    /// The dialect of a text; an error if tabs separate it, or if its commas have two readings.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let separator = separator(text);
+        if separator == b'\t' {
+            return Err(
+                "its columns are separated by tabs; separate them by commas or semicolons"
+                    .to_owned(),
+            );
+        }
         let mut dialect = Self {
             separator,
             has_decimal_commas: false,
@@ -151,7 +157,6 @@ mod tests {
             ("time;price\n1;2.5\n", b';', false),
             ("time;price\n1;2,5\n", b';', true),
             ("1704153600000;100,5;102,25\n", b';', true),
-            ("time\tprice\n1\t2\n", b'\t', false),
             ("time|price|qty\n1|2|3\n", b'|', false),
             ("https://a.example/x,y\ntime;open;high;low\n", b';', false),
             ("\"a;b;c\",price\n1,2\n", b',', false),
@@ -166,6 +171,8 @@ mod tests {
             };
             assert_eq!(CsvDialect::of(text), Ok(expected), "{text:?}");
         }
+        let tabs = CsvDialect::of("time\tprice\n1\t2\n").unwrap_err();
+        assert!(tabs.contains("tabs"), "{tabs}");
         let unclear = CsvDialect::of("time;price\n1;42,000\n2;43,500\n").unwrap_err();
         assert!(unclear.contains("42,000"), "{unclear}");
     }
