@@ -14,8 +14,7 @@ use crate::archive::rows::row::{check_name, check_time};
 use crate::archive::write_store::WriteStore;
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, GoesOn,
-    ImportOutcome, ImportScope, ImportedSession, SegmentStep, SessionId, Tables, UndoRow,
-    Verification,
+    ImportOutcome, ImportScope, SegmentStep, SessionId, Tables, UndoRow, Verification,
 };
 use crate::model::Millis;
 
@@ -154,42 +153,6 @@ impl Writer {
     /// the journal cannot be read or written. Nothing has changed then.
     pub fn undo(&mut self, ingest: &str) -> Result<Vec<UndoRow>, ArchiveError> {
         undo::undo(&mut self.write, ingest)
-    }
-
-    /// As [`Writer::import`], for single rows that are stored together; `None` if `goes_on` ends the import.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::import`].
-    pub fn file(
-        &mut self,
-        rows: Batch,
-        sessions: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<ImportOutcome>, ArchiveError> {
-        self.file_observed(rows, sessions, until, goes_on, &mut |_, _| ())
-    }
-
-    /// As [`Writer::file`]; calls `done` after every step of every segment.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::import`].
-    pub fn file_observed(
-        &mut self,
-        rows: Batch,
-        sessions: &[ImportedSession],
-        until: Millis,
-        goes_on: &mut dyn FnMut() -> bool,
-        done: &mut dyn FnMut(SegmentStep, &Path),
-    ) -> Result<Option<ImportOutcome>, ArchiveError> {
-        let scope = ImportScope {
-            sessions,
-            until,
-            ingest: None,
-        };
-        importer::import_rows(&mut self.write, rows, scope, goes_on, done)
     }
 
     /// Moves damaged files to the folder `quarantine` and records what is missing as gaps.

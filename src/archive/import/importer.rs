@@ -32,8 +32,6 @@ use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
 use crate::archive::import::row_table::RowTable;
 use crate::archive::journal::{database, table};
-use crate::archive::rows::bars::BarRow;
-use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
@@ -89,32 +87,9 @@ pub(crate) fn import_tables(
     goes_on: &mut dyn FnMut(usize) -> bool,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<(ImportOutcome, bool), ArchiveError> {
-    let mut import = Import::new(writer, scope, LOT, goes_on, done)?;
-    let positions = RowTable(tables.positions);
-    let is_whole = import.tables((
-        &tables.orders,
-        &tables.bars,
-        &tables.open_interest,
-        &positions,
-    ));
+    let mut import = Import::new(writer, scope, goes_on, done)?;
+    let is_whole = import.tables(tables);
     import.end(is_whole)
-}
-
-/// Implements `Writer::file_observed`: as [`import_tables`], but everything is stored or nothing.
-pub(crate) fn import_rows(
-    writer: &mut WriteStore,
-    rows: Batch,
-    scope: ImportScope<'_>,
-    goes_on: &mut dyn FnMut() -> bool,
-    done: &mut dyn FnMut(SegmentStep, &Path),
-) -> Result<Option<ImportOutcome>, ArchiveError> {
-    let mut goes_on = |_| goes_on();
-    let mut import = Import::new(writer, scope, usize::MAX, &mut goes_on, done)?;
-    let (orders, bars) = (RowTable(rows.orders), RowTable(rows.bars));
-    let (open_interest, positions) = (RowTable(rows.open_interest), RowTable(rows.positions));
-    let is_whole = import.tables((&orders, &bars, &open_interest, &positions));
-    let (outcome, is_whole) = import.end(is_whole)?;
-    Ok(is_whole.then_some(outcome))
 }
 
 /// Refuses a session without an exchange, or with invalid times.
@@ -155,8 +130,6 @@ type Partitions = (BTreeMap<Partition, Vec<usize>>, BTreeSet<Partition>);
 struct Import<'a> {
     writer: &'a mut WriteStore,
     scope: ImportScope<'a>,
-    /// Rows after which a lot is committed.
-    lot: usize,
     goes_on: &'a mut dyn FnMut(usize) -> bool,
     done: &'a mut dyn FnMut(SegmentStep, &Path),
     encoded: Vec<EncodedSegment>,
@@ -181,7 +154,6 @@ impl<'a> Import<'a> {
     fn new(
         writer: &'a mut WriteStore,
         scope: ImportScope<'a>,
-        lot: usize,
         goes_on: &'a mut dyn FnMut(usize) -> bool,
         done: &'a mut dyn FnMut(SegmentStep, &Path),
     ) -> Result<Self, ArchiveError> {
@@ -196,7 +168,6 @@ impl<'a> Import<'a> {
         Ok(Self {
             writer,
             scope,
-            lot,
             goes_on,
             done,
             encoded: Vec::new(),
@@ -230,20 +201,12 @@ impl<'a> Import<'a> {
     }
 
     /// Imports all tables; returns whether it reached the end.
-    fn tables<O, B, I, P>(
-        &mut self,
-        (orders, bars, open_interest, positions): (&O, &B, &I, &P),
-    ) -> Result<bool, ArchiveError>
-    where
-        O: ColumnTable<Row = OrderRow>,
-        B: ColumnTable<Row = BarRow>,
-        I: ColumnTable<Row = OpenInterestRow>,
-        P: ColumnTable<Row = PositionRow>,
-    {
-        let is_whole = self.table(orders, |open| &mut open.orders)?
-            && self.table(bars, |open| &mut open.bars)?
-            && self.table(open_interest, |open| &mut open.open_interest)?
-            && self.table(positions, |open| &mut open.positions)?
+    fn tables(&mut self, tables: Tables) -> Result<bool, ArchiveError> {
+        let positions = RowTable(tables.positions);
+        let is_whole = self.table(&tables.orders, |open| &mut open.orders)?
+            && self.table(&tables.bars, |open| &mut open.bars)?
+            && self.table(&tables.open_interest, |open| &mut open.open_interest)?
+            && self.table(&positions, |open| &mut open.positions)?
             && self.goes_on();
         if is_whole {
             self.commit(self.scope.sessions)?;
@@ -281,7 +244,7 @@ impl<'a> Import<'a> {
             } else {
                 // The first of equal rows counts.
                 rows.sort_unstable();
-                for (number, rows) in rows.chunks(self.lot).enumerate() {
+                for (number, rows) in rows.chunks(LOT).enumerate() {
                     // The next rows are compared with those that are stored.
                     if number > 0 {
                         self.commit_lot()?;
@@ -301,7 +264,7 @@ impl<'a> Import<'a> {
             if T::Row::TABLE == OrderRow::TABLE {
                 self.orders_until = Some(partition.day.end());
             }
-            if self.gathered >= self.lot {
+            if self.gathered >= LOT {
                 self.commit_lot()?;
             }
         }
