@@ -117,6 +117,7 @@ def ingest_files(
     outcome: dict[str, Any],
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
+    origin: tuple[str, str | None, list[str]] | None = None,
 ) -> None: ...
 def ingest_tables(
     path: str,
@@ -132,6 +133,7 @@ def ingest_tables(
     quote_rates: dict[str, Any] | None = None,
     dry_run: bool = False,
     file: dict[str, Any] | None = None,
+    origin: tuple[str, str | None, list[str]] | None = None,
 ) -> None: ...
 def column(name: str) -> str | None: ...
 def days_of(table: object) -> npt.NDArray[np.int32]: ...

@@ -1,11 +1,11 @@
-"""Maintenance of archives: verify, rebuild, and the results of ingest, export and rebuild."""
+"""Maintenance of archives: verify, rebuild, list and undo ingests; the results of ingest, export and rebuild."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .calls.arguments import folder, instant, switch
@@ -18,9 +18,9 @@ from .text.printable import counted, printable
 if TYPE_CHECKING:
     import os
 
-    from .types import FindingRow, Instant, Progress
+    from .types import FindingRow, IngestRow, Instant, Progress, UndoRow
 
-__all__ = ["Exported", "Ingested", "Rebuilt", "rebuild", "verify"]
+__all__ = ["Exported", "Ingested", "Rebuilt", "ingests", "rebuild", "undo", "verify"]
 
 _COUNTS = ("same", "corrected", "new", "gone", "doubtful")
 
@@ -45,6 +45,8 @@ class Ingested:
         The detected format of each file.
     cut_short : tuple of str
         Files that are truncated or damaged: their rows up to there are stored, and they are read again next time.
+    id : str
+        Identifier of the ingest, for :func:`undo`.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Ingested:
     first: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     cut_short: tuple[str, ...] = ()
+    id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """Summarise what was stored, and what was refused and why."""
@@ -232,7 +235,94 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     switch(repair, "repair")
     with counting(progress, "files", " files") as seen:
         table = _core.verify(folder(path), repair, seen)
+    return _rows(table)
+
+
+def _rows(table: _core.Table) -> Rows[Any]:
     return Rows(table, meta={"source": "archive", "as_of": datetime.now(UTC), "simulated": None, "age": None})
+
+
+@public_call
+def ingests(path: str | os.PathLike[str]) -> Rows[IngestRow]:
+    """List what was ingested into an archive.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder of the archive.
+
+    Returns
+    -------
+    Rows
+        A row for each ingest that stored or repeated rows, the first one first: ``id``, ``source`` (as given),
+        ``files`` (a line for each), ``first`` and ``last`` (times of its new rows), ``received_at`` (when it began to
+        store rows), the number of new ``orders``, ``bars``, ``open_interest`` readings and ``positions``, and
+        ``undone`` (when it was undone, or ``None``).
+
+    Raises
+    ------
+    ArchiveError
+        If there is no archive or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> folder = tempfile.mkdtemp() + "/archive"
+    >>> done = liqdata.ingest(folder, orders=liqdata.demo().iter_orders("BTC", max_rows=3), source="the demo")
+    >>> [(row["source"], row["orders"], row["id"] == done.id) for row in liqdata.archive.ingests(folder)]
+    [('the demo', 3, True)]
+    """
+    return _rows(_core.ingests(folder(path)))
+
+
+@public_call
+def undo(path: str | os.PathLike[str], id: str) -> Rows[UndoRow]:
+    """Take an ingest back: its rows no longer count, as if it had not been made.
+
+    Answers as of an instant before the undo stay as they were. Files of the ingest are read again when they are
+    ingested again. Collected rows stay, even if the ingest brought them first.
+
+    A row that several ingests brought is stored once, with the first of them. The result names the ingests that
+    repeated rows of the undone one: run them again to have these rows back.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder of the archive. No other process may write to it meanwhile.
+    id : str
+        The ingest, as in :func:`ingests` or :attr:`Ingested.id`.
+
+    Returns
+    -------
+    Rows
+        The undone ingest, then those to run again: ``id``, ``source``, ``files``, ``rows`` (new rows of all tables),
+        ``undone`` (when it was undone, ``None`` for the others), and ``run_again`` (how many rows of the undone ingest
+        it repeated).
+
+    Raises
+    ------
+    BadQuery
+        If the archive has no such ingest, or it was undone already.
+    ArchiveError
+        If there is no archive, another process writes to it, or it cannot be read or written. Nothing has changed then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import liqdata
+    >>> folder = tempfile.mkdtemp() + "/archive"
+    >>> wrong = liqdata.ingest(folder, orders=liqdata.demo().iter_orders("BTC", max_rows=3))
+    >>> [row["rows"] for row in liqdata.archive.undo(folder, wrong.id)]
+    [3]
+    >>> with liqdata.open(folder) as market:
+    ...     len(list(market.iter_orders("BTC")))
+    0
+    """
+    if not isinstance(id, str):
+        msg = f"id: a {type(id).__name__} is not allowed; allowed: the id of an ingest, as ingests() lists it"
+        raise BadQuery(msg, parameter="id")
+    return _rows(_core.undo_ingest(folder(path), id))
 
 
 @public_call

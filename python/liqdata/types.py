@@ -48,6 +48,7 @@ __all__ = [
     "HeatmapRange",
     "HistoryGroup",
     "HistoryRow",
+    "IngestRow",
     "Instant",
     "Instants",
     "Instrument",
@@ -77,6 +78,7 @@ __all__ = [
     "Side",
     "TruthRow",
     "UndercountRow",
+    "UndoRow",
     "View",
     "Window",
     "WindowTotals",
@@ -453,6 +455,33 @@ class FindingRow(TypedDict):
     first: int | None
     last: int | None
     repaired: bool
+
+
+class IngestRow(TypedDict):
+    """An ingest and the rows that it brought in; ``files`` has a line for each file."""
+
+    id: str
+    source: str | None
+    files: str
+    first: int | None
+    last: int | None
+    received_at: int
+    orders: int
+    bars: int
+    open_interest: int
+    positions: int
+    undone: int | None
+
+
+class UndoRow(TypedDict):
+    """An ingest that was undone, or one to run again because it repeated ``run_again`` rows of it."""
+
+    id: str
+    source: str | None
+    files: str
+    rows: int
+    undone: int | None
+    run_again: int
 
 
 class GapRow(TypedDict):

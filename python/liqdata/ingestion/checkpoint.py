@@ -77,6 +77,8 @@ class Finished:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         found = lines_of(self._folder, FINISHED, summed=True)
+        gone = incomplete(str(self._folder)) if found else frozenset()
+        found = [line for line in found if line.get("ingest") not in gone]
         lines = {line["file"]: line for line in found if {"file", "of", *TOLD} <= set(line)}
         return lines if lines and self._is_whole() else {}
 
@@ -94,6 +96,15 @@ class Finished:
 def _normal(file: str) -> str:
     """The path as the native half returns it: ``./x`` as ``x``."""
     return os.fspath(Path(file))
+
+
+def incomplete(folder: str) -> frozenset[str]:
+    """Ids of the ingests that the archive no longer has completely, because one was undone."""
+    try:
+        return frozenset(_core.incomplete_ingests(folder))
+    except ArchiveError:
+        # Whatever is wrong with the archive is reported when it is opened for writing.
+        return frozenset()
 
 
 def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from liqdata.calls.traceback import public_call
 from liqdata.cloud.upload import RECORD
 from liqdata.errors import BadQuery
 
-from .checkpoint import FINISHED, Finished, add_line, lines_of
+from .checkpoint import FINISHED, Finished, add_line, incomplete, lines_of
 from .column_file import FILLS, KINDS, ColumnFile
 from .given_files import open_given
 from .tables import rates, table
@@ -148,7 +148,8 @@ def ingest(
         )
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
-    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder))
+    origin = None if dry_run else (_core.new_ingest_id(), source, [os.fspath(file) for file in files])
+    options = _Options(format, exchange, new_exchange, dry_run, rates(quote_rates), _contracts(folder), origin)
     with contextlib.closing(bar(wanted=progress, total=None, what="ingest")) as shown:
         work = _Work(folder, options, shown)
         line = None
@@ -179,6 +180,12 @@ class _Options:
     dry_run: bool
     rates: dict[str, Any] | None
     contracts: list[list[str]]
+    origin: tuple[str, str | None, list[str]] | None
+
+    @property
+    def id(self) -> str:
+        """The id of the ingest; empty in a dry run."""
+        return self.origin[0] if self.origin else ""
 
 
 class _Work:
@@ -199,7 +206,7 @@ class _Work:
 
     def so_far(self) -> Ingested:
         """Give the outcome so far."""
-        return _together([*self._known, *(one.so_far() for one in self._begun)])
+        return replace(_together([*self._known, *(one.so_far() for one in self._begun)]), id=self._options.id)
 
     def files(self, paths: list[str]) -> None:
         """Read files, but for those that are stored completely already."""
@@ -224,7 +231,8 @@ class _Work:
                         self._folder, file, self._begun, replace(options, contracts=self.contracts), self._shown
                     )
                 if not options.dry_run:
-                    finished.keep(file.path, _counts(self._begun[-1].so_far()) | {"contracts": self.contracts})
+                    facts = {"contracts": self.contracts, "ingest": options.id}
+                    finished.keep(file.path, _counts(self._begun[-1].so_far()) | facts)
 
     def _rows(self, files: list[GivenFile], finished: Finished) -> None:
         """Read files of rows, and put on record those that are stored completely."""
@@ -234,14 +242,15 @@ class _Work:
 
         def stored(file: str, told: dict[str, Any]) -> None:
             path = os.fspath(file)
-            finished.keep(names.get(path, path), _counts(_told(told)) | {"contracts": told["contracts"]})
+            facts = {"contracts": told["contracts"], "ingest": self._options.id}
+            finished.keep(names.get(path, path), _counts(_told(told)) | facts)
 
         options = self._options
         self._begun.append(outcome := _Outcome())
         seen = _counting(self._shown.update)
         paths = [file.path for file in files]
         whose = (options.exchange, options.new_exchange, options.contracts, names)
-        rest = (options.rates, options.dry_run)
+        rest = (options.rates, options.dry_run, options.origin)
         _core.ingest_files(self._folder, paths, options.format, *whose, seen, stored, outcome.told, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
@@ -339,7 +348,7 @@ def _of_columns(
     """Bring the rows of a file of columns into the archive, part by part; the outcome is put to ``begun``."""
     if file.kind == FILLS:
         begun.append(outcome := _Outcome(file.path, file.kind))
-        _fills(folder, file, options.contracts, shown, outcome.told)
+        _fills(folder, file, options, shown, outcome.told)
         return
     begun.append(done := _Parts(file))
     symbol, _, interval = _core.file_name(file.path)
@@ -369,7 +378,10 @@ def _again(told: dict[str, Any]) -> Ingested:
 def _contracts(folder: str) -> list[list[str]]:
     """Of which contracts the archive's bars and readings are, as far as they were ingested."""
     known: dict[tuple[str, ...], str] = {}
-    for line in [*lines_of(Path(folder), RECORD), *lines_of(Path(folder), FINISHED)]:
+    gone = incomplete(folder)
+    lines = [(line.get("id"), line) for line in lines_of(Path(folder), RECORD)]
+    lines += [(line.get("ingest"), line) for line in lines_of(Path(folder), FINISHED)]
+    for line in [line for id, line in lines if id not in gone]:
         for one in line.get("contracts", []):
             match one:
                 case [str(), str(), str(), str() as contract]:
@@ -410,10 +422,12 @@ def _tables(
     *,
     facts: dict[str, Any] | None = None,
 ) -> None:
-    tables = [table(given[kind], kind) for kind in ("orders", "bars", "open_interest", "positions")]
+    kinds = ("orders", "bars", "open_interest", "positions")
+    orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
+    tables = (orders, bars, open_interest, positions)
     whose = (options.exchange, options.new_exchange, options.contracts)
     rest = (options.rates, options.dry_run, facts)
-    _core.ingest_tables(folder, *tables, *whose, _counting(shown.update), outcome, *rest)
+    _core.ingest_tables(folder, *tables, *whose, _counting(shown.update), outcome, *rest, origin=options.origin)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
@@ -429,16 +443,26 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
     return seen
 
 
-def _fills(
-    folder: str, file: ColumnFile, contracts: list[list[str]], shown: ProgressBar, outcome: dict[str, Any]
-) -> None:
+def _fills(folder: str, file: ColumnFile, options: _Options, shown: ProgressBar, outcome: dict[str, Any]) -> None:
     seen = _counting(shown.update)
     with tempfile.TemporaryDirectory() as beside:
         fills = Path(beside, "fills")
         with fills.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in file.fills())
         whose: tuple[None, bool] = (None, False)
-        _core.ingest_files(folder, [str(fills)], FILLS, *whose, contracts, {}, seen, lambda *_: None, outcome)
+        _core.ingest_files(
+            folder,
+            [str(fills)],
+            FILLS,
+            *whose,
+            options.contracts,
+            {},
+            seen,
+            lambda *_: None,
+            outcome,
+            dry_run=options.dry_run,
+            origin=options.origin,
+        )
 
 
 def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:

@@ -1,5 +1,5 @@
 //! Bringing the past into an archive: files are read row by row ([`dumps`](crate::feeds::dumps)), gathered, and kept a lot at
-//! a time ([`Writer::file`](crate::archive::Writer::file)).
+//! a time ([`Writer::import`](crate::archive::Writer::import)).
 //!
 //! A lot is there whole or not at all, and a row that is there already is left as it was, so that whatever cuts an ingest
 //! short is made good by doing it again. What is not kept is counted by its reason, with where it stood first.
@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{
-    Archive, ArchiveError, Completeness, GivenOrders, ImportScope, ImportedSession, RejectedRow,
-    Tables, Writer,
+    Archive, ArchiveError, Completeness, GivenOrders, ImportScope, ImportedSession, IngestOrigin,
+    RejectedRow, Tables, Writer,
 };
 use crate::collect::clock::machine;
 use crate::collect::import::dump_columns::DumpColumns;
@@ -53,6 +53,8 @@ pub struct Files {
     pub rates: QuoteRates,
     /// Whether nothing is written: the outcome says what would be accepted and refused.
     pub is_dry_run: bool,
+    /// The ingest that the rows belong to.
+    pub ingest: Option<IngestOrigin>,
 }
 
 /// Of which contract the bars or the open interest of a coin on an exchange are.
@@ -244,6 +246,7 @@ pub fn ingest(
         in_usd: InUsd::default(),
         sessions: Vec::new(),
         book: ContractBook::default(),
+        ingest: files.ingest.as_ref(),
     };
     for known in &files.contracts {
         let Contract {
@@ -327,6 +330,7 @@ struct Intake<'a> {
     /// Sessions of what has been read completely, to be stored with its rows.
     sessions: Vec<ImportedSession>,
     book: ContractBook,
+    ingest: Option<&'a IngestOrigin>,
 }
 
 impl Intake<'_> {
@@ -606,7 +610,7 @@ impl Intake<'_> {
         let scope = ImportScope {
             sessions: &sessions,
             until: machine().back(LATE),
-            ingest: None,
+            ingest: self.ingest,
         };
         let (outcome, is_whole) = writer.import(tables, scope, &mut |_| goes_on(read))?;
         self.done.new += outcome.new;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::archive::{Archive, ArchiveError, ImportScope, ImportedSession, Tables};
+use crate::archive::{Archive, ArchiveError, ImportScope, ImportedSession, IngestOrigin, Tables};
 use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
@@ -14,7 +14,7 @@ pub type TablePlaces = HashMap<&'static str, Vec<usize>>;
 /// Stores judged tables in the archive in the folder `path`, which is created if it is missing.
 ///
 /// The sessions of the orders continue `sessions_before`, those of earlier parts of the same table; none are recorded if
-/// that is absent, because parts in between are still to come. `goes_on` gets the number of finished rows and returns
+/// that is absent, because parts in between are still to come. The rows belong to `ingest`. `goes_on` gets the number of finished rows and returns
 /// whether to go on; rows stored until then stay.
 ///
 /// # Errors
@@ -25,6 +25,7 @@ pub fn ingest_tables(
     tables: Tables,
     places: &TablePlaces,
     sessions_before: Option<Vec<ImportedSession>>,
+    ingest: Option<&IngestOrigin>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let mut writer = Archive::create_or_open(path)?;
@@ -47,7 +48,7 @@ pub fn ingest_tables(
     let scope = ImportScope {
         sessions: recorded,
         until: machine().back(LATE),
-        ingest: None,
+        ingest,
     };
     let (filed, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
     let mut done = Ingested {

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::api::BadQuery;
+use crate::archive::IngestOrigin;
 use crate::collect::{
     ExchangeAttribution, Files, Finished, IngestError, Ingested, UnknownExchange, ingest,
 };
@@ -24,6 +25,14 @@ pub(crate) fn formats() -> Vec<&'static str> {
     Format::ALL.iter().map(|format| format.name()).collect()
 }
 
+/// Id, source and files of an ingest.
+pub(crate) type GivenOrigin = (String, Option<String>, Vec<String>);
+
+/// The origin of an ingest.
+pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
+    IngestOrigin { id, source, files }
+}
+
 /// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`.
 ///
 /// Calls `seen` with the number of rows read, and `stored` with the path and the outcome of each file that is stored
@@ -31,7 +40,7 @@ pub(crate) fn formats() -> Vec<&'static str> {
 #[pyfunction]
 #[pyo3(signature = (
     path, files, format, exchange, new_exchange, contracts, names, seen, stored, outcome, quote_rates=None,
-    dry_run=false
+    dry_run=false, origin=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -52,6 +61,7 @@ pub(crate) fn ingest_files(
     outcome: &Bound<'_, PyDict>,
     quote_rates: Option<&Bound<'_, PyDict>>,
     dry_run: bool,
+    origin: Option<GivenOrigin>,
 ) -> PyResult<()> {
     let format = format.map(|name| format_of(py, name)).transpose()?;
     let files = Files {
@@ -63,6 +73,7 @@ pub(crate) fn ingest_files(
         contracts: contracts.into_iter().map(Into::into).collect(),
         rates: rates(py, quote_rates)?,
         is_dry_run: dry_run,
+        ingest: origin.map(ingest_origin),
     };
     let failed = Mutex::new(None);
     let is_well = || failed.lock().is_ok_and(|failed| failed.is_none());

@@ -15,7 +15,7 @@ use crate::market::wall_clock;
 use crate::model::{Millis, NotInCoins, ObservedBar, ObservedPosition, nearest_f64};
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
-use crate::python::ingest::ingest::{put_down, watched, whose};
+use crate::python::ingest::ingest::{GivenOrigin, ingest_origin, put_down, watched, whose};
 use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
@@ -49,7 +49,7 @@ pub(crate) struct FilePart {
 #[pyfunction]
 #[pyo3(signature = (
     path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
-    dry_run=false, file=None
+    dry_run=false, file=None, origin=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -70,7 +70,9 @@ pub(crate) fn ingest_tables(
     quote_rates: Option<&Bound<'_, PyDict>>,
     dry_run: bool,
     file: Option<FilePart>,
+    origin: Option<GivenOrigin>,
 ) -> PyResult<()> {
+    let ingest = origin.map(ingest_origin);
     let mut known = whose(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
     let raw = [
@@ -178,7 +180,7 @@ pub(crate) fn ingest_tables(
         (Ok(done), None)
     } else {
         watched(py, seen, move |goes_on| {
-            ingest_all(&path, tables, &places, sessions, goes_on)
+            ingest_all(&path, tables, &places, sessions, ingest.as_ref(), goes_on)
         })
     };
     let done = done.map(|mut done| {

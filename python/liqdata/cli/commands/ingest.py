@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -13,10 +14,12 @@ from liqdata.calls.progress import delayed_bar
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.words import Folder
 from liqdata.errors import BadQuery
-from liqdata.text.printable import printable
+from liqdata.text.printable import counted, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from liqdata.types import IngestRow, UndoRow
 
 __all__ = ["command"]
 
@@ -29,11 +32,13 @@ def command(name: str, sentence: str) -> Command:
         _ingest,
         [
             click.Argument(["archive"], type=Folder(), metavar="DIR"),
-            click.Argument(["files"], nargs=-1, required=True, metavar="FILES"),
+            click.Argument(["files"], nargs=-1, metavar="FILES"),
             option("--format", metavar="NAME", help="Format of the files.  [default: detected from name and columns]"),
             option("--exchange", metavar="NAME", help="Exchange of rows that do not name one."),
             flag("--new-exchange", help="Accept an unknown exchange; refused by default."),
             option("--source", metavar="TEXT", help="Origin of the files, as free text."),
+            flag("--list", help="List the ingests of DIR, with their ids."),
+            option("--undo", metavar="ID", help="Take an ingest back, and name the ingests to run again."),
             flag("--json", help="Print JSON."),
         ],
     )
@@ -52,14 +57,28 @@ def _ingest(
     exchange: str | None,
     new_exchange: bool,
     source: str | None,
+    list: bool,
+    undo: str | None,
     json: bool,
 ) -> None:
     from liqdata import ingest
 
+    if list or undo is not None:
+        _manage(archive, files, list=list, undo=undo, json=json)
+        return
+    if not files:
+        raise click.MissingParameter(param_hint="'FILES'", param_type="argument")
     shown = delayed_bar("ingest", " rows")
     try:
-        asked = {"format": format, "exchange": exchange, "source": source}
-        done = ingest(archive, *files, **asked, new_exchange=new_exchange, progress=shown)
+        done = ingest(
+            archive,
+            *files,
+            format=format,
+            exchange=exchange,
+            new_exchange=new_exchange,
+            source=source,
+            progress=shown,
+        )
     except KeyboardInterrupt as interrupted:
         for note in getattr(interrupted, "__notes__", ()):
             click.echo(note, err=True)
@@ -74,6 +93,52 @@ def _ingest(
         print(done)
     if done.cut_short or (done.rows and done.rows == sum(done.refused.values())):
         click.get_current_context().exit(1)
+
+
+def _manage(archive: Path, files: tuple[str, ...], *, list: bool, undo: str | None, json: bool) -> None:
+    given = {"--list": list, "--undo": undo is not None, "FILES": bool(files)}
+    named = [name for name, is_given in given.items() if is_given]
+    if len(named) > 1:
+        message = f"{' and '.join(named)} do not go together; allowed: one of --list, --undo ID and FILES"
+        raise click.UsageError(message)
+    if undo is None:
+        _print_ingests(archive, json=json)
+    else:
+        _undo(archive, undo, json=json)
+
+
+def _print_ingests(archive: Path, *, json: bool) -> None:
+    from liqdata.archive import ingests
+
+    rows = ingests(archive)
+    if json:
+        print(_json([*rows]))
+        return
+    for row in rows:
+        tables = {name: row[name] for name in ("orders", "bars", "open_interest", "positions")}
+        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in tables.items() if count)
+        at = datetime.fromtimestamp(row["received_at"] / 1000, UTC).isoformat(" ", "seconds")
+        undone = "" if row["undone"] is None else "  undone"
+        print(printable(f"{row['id']}  {at}  {counts or 'no new rows'}  ({_origin(row)}){undone}"))
+
+
+def _undo(archive: Path, id: str, *, json: bool) -> None:
+    from liqdata.archive import undo
+
+    rows = undo(archive, id)
+    if json:
+        print(_json([*rows]))
+        return
+    for row in rows:
+        if row["undone"] is not None:
+            print(printable(f"undone: {row['id']} ({_origin(row)}), {counted(row['rows'], 'row')}"))
+        else:
+            repeated = counted(row["run_again"], "row")
+            print(printable(f"run again: {row['id']} ({_origin(row)}), which repeated {repeated} of it"))
+
+
+def _origin(row: IngestRow | UndoRow) -> str:
+    return ", ".join(filter(None, [row["source"], *row["files"].split("\n")])) or "tables"
 
 
 def _as_options(text: str) -> str:
