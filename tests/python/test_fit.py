@@ -176,6 +176,7 @@ def test_one_absurd_hour_moves_the_scale_by_no_more_than_it_may_count_for(tables
         for row in rows:
             if row["timestamp"] == hour:
                 row["value_usd"] = round(row["value_usd"] * times, 2)
+                row["qty"] = float(row["qty"]) * times
         with liqdata.Market(columns(rows), tables["bars"], tables["open_interest"]) as market:
             explain = market.liqmap("BTC", "7d").meta["explain"]
         return explain["kappa"][0], explain["fit"]["capped"]
@@ -247,7 +248,7 @@ def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
 @pytest.mark.parametrize(
     "change,words",
     [
-        ({"symbol": ["1000PEPEUSDT", "BTC"]}, r"column 'symbol', row 0.*divide the prices"),
+        ({"symbol": ["BTC-27NOV26-80000-C", "BTC"]}, r"column 'symbol', row 0.*option"),
         ({"long_usd": [1.0, -1.0]}, r"column 'long_usd', row 1.*-1"),
         ({"short_usd": [1.0, float("nan")]}, r"column 'short_usd', row 1"),
         ({"timestamp": [0, 0]}, r"column 'timestamp', row 1.*before that of row 0 ends"),

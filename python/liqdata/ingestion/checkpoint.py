@@ -54,7 +54,8 @@ class Finished:
     def keep(self, file: str, told: Mapping[str, object]) -> None:
         """Put on record that all of a file is kept."""
         sign = self._signs[_normal(file)]
-        if sign is None or self._sign(file) != sign:
+        # A file without an accepted row makes no archive.
+        if sign is None or self._sign(file) != sign or not self._folder.exists():
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         of = {**sign, "archive": self._archive()}

@@ -52,7 +52,7 @@ RESERVOIR = {
 
 BATCH = 1 << 16
 """Rows that are read at once."""
-TOGETHER = 1 << 17
+TOGETHER = 1 << 16
 """Rows that are stored together."""
 BUFFER = 1 << 20
 """Bytes of a column that are read at once; without it, a column of a whole row group is."""

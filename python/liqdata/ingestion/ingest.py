@@ -158,7 +158,7 @@ def ingest(
             if any(one is not None for one in given.values()):
                 work.tables(given)
             whole = work.so_far()
-            if not dry_run:
+            if not dry_run and Path(folder).exists():
                 line = _line(whole, source, work.contracts)
                 add_line(Path(folder), RECORD, line)
         except BaseException as raised:

@@ -28,8 +28,12 @@ pub fn ingest_tables(
     ingest: Option<&IngestOrigin>,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
-    let mut writer = Archive::create_or_open(path)?;
     let rows = tables.rows() as u64;
+    if rows == 0 {
+        // Nothing to store creates no archive.
+        return Ok(Ingested::default());
+    }
+    let mut writer = Archive::create_or_open(path)?;
     let mut told = tables.orders.sessions();
     let is_recorded = sessions_before.is_some();
     for before in sessions_before.into_iter().flatten() {
