@@ -108,7 +108,7 @@ class Market:
         hour and are summed to hours; an hour with a missing period is unknown. Model 3 is fitted to this table, or to
         the orders for coins that it lacks. Realised totals do not include it.
     exchange : str, optional
-        The exchange of rows that do not name one, and the one whose bars are taken if the bars name several.
+        The exchange of rows that do not name one. If bars name several exchanges, only its bars are used.
     new_exchange : bool
         Accept exchanges that are not known. By default their rows are refused, so that a misspelt name creates none.
     quote_rates : mapping, optional

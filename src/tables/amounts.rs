@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use crate::model::{DecimalColumn, ShortDecimal};
 use crate::wire::exact_decimal;
 
-/// Exact decimals, with the doubles that no decimal can represent, such as `1e34`, beside them.
+/// Exact decimals, and the doubles that no decimal can represent, such as `1e34`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AmountColumn {
     /// The decimals; zero where `beyond` has a double.

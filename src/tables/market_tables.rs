@@ -24,10 +24,10 @@ pub(crate) struct RawMarketTables {
     pub(crate) liquidations: RawTable,
 }
 
-/// What the caller says beside the tables.
+/// Options of the caller for all tables.
 #[derive(Debug, Default)]
 pub(crate) struct TableOptions {
-    /// The exchange of rows without one, and the only one whose bars are taken.
+    /// The exchange of rows without one; if bars name several exchanges, only its bars are used.
     pub(crate) exchange: Option<String>,
     /// Whether unknown exchanges are accepted.
     pub(crate) new_exchange: bool,

@@ -38,7 +38,7 @@ fn fill_days(writer: &mut Writer) {
     for day in 0..4 {
         let at = START + day * Millis::DAY;
         let mut row = order(u64::try_from(day).unwrap(), at);
-        row.order.exchange = OTHER.to_owned();
+        OTHER.clone_into(&mut row.order.exchange);
         batch.orders.push(row);
         let (minute, other) = (day * Millis::DAY / Millis::MINUTE, OTHER.to_owned());
         batch.bars.push(BarRow {
@@ -181,11 +181,14 @@ fn orders() -> impl Strategy<Value = OrderTable> {
                 rows.iter().map(kind).collect()
             }),
             completeness: (rows.len() % 5 == 2).then(|| {
-                let is_sampled = |row: &OrderSample| match row.3.0 {
-                    true => Completeness::Sampled,
-                    false => Completeness::Complete,
+                let of_row = |row: &OrderSample| {
+                    if row.3.0 {
+                        Completeness::Sampled
+                    } else {
+                        Completeness::Complete
+                    }
                 };
-                rows.iter().map(is_sampled).collect()
+                rows.iter().map(of_row).collect()
             }),
             native_id: (rows.len() % 5 == 3).then(|| rows.iter().map(|row| row.2).collect()),
         };

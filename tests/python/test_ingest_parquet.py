@@ -413,7 +413,7 @@ def test_readings_that_count_in_coins_and_in_usd_are_refused_before_a_row_is_kep
     readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}
     file = tmp_path / "interest.parquet"
     parquet.write_table(pyarrow.table(readings), file, row_group_size=1_000)
-    with pytest.raises(BadQuery, match='column "open_interest" stands beside "open_interest_usd"'):
+    with pytest.raises(BadQuery, match='column "open_interest" and "open_interest_usd" are both there'):
         liqdata.ingest(folder, file, exchange="okx")
     assert not (folder / "journal.sqlite").exists()
 

@@ -37,7 +37,7 @@ def snapshots(*prices):
 def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path, capsys):
     archive = tmp_path / "archive"
     given = snapshots(100.0, 101.0, 125.0, 99.0)
-    with pytest.raises(BadQuery, match=r"row 0: is missing, and no exchange= says") as refused:
+    with pytest.raises(BadQuery, match=r"row 0: is missing, and exchange= is not given") as refused:
         liqdata.ingest(archive, positions=given)
     assert refused.value.parameter == "positions"
     done = liqdata.ingest(archive, positions=given, exchange="Hyperliquid")
@@ -125,7 +125,7 @@ def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are
     archive = tmp_path / "archive"
     done = liqdata.ingest(archive, positions=table, exchange="hyperliquid")
     row = "positions: value_usd over qty is not the price of the snapshot"
-    snapshot = "positions: the rows of the snapshot do not agree on its price, and nothing else tells it"
+    snapshot = "positions: the rows of the snapshot do not agree on its price, and no other price is known"
     assert (done.rows, done.new, done.refused) == (6, 3, {row: 1, snapshot: 2})
     assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, where the price")
     assert row in str(done)

@@ -306,7 +306,7 @@ class _Parts:
         """The time that the orders of each exchange cover so far, from first to last."""
         spans: dict[str, tuple[int, int]] = {}
         for part in self._parts:
-            for exchange, start, end in part.get("told", []):
+            for exchange, start, end in part.get("sessions", []):
                 first, last = spans.get(exchange, (start, end))
                 spans[exchange] = min(first, start), max(last, end)
         return [(exchange, *span) for exchange, span in spans.items()]

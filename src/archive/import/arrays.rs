@@ -97,6 +97,8 @@ mod tests {
     use arrow_array::RecordBatch;
     use bytes::Bytes;
     use proptest::prelude::*;
+    use std::fmt::Write as _;
+
     use rust_decimal::Decimal;
 
     use crate::archive::catalog::manifest::{Day, Partition};
@@ -118,13 +120,15 @@ mod tests {
         );
         for group in reader.metadata().row_groups() {
             for column in group.columns() {
-                shown += &format!(
+                write!(
+                    shown,
                     "{:?} {:?} {:?} {:?}",
                     column.compression(),
                     column.encodings().collect::<Vec<_>>(),
                     column.num_values(),
                     column.statistics()
-                );
+                )
+                .unwrap();
             }
         }
         let batches = reader.with_batch_size(1 << 20).build().unwrap();

@@ -35,9 +35,9 @@ impl DumpColumns {
     pub(super) fn push(&mut self, row: DumpRow, line: u64) {
         match row {
             DumpRow::Order(row) => self.order(row, line),
-            DumpRow::Bar(row) => self.bar(row, line),
-            DumpRow::Reading(row) => self.reading(row, line, false),
-            DumpRow::ReadingInUsd(row) => self.reading(row, line, true),
+            DumpRow::Bar(row) => self.bar(&row, line),
+            DumpRow::Reading(row) => self.reading(&row, line, false),
+            DumpRow::ReadingInUsd(row) => self.reading(&row, line, true),
         }
     }
 
@@ -80,7 +80,7 @@ impl DumpColumns {
         self.lines.orders.push(line);
     }
 
-    fn bar(&mut self, row: RowBar, line: u64) {
+    fn bar(&mut self, row: &RowBar, line: u64) {
         let bars = &mut self.bars.columns;
         let [open, high, low, close] = row.prices;
         bars.exchange.push(&row.exchange);
@@ -96,7 +96,7 @@ impl DumpColumns {
         self.lines.bars.push(line);
     }
 
-    fn reading(&mut self, row: RowReading, line: u64, in_usd: bool) {
+    fn reading(&mut self, row: &RowReading, line: u64, in_usd: bool) {
         let readings = &mut self.open_interest.columns;
         readings.in_usd = in_usd;
         readings.exchange.push(&row.exchange);

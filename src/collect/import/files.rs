@@ -11,6 +11,9 @@ use crate::feeds::dumps::{FileContent, FileName, unpacked};
 /// Bytes that name the content of a file.
 const SAMPLE: u64 = 1024;
 
+/// The place of a row: the number of its file, and its line there.
+pub(crate) type Place = (usize, u64);
+
 /// One file, or one member of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {

@@ -1,9 +1,9 @@
-//! Readings of open interest in USD, on their way from files into an archive, which stores coins.
+//! Readings of open interest in USD from files, converted to coins for an archive.
 //!
-//! The caller knows the prices of the archive's bars. Readings of several files are converted together, so that the bars of
-//! a time are read once.
+//! The caller knows the prices of the archive's bars. Readings of several files are converted together, so that the bars
+//! are read once.
 
-use crate::collect::import::ingest::Place;
+use crate::collect::import::files::Place;
 use crate::model::{NotInCoins, ObservedOpenInterest};
 use crate::tables::{AmountColumn, InterestColumns, observed_interest};
 

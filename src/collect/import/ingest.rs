@@ -1,8 +1,8 @@
-//! Bringing the past into an archive: files are read row by row ([`dumps`](crate::feeds::dumps)), gathered, and kept a lot at
-//! a time ([`Writer::import`](crate::archive::Writer::import)).
+//! Import of files into an archive: rows are read ([`dumps`](crate::feeds::dumps)), judged ([`tables`](crate::tables)) and
+//! stored in lots ([`Writer::import`](crate::archive::Writer::import)).
 //!
-//! A lot is there whole or not at all, and a row that is there already is left as it was, so that whatever cuts an ingest
-//! short is made good by doing it again. What is not kept is counted by its reason, with where it stood first.
+//! A lot is stored completely or not at all, and a stored row is never changed. So an interrupted ingest is completed by
+//! running it again. Refused rows are counted by their reason, with the place of the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::archive::{
 };
 use crate::collect::clock::machine;
 use crate::collect::import::dump_columns::DumpColumns;
-use crate::collect::import::files::{Source, Unopened, sources};
+use crate::collect::import::files::{Place, Source, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
@@ -23,41 +23,41 @@ use crate::tables::{
     UnknownExchange, append_orders, bar_table, interest_table, order_table,
 };
 
-/// Rows that are gathered before they are kept.
+/// Rows of a lot.
 const LOT: usize = 250_000;
-/// Rows of whole files after which they are kept, so that little is to be read again.
+/// Rows of complete files that are stored before a lot is full, so that little is read again after an interruption.
 const WHOLE: usize = 50_000;
 /// Rows that are judged together.
 const CHUNK: usize = 1 << 16;
 /// Lines between two calls of `goes_on`.
 const LOOK: u64 = 1024;
-/// How long after its end a day is left in the journal.
+/// How long the rows of a day stay in the journal after its end, in milliseconds.
 pub(crate) const LATE: i64 = Millis::HOUR;
 
-/// What is to be ingested.
+/// Files to ingest, and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// The files.
     pub paths: Vec<PathBuf>,
-    /// What messages call them, where that is not their path.
+    /// Their names in messages, if not their paths.
     pub names: BTreeMap<PathBuf, String>,
-    /// What they are, where that is known.
+    /// Their format; detected if absent.
     pub format: Option<Format>,
     /// The exchange of rows without one.
     pub exchange: Option<String>,
-    /// Whether they may be of an exchange that is not known yet.
+    /// Whether rows of unknown exchanges are accepted.
     pub takes_new_exchanges: bool,
     /// The known contracts of the archive's bars and readings.
     pub contracts: Vec<Contract>,
     /// USD per unit of other quote currencies.
     pub rates: QuoteRates,
-    /// Whether nothing is written: the outcome says what would be accepted and refused.
+    /// Whether nothing is written; the outcome has what would be accepted and refused.
     pub is_dry_run: bool,
     /// The ingest that the rows belong to.
     pub ingest: Option<IngestOrigin>,
 }
 
-/// Of which contract the bars or the open interest of a coin on an exchange are.
+/// The contract of the bars or of the open interest of a coin on an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Contract {
     /// `bars` or `open_interest`.
@@ -81,16 +81,16 @@ impl From<[String; 4]> for Contract {
     }
 }
 
-/// Why nothing, or not everything, was ingested.
+/// Why an ingest failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    /// It is not clear what a file is, or something it does not say was not given.
+    /// The format or the exchange of a file is unclear.
     #[error(transparent)]
     UnclearFile(#[from] UnclearFile),
     /// A file cannot be opened.
     #[error(transparent)]
     Unopened(#[from] Unopened),
-    /// The exchange that was named is none that is known.
+    /// The given exchange is unknown.
     #[error(transparent)]
     Exchange(#[from] UnknownExchange),
     /// The archive cannot be written.
@@ -98,46 +98,46 @@ pub enum IngestError {
     Archive(#[from] ArchiveError),
 }
 
-/// What became of what was to be ingested.
+/// The outcome of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ingested {
     /// Rows that were read.
     pub rows: u64,
-    /// Those that are new in the archive.
+    /// Rows that are new in the archive.
     pub new: u64,
-    /// Those that were there before, or were read twice.
+    /// Rows that the archive had before, or that were read twice.
     pub repeated: u64,
-    /// Those that were not kept, by their reasons.
+    /// Refused rows, by their reasons.
     pub refused: Vec<Refused>,
-    /// What each file was taken for.
+    /// The format of each file.
     pub files: Vec<(String, Format)>,
-    /// Of which contracts the bars and readings are.
+    /// The contracts of the bars and readings.
     pub contracts: Vec<Contract>,
-    /// Files that are cut short or damaged: what they have up to there is kept.
+    /// Files that are cut short or damaged; their rows up to there are stored.
     pub cut_short: Vec<String>,
-    /// Of which time the orders of tables tell, with what was told before.
-    pub told: Vec<ImportedSession>,
-    /// Whether it was ended before its end; then the rows are those of which it is settled what became of them.
+    /// The sessions of the orders of tables, those of earlier parts included.
+    pub sessions: Vec<ImportedSession>,
+    /// Whether it was interrupted; then only stored and refused rows are counted.
     pub is_interrupted: bool,
 }
 
-/// A file that was read to its end, of which all that can be kept is kept.
+/// A file that was read to its end, with all accepted rows stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
-    /// The file, as it was named.
+    /// The file, as the caller named it.
     pub path: PathBuf,
     /// Rows that were read.
     pub rows: u64,
-    /// Those that were not kept, by their reasons.
+    /// Refused rows, by their reasons.
     pub refused: Vec<Refused>,
-    /// What it, or each of its members, was taken for.
+    /// The format of the file, or of each of its members.
     pub files: Vec<(String, Format)>,
-    /// Of which contracts the bars and readings are of all that was read so far.
+    /// The contracts of all bars and readings so far.
     pub contracts: Vec<Contract>,
 }
 
 impl From<Finished> for Ingested {
-    /// Read once more it would be this.
+    /// The outcome if the file were read again.
     fn from(file: Finished) -> Self {
         let refused: u64 = file.refused.iter().map(|refused| refused.count).sum();
         Self {
@@ -152,37 +152,38 @@ impl From<Finished> for Ingested {
     }
 }
 
-/// A file on its way.
+/// A file that is being read.
 #[derive(Debug, Default)]
 struct Part {
     read: Finished,
-    /// Members that are to be read.
+    /// Members that are not read yet.
     left: usize,
-    told: bool,
+    /// Whether the file was reported as finished, or is not to be.
+    is_reported: bool,
     /// Whether a member is cut short.
     is_cut_short: bool,
 }
 
-/// Why the archive did not keep a row.
-pub(crate) fn reason(unfit: &RejectedRow) -> String {
-    let RejectedRow { table, column, .. } = unfit;
-    if unfit.differs {
+/// Why the archive rejected a row.
+pub(crate) fn reason(rejected: &RejectedRow) -> String {
+    let RejectedRow { table, column, .. } = rejected;
+    if rejected.differs {
         format!("the archive has the row of {table} with other values")
     } else {
         format!("{table}: {column} cannot be kept as it is")
     }
 }
 
-/// Brings files into the archive in the folder `path`, which is made where it is missing. `goes_on` is told how many rows have
-/// been read, and says whether to go on; where it did not, what was kept until then stays. `finished` is told of each file as
-/// soon as it is kept to its end. Open interest in USD comes last, when the bars beside it are there, and is brought to coins by
-/// `to_coins`.
+/// Stores files in the archive in the folder `path`, which is created if it is missing.
+///
+/// `goes_on` gets the number of rows read and returns whether to go on; rows stored until then stay. `finished` gets each file
+/// as soon as all its rows are stored. Open interest in USD is read last, after the bars, and converted by `to_coins`.
 ///
 /// # Errors
 ///
-/// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written, and
-/// [`IngestError::UnclearFile`] of a file of open interest in USD that is none; [`IngestError::Archive`] where another writes to
-/// the archive or it cannot be written.
+/// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written;
+/// [`IngestError::UnclearFile`] for a file of open interest that is not in USD as stated; [`IngestError::Archive`] if another
+/// process writes to the archive, or if it cannot be written.
 pub fn ingest(
     path: &Path,
     files: &Files,
@@ -191,9 +192,9 @@ pub fn ingest(
     to_coins: &mut ToCoins<'_>,
 ) -> Result<Ingested, IngestError> {
     let exchange = files.exchange.as_deref();
-    let mut whose = ExchangeAttribution::of(path, files.takes_new_exchanges);
+    let mut attribution = ExchangeAttribution::of(path, files.takes_new_exchanges);
     if let Some(name) = exchange
-        && let Some(unknown) = whose.unknown(name)?
+        && let Some(unknown) = attribution.unknown(name)?
     {
         return Err(unknown.into());
     }
@@ -220,7 +221,7 @@ pub fn ingest(
         }
         parts.push(part);
     }
-    // Files of one day are kept together, however many contracts they are of.
+    // Files of one day are stored together, whatever their contracts.
     sort_small(&mut found, |one, other| {
         let place = |(source, format, _): &(Source, Format, usize)| {
             (format.is_in_usd(), source.name.span())
@@ -234,7 +235,7 @@ pub fn ingest(
     };
     let mut intake = Intake {
         writer,
-        whose,
+        attribution,
         rates: &files.rates,
         goes_on,
         finished,
@@ -277,10 +278,7 @@ pub fn ingest(
     Ok(intake.end(is_whole))
 }
 
-/// Where a row stood: the number of its file, and its line there.
-pub(crate) type Place = (usize, u64);
-
-/// Rows on their way into the archive, each with its place.
+/// Accepted rows that are not stored yet, each with its place.
 #[derive(Debug, Default)]
 struct Lot {
     orders: GivenOrders,
@@ -289,7 +287,7 @@ struct Lot {
     places: Places,
 }
 
-/// Where each row of a lot stood.
+/// The place of each row of a lot.
 #[derive(Debug, Default)]
 struct Places {
     orders: Vec<Place>,
@@ -303,7 +301,7 @@ impl Lot {
     }
 }
 
-/// The time that a source covers of an exchange's orders so far.
+/// The time for which a source has an exchange's orders so far.
 #[derive(Clone, Copy, Debug)]
 struct Covered {
     completeness: Completeness,
@@ -311,11 +309,11 @@ struct Covered {
     last: Millis,
 }
 
-/// Brings the rows of files into an archive.
+/// Stores the rows of files in an archive.
 struct Intake<'a> {
     /// `None` in a dry run.
     writer: Option<Writer>,
-    whose: ExchangeAttribution,
+    attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
     goes_on: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
@@ -374,7 +372,7 @@ impl Intake<'_> {
             }
         }
         is_whole &= is_last_sound || !ends_within_a_line();
-        // A day without a line is covered, too.
+        // An empty file covers its day, too.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
             && covered.is_empty()
@@ -418,9 +416,9 @@ impl Intake<'_> {
             lines,
             ..
         } = chunk;
-        let (whose, done) = (&mut self.whose, self.done.rows);
+        let (attribution, done) = (&mut self.attribution, self.done.rows);
         let (mut failed, mut is_unknown) = (None, false);
-        let mut unknown = |name: &str| match whose.unknown(name) {
+        let mut unknown = |name: &str| match attribution.unknown(name) {
             Ok(unknown) => unknown.map(|unknown| {
                 is_unknown = true;
                 unknown.in_a_line()
@@ -450,7 +448,7 @@ impl Intake<'_> {
         };
         // A file with an unknown exchange is not finished: it is read again once the name is known.
         if is_unknown && let Some(part) = part_of(&self.names, &mut self.parts, file) {
-            part.told = true;
+            part.is_reported = true;
         }
         self.done.repeated += bars.repeated + open_interest.repeated;
         for (faults, lines) in [
@@ -464,18 +462,18 @@ impl Intake<'_> {
             }
         }
         cover(covered, &orders.columns);
-        let placed = |places: &[usize], lines: &[u64]| -> Vec<Place> {
+        let found_at = |places: &[usize], lines: &[u64]| -> Vec<Place> {
             let lines = places.iter().filter_map(|row| lines.get(*row));
             lines.map(|line| (file, *line)).collect()
         };
         let lot = &mut self.lot;
         lot.places
             .orders
-            .extend(placed(&orders.places, &lines.orders));
-        lot.places.bars.extend(placed(&bars.places, &lines.bars));
+            .extend(found_at(&orders.places, &lines.orders));
+        lot.places.bars.extend(found_at(&bars.places, &lines.bars));
         append_orders(&mut lot.orders, &orders.columns);
         lot.bars.append(&bars.columns);
-        let places = placed(&open_interest.places, &lines.open_interest);
+        let places = found_at(&open_interest.places, &lines.open_interest);
         if open_interest.columns.in_usd {
             self.in_usd.add(open_interest.columns, file, places);
         } else {
@@ -582,8 +580,8 @@ impl Intake<'_> {
             .collect();
         for (number, part) in self.parts.iter_mut().enumerate() {
             let is_read = part.left == 0 && !waiting.contains(&number);
-            if is_read && !part.told && !part.is_cut_short {
-                part.told = true;
+            if is_read && !part.is_reported && !part.is_cut_short {
+                part.is_reported = true;
                 (self.finished)(Finished {
                     contracts: contracts.clone(),
                     ..std::mem::take(&mut part.read)

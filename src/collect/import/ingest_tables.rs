@@ -1,4 +1,4 @@
-//! Bringing tables of the past into an archive, by columns ([`Writer::import`](crate::archive::Writer::import)).
+//! Import of judged tables into an archive ([`Writer::import`](crate::archive::Writer::import)).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,41 +34,45 @@ pub fn ingest_tables(
         return Ok(Ingested::default());
     }
     let mut writer = Archive::create_or_open(path)?;
-    let mut told = tables.orders.sessions();
+    let mut sessions = tables.orders.sessions();
     let is_recorded = sessions_before.is_some();
     for before in sessions_before.into_iter().flatten() {
-        match told
+        match sessions
             .iter_mut()
-            .find(|told| told.exchange == before.exchange)
+            .find(|session| session.exchange == before.exchange)
         {
-            Some(told) => {
-                told.start = told.start.min(before.start);
-                told.end = told.end.max(before.end);
+            Some(session) => {
+                session.start = session.start.min(before.start);
+                session.end = session.end.max(before.end);
             }
-            None => told.push(before),
+            None => sessions.push(before),
         }
     }
-    let recorded: &[ImportedSession] = if is_recorded { &told } else { &[] };
+    let recorded: &[ImportedSession] = if is_recorded { &sessions } else { &[] };
     let scope = ImportScope {
         sessions: recorded,
         until: machine().back(LATE),
         ingest,
     };
-    let (filed, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
+    let (imported, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
     let mut done = Ingested {
         rows,
-        new: filed.new,
-        repeated: filed.repeated,
-        told,
+        new: imported.new,
+        repeated: imported.repeated,
+        sessions,
         is_interrupted: !is_whole,
         ..Ingested::default()
     };
-    for unfit in &filed.rejected {
+    for rejected in &imported.rejected {
         let row = places
-            .get(unfit.table)
-            .and_then(|places| places.get(unfit.row).copied());
-        let place = format!("{}:{}", unfit.table, row.unwrap_or(unfit.row));
-        refuse(&mut done.refused, (&reason(unfit), &unfit.message), &place);
+            .get(rejected.table)
+            .and_then(|places| places.get(rejected.row).copied());
+        let place = format!("{}:{}", rejected.table, row.unwrap_or(rejected.row));
+        refuse(
+            &mut done.refused,
+            (&reason(rejected), &rejected.message),
+            &place,
+        );
     }
     if !is_whole {
         let refused = done.refused.iter().map(|refused| refused.count);

@@ -1,15 +1,15 @@
-//! Rows that are not kept on their way into an archive, counted by their reasons.
+//! Refused rows of an ingest, counted by their reasons.
 
-/// Rows that were not kept, for one reason.
+/// Rows that were refused for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The reason.
     pub reason: String,
-    /// How many there were.
+    /// Number of rows.
     pub count: u64,
-    /// Where the first of them stood: file and line, or table and row.
+    /// The place of the first one: file and line, or table and row.
     pub place: String,
-    /// What stood there.
+    /// The value there.
     pub shown: String,
 }
 
@@ -20,7 +20,7 @@ impl Refused {
     }
 }
 
-/// Counts a row that is not kept; `place` says where it stood.
+/// Counts a refused row by its reason; `place` says where it stands.
 pub(crate) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
     if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {
         known.count += 1;

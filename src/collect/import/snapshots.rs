@@ -1,8 +1,7 @@
-//! Snapshots of positions that a table has, on their way into an archive.
+//! Snapshots of positions in a table, completed and checked for an archive.
 //!
-//! What a table leaves out is filled in where it follows from the rest. A snapshot whose price is not that of the market is
-//! of no market, such as one that was made up to try something out: none of its rows is taken. Nor is a row that is not worth
-//! its quantity at the price of its snapshot: one of the two is not what it says.
+//! Missing values are derived from the others of their row. A snapshot with a price far from the market's is refused: it was
+//! made up, perhaps as a test. A row is refused if its value differs from its quantity at the price of the snapshot.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,29 +10,29 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::model::{Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64};
 
-/// A price that is farther from the market's, as a share of it, is another market's.
+/// Largest difference of a price from the market's, as a share of it.
 const APART: f64 = 0.10;
-/// A row may be so many USD off its snapshot's price: what is worth cents is rounded to them.
+/// Allowed difference of a value in USD, because small values are rounded to cents.
 const ROUNDED: f64 = 1.0;
-/// Snapshots that are no farther apart are compared where the market's price is not known.
+/// Greatest distance in milliseconds of snapshots that stand in for an unknown market price.
 const NEAR: i64 = 3 * Millis::HOUR;
-/// So many of them tell which one is out of line.
+/// Fewest such snapshots.
 const SEVERAL: usize = 3;
-/// Digits of a quantity behind the point, where it is divided.
+/// Decimal places of a derived quantity.
 const DIGITS: u32 = 8;
 
-/// A row that cannot be understood: its place, its column, and why.
+/// A row that cannot be read: its place, its column, and the reason.
 pub type Unclear = (usize, &'static str, String);
 
-/// A snapshot: whose, of which coin, and when.
+/// A snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
 
-/// The rows of a table as an archive keeps them, and those that are not taken, by their reasons. `exchange` is whose rows are
-/// that do not say so; `price_at` tells the market's price of a coin at an instant, where that is known.
+/// The rows of a table as an archive stores them, and the refused ones by their reasons. Rows without an exchange are of
+/// `exchange`. `price_at` gives the market price of a coin at an instant if it is known.
 ///
 /// # Errors
 ///
-/// The first row that cannot be understood.
+/// The first row that cannot be read.
 pub fn snapshots(
     given: Vec<ObservedPosition>,
     exchange: Option<&str>,
@@ -44,13 +43,13 @@ pub fn snapshots(
     let mut prices: BTreeMap<Snapshot, Vec<(f64, f64)>> = BTreeMap::new();
     for (place, one) in given.into_iter().enumerate() {
         let (row, price) = row(place, one, exchange, &mut numbers)?;
-        let known = prices.entry(of(&row)).or_default();
+        let known = prices.entry(snapshot_of(&row)).or_default();
         let value = nearest_f64(row.value_usd);
         known.extend((price > 0.0).then_some((price, value)));
         rows.push(row);
     }
     let agreed: BTreeMap<Snapshot, Option<f64>> = (prices.into_iter())
-        .map(|(snapshot, told)| (snapshot, agreed(told)))
+        .map(|(snapshot, prices)| (snapshot, agreed(prices)))
         .collect();
     let judged: BTreeMap<&Snapshot, Judged> = (agreed.iter())
         .map(|(snapshot, price)| (snapshot, judge(&agreed, snapshot, *price, price_at)))
@@ -60,7 +59,9 @@ pub fn snapshots(
     rows.retain(|row| {
         let at = place;
         place += 1;
-        let fault = judged.get(&of(row)).and_then(|judged| judged.fault(row));
+        let fault = judged
+            .get(&snapshot_of(row))
+            .and_then(|judged| judged.fault(row));
         let Some((reason, shown)) = fault else {
             return true;
         };
@@ -74,19 +75,19 @@ pub fn snapshots(
     Ok((rows, refused))
 }
 
-/// What is known of the price of a snapshot.
+/// The verdict on the price of a snapshot.
 #[derive(Clone, Copy, Debug)]
 enum Judged {
-    /// It is this.
+    /// The price is known.
     At(f64),
-    /// It is this, and the market's is that.
+    /// The price, which is far from the market's, and the market's.
     Foreign(f64, f64),
-    /// Its rows do not agree, and nothing else tells.
+    /// The rows disagree, and no other price is known.
     Unknown,
 }
 
 impl Judged {
-    /// Why a row is not taken, and what it shows, if it is not.
+    /// Why a row is refused, and its values.
     fn fault(self, row: &PositionRow) -> Option<(&'static str, String)> {
         match self {
             Self::Foreign(price, market) => Some((
@@ -97,7 +98,7 @@ impl Judged {
                 ),
             )),
             Self::Unknown => Some((
-                "the rows of the snapshot do not agree on its price, and nothing else tells it",
+                "the rows of the snapshot do not agree on its price, and no other price is known",
                 format!(
                     "value_usd {} for qty {} at {}",
                     row.value_usd, row.qty, row.timestamp
@@ -106,7 +107,7 @@ impl Judged {
             Self::At(price) => {
                 let (value, qty) = (nearest_f64(row.value_usd), nearest_f64(row.qty));
                 let (due, off) = (price * qty, (value - price * qty).abs());
-                // What is below nothing is refused for that where it is kept.
+                // The archive refuses negative numbers for a better reason.
                 (qty >= 0.0 && value >= 0.0 && off > APART * due && off > ROUNDED).then(|| {
                     (
                         "value_usd over qty is not the price of the snapshot",
@@ -121,11 +122,11 @@ impl Judged {
     }
 }
 
-fn of(row: &PositionRow) -> Snapshot {
+fn snapshot_of(row: &PositionRow) -> Snapshot {
     (row.exchange.clone(), row.coin.clone(), row.timestamp)
 }
 
-/// A row, and the price that it tells of its snapshot.
+/// A row, and the price of the snapshot that follows from it; 0 if none does.
 fn row(
     place: usize,
     one: ObservedPosition,
@@ -134,15 +135,11 @@ fn row(
 ) -> Result<(PositionRow, f64), Unclear> {
     let unclear = |column, message: &str| (place, column, message.to_owned());
     let exchange = one.exchange.as_deref().or(exchange).map(exchange_name);
-    let exchange = exchange.ok_or_else(|| {
-        unclear(
-            "exchange",
-            "is missing, and no exchange= says whose all of them are",
-        )
-    })?;
+    let exchange =
+        exchange.ok_or_else(|| unclear("exchange", "is missing, and exchange= is not given"))?;
     let coin = coin(one.coin, one.symbol).map_err(|(column, message)| (place, column, message))?;
-    let told = one.current_price.filter(|price| *price > Decimal::ZERO);
-    let qty = match (one.qty, told) {
+    let stated = one.current_price.filter(|price| *price > Decimal::ZERO);
+    let qty = match (one.qty, stated) {
         (Some(qty), _) => qty,
         (None, Some(price)) => one
             .value_usd
@@ -152,11 +149,11 @@ fn row(
         (None, None) => {
             return Err(unclear(
                 "qty",
-                "is missing, and no current_price tells it from value_usd",
+                "is missing, and current_price is missing, too",
             ));
         }
     };
-    let price = told.map_or_else(
+    let price = stated.map_or_else(
         || nearest_f64(one.value_usd) / nearest_f64(qty),
         nearest_f64,
     );
@@ -185,7 +182,7 @@ fn row(
     Ok((row, if price.is_finite() { price } else { 0.0 }))
 }
 
-/// The coin that a row names in the one column or the other, or in both.
+/// The coin of a row by its column `coin` or `symbol`, which must agree.
 fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'static str, String)> {
     let read = |name: &String| {
         Symbol::read(name).map_or_else(|| name.clone(), |symbol| symbol.coin().to_owned())
@@ -193,8 +190,7 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
     match (coin, symbol) {
         (Some(coin), Some(symbol)) if read(&coin) != read(&symbol) => {
             let message = format!(
-                "{coin:?} is another coin than symbol says, {symbol:?}; one of the two columns is allowed, or the same coin in \
-                 both"
+                "{coin:?} is another coin than symbol says, {symbol:?}; allowed: one of the columns, or the same coin in both"
             );
             Err(("coin", message))
         }
@@ -206,13 +202,12 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
     }
 }
 
-/// The middle one of the prices that the rows of a snapshot tell, each beside what it is worth, where most of them agree
-/// with it.
-fn agreed(told: Vec<(f64, f64)>) -> Option<f64> {
-    // What is worth cents tells no price, unless nothing else is there.
-    let is_all_dust = told.iter().all(|(_, value)| *value <= ROUNDED);
-    let prices = told.into_iter();
-    let mut prices: Vec<f64> = prices
+/// The median of the prices of a snapshot's rows, each with the value of its row, if most of them agree with it.
+fn agreed(rows: Vec<(f64, f64)>) -> Option<f64> {
+    // Values of cents give no exact price. They count only if there are no others.
+    let is_all_dust = rows.iter().all(|(_, value)| *value <= ROUNDED);
+    let mut prices: Vec<f64> = rows
+        .into_iter()
         .filter(|(_, value)| is_all_dust || *value > ROUNDED)
         .map(|(price, _)| price)
         .collect();
@@ -230,7 +225,7 @@ fn is_apart(price: f64, from: f64) -> bool {
     (price / from - 1.0).abs() > APART
 }
 
-/// What is known of the price of a snapshot whose rows agree on `price`.
+/// Judges the price of a snapshot; its rows agree on `price` if that is present.
 fn judge(
     agreed: &BTreeMap<Snapshot, Option<f64>>,
     snapshot: &Snapshot,
@@ -246,7 +241,7 @@ fn judge(
     }
 }
 
-/// The middle price of the snapshots around one, itself among them, where there are several.
+/// The median price of the snapshots near one, itself included, if there are several.
 fn around(
     agreed: &BTreeMap<Snapshot, Option<f64>>,
     (exchange, coin, at): &Snapshot,
@@ -269,7 +264,7 @@ mod tests {
     use crate::collect::import::snapshots::*;
     use crate::model::Side;
 
-    /// Rows of one snapshot, each of a quantity and what it is worth.
+    /// Rows of one snapshot, each with its quantity and its value.
     fn of_one(rows: &[(f64, f64)]) -> Vec<ObservedPosition> {
         let rows = rows.iter().map(|(qty, value)| ObservedPosition {
             exchange: Some("hyperliquid".to_owned()),
@@ -291,8 +286,8 @@ mod tests {
         rows.collect()
     }
 
-    /// The quantities that are taken, and why others are not and how many.
-    fn taken(rows: &[(f64, f64)], market: Option<f64>) -> (Vec<f64>, Vec<(String, u64)>) {
+    /// The accepted quantities, and the refused rows by reason.
+    fn judged(rows: &[(f64, f64)], market: Option<f64>) -> (Vec<f64>, Vec<(String, u64)>) {
         let (rows, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
         (
             rows.iter().map(|row| nearest_f64(row.qty)).collect(),
@@ -303,43 +298,43 @@ mod tests {
     const OFF: &str = "positions: value_usd over qty is not the price of the snapshot";
 
     #[test]
-    fn a_row_that_is_not_worth_its_quantity_at_the_price_of_the_others_is_not_taken() {
-        // Ten times the quantity that its value is of, in a small row and in the largest.
+    fn a_row_with_a_value_far_from_its_quantity_at_the_common_price_is_refused() {
+        // Ten times the true quantity, in a small row and in the largest.
         let rows = [(1.0, 100.0), (2.0, 201.0), (30.0, 300.0), (50.0, 4950.0)];
         let refused = vec![(OFF.to_owned(), 1)];
-        assert_eq!(taken(&rows, None), (vec![1.0, 2.0, 50.0], refused.clone()));
+        assert_eq!(judged(&rows, None), (vec![1.0, 2.0, 50.0], refused.clone()));
         let rows = [(1.0, 100.0), (2.0, 201.0), (900.0, 9000.0)];
-        assert_eq!(taken(&rows, None), (vec![1.0, 2.0], refused.clone()));
-        // Nothing of it is nothing.
+        assert_eq!(judged(&rows, None), (vec![1.0, 2.0], refused.clone()));
+        // No quantity, but a value.
         let rows = [(1.0, 100.0), (2.0, 201.0), (0.0, 9000.0)];
-        assert_eq!(taken(&rows, None), (vec![1.0, 2.0], refused));
+        assert_eq!(judged(&rows, None), (vec![1.0, 2.0], refused));
     }
 
     #[test]
-    fn where_few_rows_disagree_the_market_tells_or_none_is_taken() {
+    fn the_market_price_decides_between_two_rows_and_without_it_both_are_refused() {
         let rows = [(1.0, 100.0), (20.0, 200.0)];
         let refused = vec![(OFF.to_owned(), 1)];
-        assert_eq!(taken(&rows, Some(101.0)), (vec![1.0], refused));
-        let (kept, refused) = taken(&rows, None);
+        assert_eq!(judged(&rows, Some(101.0)), (vec![1.0], refused));
+        let (accepted, refused) = judged(&rows, None);
         let (reason, count) = refused.first().unwrap();
-        assert_eq!((kept.len(), *count), (0, 2));
+        assert_eq!((accepted.len(), *count), (0, 2));
         assert!(reason.contains("do not agree"), "{refused:?}");
-        // One, or two that agree, speak for themselves.
-        assert_eq!(taken(&[(20.0, 200.0)], None).0, [20.0]);
-        assert_eq!(taken(&[(20.0, 200.0), (1.0, 10.5)], None).0, [20.0, 1.0]);
+        // One row, or two that agree, need no other price.
+        assert_eq!(judged(&[(20.0, 200.0)], None).0, [20.0]);
+        assert_eq!(judged(&[(20.0, 200.0), (1.0, 10.5)], None).0, [20.0, 1.0]);
     }
 
     #[test]
-    fn what_is_worth_cents_may_be_rounded_to_them() {
+    fn small_values_may_be_rounded_to_cents() {
         let rows = [(1.0, 100.0), (2.0, 200.0), (0.0004, 0.05), (0.001, 0.0)];
-        assert_eq!(taken(&rows, None).0.len(), 4);
-        // Dust does not tell the price.
+        assert_eq!(judged(&rows, None).0.len(), 4);
+        // Values of cents do not decide the price.
         let rows = [(0.0004, 0.08), (0.0003, 0.05), (0.0001, 0.02), (1.0, 100.0)];
-        assert_eq!(taken(&rows, Some(100.0)).0.len(), 4);
+        assert_eq!(judged(&rows, Some(100.0)).0.len(), 4);
     }
 
     #[test]
-    fn a_price_that_is_told_is_held_against_value_and_quantity() {
+    fn value_and_quantity_are_checked_against_a_stated_price() {
         let mut rows = of_one(&[(10.0, 100.0), (20.0, 200.0)]);
         for row in &mut rows {
             row.current_price = Some(Decimal::ONE_HUNDRED);

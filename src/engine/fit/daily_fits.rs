@@ -12,7 +12,7 @@ use crate::engine::fit::gamma_poisson::{TermRows, TermWeights};
 use crate::engine::fit::interval;
 use crate::engine::fit::interval::PastRatios;
 use crate::engine::fit::outlier_cap;
-use crate::engine::observations::coin_history::days;
+use crate::engine::observations::durations::days;
 use crate::model::Millis;
 
 /// Half-life of a period's weight in the tier weights, in days.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::observations::bar_sources::{BarCounts, BarSources};
+use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
@@ -175,15 +176,6 @@ fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> 
         before.push(bar);
     }
     derived
-}
-
-/// Converts milliseconds to days.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a length in milliseconds below 2^53 is exact, and longer ones are nearest"
-)]
-pub(crate) fn days(millis: i64) -> f64 {
-    millis as f64 / Millis::DAY as f64
 }
 
 /// Volume in a sliding window.

@@ -6,7 +6,7 @@
 //!
 //! docs/model.md has the bounds and the recordings that they were chosen on.
 
-use crate::engine::observations::coin_history::days;
+use crate::engine::observations::durations::days;
 use crate::model::{Bar, Millis};
 
 /// Longest run that can be an excursion, in rows.

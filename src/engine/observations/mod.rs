@@ -3,6 +3,7 @@
 pub(super) mod bar_intervals;
 pub(super) mod bar_sources;
 pub(super) mod coin_history;
+pub(super) mod durations;
 pub(super) mod excursions;
 pub(super) mod known_rows;
 pub(super) mod observations;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::TableFault;
 use crate::engine::observations::bar_intervals::bars_by_coin;
-use crate::engine::observations::coin_history::days;
+use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::Excursions;
 use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest};

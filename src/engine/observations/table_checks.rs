@@ -119,15 +119,14 @@ impl TableRow {
 
     /// The coin of a symbol or pair in any spelling.
     ///
-    /// Pairs listed in thousands are refused, because their prices and amounts are per thousand.
+    /// Scaled listings are refused, because tables are unscaled before they come here.
     fn coin(self, text: &str) -> Result<String, TableFault> {
         let symbol = Symbol::read(text)
             .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
         let (coin, scale) = (symbol.coin(), symbol.scale());
         self.check("symbol", scale == 1, || {
             format!(
-                "{text:?} is counted by {scale}, and one {coin} is meant here: divide the prices by {scale}, multiply \
-                 the amounts by it, and name it {coin:?}"
+                "{text:?} names a listing of {scale} coins; give the coin's own prices and amounts, and name it {coin:?}"
             )
         })?;
         Ok(coin.to_owned())

@@ -12,7 +12,7 @@ pub(crate) type BarCells<'a> = Vec<RawJson<'a>>;
 
 /// Columns of a bar after time and the four prices, which are the first five.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BarColumns {
+pub(crate) struct BarLayout {
     /// Volume in base units.
     pub(crate) volume: usize,
     /// `1` if the bar is closed; without this column all bars are closed.
@@ -29,7 +29,7 @@ pub(crate) fn bars(
     frame: &Frame<'_>,
     place: &JsonPath<'_>,
     rows: &[BarCells<'_>],
-    columns: BarColumns,
+    columns: BarLayout,
 ) -> Result<Vec<VenueBar>, Error> {
     let mut found = frame.each(place, rows, |place, row| bar(place, row, columns))?;
     sort_small(&mut found, |one, other| one.timestamp.cmp(&other.timestamp));
@@ -39,7 +39,7 @@ pub(crate) fn bars(
 fn bar(
     place: &JsonPath<'_>,
     row: &[RawJson<'_>],
-    columns: BarColumns,
+    columns: BarLayout,
 ) -> Result<Option<VenueBar>, Error> {
     if let Some(closed) = columns.closed
         && place.item(closed).text("", cell(row, closed))? != "1"

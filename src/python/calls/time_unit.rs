@@ -7,5 +7,5 @@ use crate::model::{TimeUnit, Vocabulary};
 /// The unit that an epoch number looks like: `seconds`, `milliseconds`, `microseconds` or `nanoseconds`.
 #[pyfunction]
 pub(crate) fn time_unit(number: i64) -> Option<&'static str> {
-    TimeUnit::of(number).map(|unit| unit.name())
+    TimeUnit::of(number).map(Vocabulary::name)
 }

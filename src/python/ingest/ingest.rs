@@ -33,7 +33,7 @@ pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
     IngestOrigin { id, source, files }
 }
 
-/// Brings files into the archive in the folder `path`, whose bars and readings are of `contracts`.
+/// Brings files into the archive in the folder `path`. `contracts` are the contracts of the archive's bars and readings.
 ///
 /// Calls `seen` with the number of rows read, and `stored` with the path and the outcome of each file that is stored
 /// completely. The outcome of all files is put into `outcome`, also after an interruption.
@@ -78,11 +78,12 @@ pub(crate) fn ingest_files(
     let failed = Mutex::new(None);
     let is_well = || failed.lock().is_ok_and(|failed| failed.is_none());
     let mut finished = |file: Finished| {
-        let kept = Python::attach(|py| {
+        let called = Python::attach(|py| {
             let path = file.path.clone();
-            stored.call1(py, (path, told(py, file.into())?)).map(drop)
+            let outcome = outcome_of(py, file.into())?;
+            stored.call1(py, (path, outcome)).map(drop)
         });
-        if let (Err(raised), Ok(mut failed)) = (kept, failed.lock()) {
+        if let (Err(raised), Ok(mut failed)) = (called, failed.lock()) {
             failed.get_or_insert(raised);
         }
     };
@@ -94,13 +95,13 @@ pub(crate) fn ingest_files(
         ingest(&path, &files, goes_on, &mut finished, to_coins)
     });
     let raised = failed.into_inner().unwrap_or_default().or(raised);
-    put_down(outcome, done, raised, |fault| fault_of(py, fault))
+    put_outcome(outcome, done, raised, |fault| fault_of(py, fault))
 }
 
 /// Puts the outcome into `outcome`, and raises what was raised meanwhile.
 ///
 /// The interpreter may raise a signal before a returned value is assigned, so the outcome is stored before returning.
-pub(crate) fn put_down<E>(
+pub(crate) fn put_outcome<E>(
     outcome: &Bound<'_, PyDict>,
     done: Result<Ingested, E>,
     raised: Option<PyErr>,
@@ -108,7 +109,7 @@ pub(crate) fn put_down<E>(
 ) -> PyResult<()> {
     let py = outcome.py();
     let done = match done {
-        Ok(done) => outcome.update(told(py, done)?.as_mapping()),
+        Ok(done) => outcome.update(outcome_of(py, done)?.as_mapping()),
         Err(fault) => Err(fault_of(&fault)),
     };
     if let Some(raised) = raised {
@@ -158,36 +159,37 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-fn told(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("rows", done.rows)?;
-    told.set_item("new", done.new)?;
-    told.set_item("repeated", done.repeated)?;
+/// The outcome as Python gets it.
+fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
+    let outcome = PyDict::new(py);
+    outcome.set_item("rows", done.rows)?;
+    outcome.set_item("new", done.new)?;
+    outcome.set_item("repeated", done.repeated)?;
     let refused = done.refused.into_iter();
     let refused: Vec<(String, u64, String, String)> = refused
         .map(|one| (one.reason, one.count, one.place, one.shown))
         .collect();
-    told.set_item("refused", refused)?;
+    outcome.set_item("refused", refused)?;
     let files: Vec<(String, &str)> = (done.files.into_iter())
         .map(|(file, format)| (file, format.name()))
         .collect();
-    told.set_item("files", files)?;
+    outcome.set_item("files", files)?;
     let contracts = done.contracts.into_iter();
     let contracts: Vec<[String; 4]> = contracts
         .map(|one| [one.table, one.exchange, one.coin, one.contract])
         .collect();
-    told.set_item("contracts", contracts)?;
-    told.set_item("cut_short", done.cut_short)?;
-    let of_time = done.told.into_iter();
-    let of_time: Vec<(String, i64, i64)> = of_time
+    outcome.set_item("contracts", contracts)?;
+    outcome.set_item("cut_short", done.cut_short)?;
+    let sessions = done.sessions.into_iter();
+    let sessions: Vec<(String, i64, i64)> = sessions
         .map(|one| (one.exchange, one.start.0, one.end.0))
         .collect();
-    told.set_item("told", of_time)?;
-    Ok(told)
+    outcome.set_item("sessions", sessions)?;
+    Ok(outcome)
 }
 
 /// The known exchanges of an archive; refuses `exchange` if it is not one of them.
-pub(crate) fn whose(
+pub(crate) fn known_exchanges(
     py: Python<'_>,
     path: &Path,
     exchange: Option<&str>,

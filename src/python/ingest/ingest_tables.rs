@@ -6,16 +6,21 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::archive::{Archive, ArchiveError, Filter, GivenOrders, OrderTable, PositionRow, Tables};
+use crate::archive::{
+    Archive, ArchiveError, Filter, GivenOrders, ImportedSession, OrderTable, PositionRow, Tables,
+};
 use crate::collect::{
-    Ingested, Refused, TablePlaces, UnclearPosition, ingest_tables as ingest_all, snapshots,
+    ExchangeAttribution, Ingested, Refused, TablePlaces, UnclearPosition,
+    ingest_tables as ingest_all, snapshots,
 };
 use crate::engine::each_in_base_units;
 use crate::market::wall_clock;
 use crate::model::{Millis, NotInCoins, ObservedBar, ObservedPosition, nearest_f64};
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
-use crate::python::ingest::ingest::{GivenOrigin, ingest_origin, put_down, watched, whose};
+use crate::python::ingest::ingest::{
+    GivenOrigin, ingest_origin, known_exchanges, put_outcome, watched,
+};
 use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
 use crate::tables::{
@@ -41,6 +46,16 @@ pub(crate) struct FilePart {
     sessions: Option<Vec<(String, i64, i64)>>,
 }
 
+impl FilePart {
+    fn earlier_sessions(self) -> Option<Vec<ImportedSession>> {
+        let sessions = self.sessions?.into_iter();
+        let sessions = sessions.map(|(exchange, start, end)| {
+            OrderTable::session(exchange, Millis(start), Millis(end))
+        });
+        Some(sessions.collect())
+    }
+}
+
 /// Brings tables into the archive in the folder `path`. Rows without an exchange are of `exchange`. `contracts` are the
 /// contracts of the archive's bars and readings. The outcome is put into `outcome`; refused rows are counted by their
 /// reasons.
@@ -53,7 +68,8 @@ pub(crate) struct FilePart {
 ))]
 #[expect(
     clippy::too_many_arguments,
-    reason = "arguments from Python come one by one"
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value, one by one"
 )]
 pub(crate) fn ingest_tables(
     py: Python<'_>,
@@ -73,7 +89,7 @@ pub(crate) fn ingest_tables(
     origin: Option<GivenOrigin>,
 ) -> PyResult<()> {
     let ingest = origin.map(ingest_origin);
-    let mut known = whose(py, &path, exchange, new_exchange)?;
+    let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
     let raw = [
         raw_table(TableKind::Orders, orders)?,
@@ -127,27 +143,8 @@ pub(crate) fn ingest_tables(
         return outcome.set_item("implausible", why);
     }
     let given = std::mem::take(&mut judged.positions);
-    let mut known = whose(py, &path, exchange, new_exchange)?;
-    for (row, position) in given.iter().enumerate() {
-        let Some(name) = position.exchange.as_deref() else {
-            continue;
-        };
-        let unknown = known.unknown(name);
-        if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
-            let fault = RowFault::new(row, "exchange", unknown.to_string(), "");
-            return Err(row_fault(py, TableKind::Positions, &fault));
-        }
-    }
-    let (positions, mut refused) =
-        py.detach(|| snapshots_of(&path, given, exchange))
-            .map_err(|fault| match fault {
-                PositionsFault::Archive(fault) => error::archive(py, &fault),
-                PositionsFault::Row((row, column, message)) => row_fault(
-                    py,
-                    TableKind::Positions,
-                    &RowFault::new(row, column, message, ""),
-                ),
-            })?;
+    let known = known_exchanges(py, &path, exchange, new_exchange)?;
+    let (positions, mut refused) = accepted_positions(py, &path, given, exchange, known)?;
     let number = |row: usize| {
         let numbers = file.as_ref().map(|file| &file.numbers);
         let number = numbers.and_then(|numbers| numbers.get(row).copied());
@@ -162,19 +159,13 @@ pub(crate) fn ingest_tables(
         open_interest: interest_table(judged.open_interest.columns),
         positions,
     };
-    let sessions = file.map_or_else(|| Some(Vec::new()), |file| file.sessions);
-    let sessions = sessions.map(|sessions| {
-        let sessions = sessions.into_iter().map(|(exchange, start, end)| {
-            OrderTable::session(exchange, Millis(start), Millis(end))
-        });
-        sessions.collect()
-    });
+    let sessions = file.map_or_else(|| Some(Vec::new()), FilePart::earlier_sessions);
     let (done, raised) = if dry_run {
         let new = tables.rows() as u64;
         let done = Ingested {
             rows: new,
             new,
-            told: tables.orders.sessions(),
+            sessions: tables.orders.sessions(),
             ..Ingested::default()
         };
         (Ok(done), None)
@@ -190,7 +181,7 @@ pub(crate) fn ingest_tables(
         done.contracts = book.into_iter().map(Into::into).collect();
         done
     });
-    put_down(outcome, done, raised, |fault| error::archive(py, fault))
+    put_outcome(outcome, done, raised, |fault| error::archive(py, fault))
 }
 
 /// The tables as read.
@@ -401,6 +392,34 @@ fn one_series(bars: &BarColumns) -> Vec<ObservedBar> {
         })
         .map(|(_, bar)| bar)
         .collect()
+}
+
+/// The positions as an archive stores them, and the refused ones; the exception of the first unknown exchange.
+fn accepted_positions(
+    py: Python<'_>,
+    path: &Path,
+    given: Vec<ObservedPosition>,
+    exchange: Option<&str>,
+    mut known: ExchangeAttribution,
+) -> PyResult<(Vec<PositionRow>, Vec<Refused>)> {
+    for (row, position) in given.iter().enumerate() {
+        let Some(name) = position.exchange.as_deref() else {
+            continue;
+        };
+        let unknown = known.unknown(name);
+        if let Some(unknown) = unknown.map_err(|fault| error::archive(py, &fault))? {
+            let fault = RowFault::new(row, "exchange", unknown.to_string(), "");
+            return Err(row_fault(py, TableKind::Positions, &fault));
+        }
+    }
+    let made = py.detach(|| snapshots_of(path, given, exchange));
+    made.map_err(|fault| match fault {
+        PositionsFault::Archive(fault) => error::archive(py, &fault),
+        PositionsFault::Row((row, column, message)) => {
+            let fault = RowFault::new(row, column, message, "");
+            row_fault(py, TableKind::Positions, &fault)
+        }
+    })
 }
 
 /// Why positions are refused.

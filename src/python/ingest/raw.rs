@@ -317,7 +317,7 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<InputCell<'static>> {
 /// The rates of a mapping of quote currencies: to a number, or to a table of `timestamp` and `rate`.
 pub(crate) fn rates(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<QuoteRates> {
     let mut rates = QuoteRates::default();
-    for (quote, value) in given.into_iter().flat_map(|given| given.iter()) {
+    for (quote, value) in given.into_iter().flat_map(PyDictMethods::iter) {
         let quote: String = quote.extract()?;
         let is_table = value.is_instance_of::<PyDict>() || value.hasattr("__arrow_c_stream__")?;
         if !is_table {

@@ -298,7 +298,7 @@ impl Table {
     /// The unit of a service's instants, if they were converted to milliseconds.
     #[getter]
     fn time_unit(&self) -> Option<&'static str> {
-        self.remarks.time_unit.map(|unit| unit.name())
+        self.remarks.time_unit.map(Vocabulary::name)
     }
 
     /// The newest value of the first time column.

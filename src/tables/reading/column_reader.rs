@@ -10,7 +10,7 @@ use crate::model::{DecimalColumn, Labels, Millis, ShortDecimal, Side, nearest_f6
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
-use crate::tables::reading::times::{TimeUnit, instant};
+use crate::tables::reading::times::{SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -162,13 +162,12 @@ impl<'a> ColumnReader<'a> {
         sides
     }
 
-    /// Exact decimals; a double is the decimal of its shortest text. Zero for missing cells of an optional column,
-    /// whose rows are marked in the second list.
+    /// Exact decimals; a double is the decimal of its shortest text. Missing cells of an optional column are zero.
     pub(super) fn decimals(&mut self, name: &'static str) -> DecimalColumn {
         self.some_decimals(name, false).0
     }
 
-    /// As [`ColumnReader::decimals`], with the rows whose cell is missing.
+    /// As [`ColumnReader::decimals`], with the rows without a cell.
     pub(super) fn some_decimals(
         &mut self,
         name: &'static str,
@@ -223,11 +222,11 @@ impl<'a> ColumnReader<'a> {
             if !self.look(row) {
                 break;
             }
-            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row)) {
-                if value.is_finite() {
-                    amounts.push_f64(*value);
-                    continue;
-                }
+            if let Some(value) = doubles.as_ref().and_then(|doubles| doubles.get(row))
+                && value.is_finite()
+            {
+                amounts.push_f64(*value);
+                continue;
             }
             let cell = cells.at(row);
             match (exact(&cell), &cell) {
@@ -299,7 +298,7 @@ impl<'a> ColumnReader<'a> {
 
     /// Refuses whole numbers that are plainly epoch seconds.
     pub(super) fn check_unit(&mut self, name: &'static str, cells: &InputCells) {
-        let mut unit = TimeUnit::default();
+        let mut unit = SecondsScan::default();
         match millis(cells) {
             Some(times) => {
                 for (row, at) in times.iter().enumerate() {
@@ -322,7 +321,7 @@ impl<'a> ColumnReader<'a> {
                 "looks like epoch seconds; epoch milliseconds are meant"
             };
             for row in first..self.rows {
-                let mut one = TimeUnit::default();
+                let mut one = SecondsScan::default();
                 let cell = cells.at(row);
                 one.note(row, &cell);
                 if one.seconds().is_some() {

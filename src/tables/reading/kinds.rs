@@ -403,7 +403,8 @@ pub(crate) fn read_interest(
         (true, true) => {
             return Err(ColumnFault {
                 column: "open_interest",
-                message: "stands beside \"open_interest_usd\"; a table has one of them".to_owned(),
+                message: "and \"open_interest_usd\" are both there; a table has one of them"
+                    .to_owned(),
             });
         }
         (false, false) => {

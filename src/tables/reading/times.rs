@@ -20,7 +20,7 @@ const INSTANT: &str = "not an instant (epoch milliseconds, a datetime, or ISO 86
 pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
     match cell {
         InputCell::Int(at) => Some(*at),
-        // Whole numbers in a float column, as pandas stores integers beside missing values.
+        // Whole numbers in a float column, as pandas stores integers among missing values.
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the value is a whole number of 53 bits"
@@ -38,16 +38,16 @@ pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
     }
 }
 
-/// What the whole numbers of a column say of their unit.
+/// Looks for epoch seconds among the whole numbers of a column.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimeUnit {
+pub(crate) struct SecondsScan {
     /// The first row that can be in seconds.
     seconds: Option<usize>,
     is_other: bool,
     is_later: bool,
 }
 
-impl TimeUnit {
+impl SecondsScan {
     /// Takes note of the cell of `row`.
     pub(crate) fn note(&mut self, row: usize, cell: &InputCell<'_>) {
         match whole(cell) {
@@ -124,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_found_alone_and_beside_later_instants() {
+    fn seconds_are_found_alone_and_among_later_instants() {
         let unit = |times: &[i64]| {
-            let mut unit = TimeUnit::default();
+            let mut unit = SecondsScan::default();
             for (row, at) in times.iter().enumerate() {
                 unit.note_whole(row, *at);
             }
@@ -134,7 +134,7 @@ mod tests {
         };
         assert_eq!(unit(&[1_704_153_600, 1_704_153_601]), Some((0, true)));
         assert_eq!(unit(&[1_704_153_600_000, 1_704_153_601]), Some((1, false)));
-        // Milliseconds of 1970 beside earlier ones.
+        // Milliseconds of 1970 after earlier ones.
         assert_eq!(unit(&[5, 1_704_153_601]), None);
     }
 }

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, exchange_name, nearest_f64};
+use crate::model::{Labels, Millis, nearest_f64};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{BarColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{Judge, Judged, Spacings, by_code};
+use crate::tables::rules::judge::{
+    Judge, Judged, Spacings, by_code, coins_of, contracts_of, exchange_names,
+};
 
 /// Prices in these bounds have finite products and sums above zero.
 pub(super) const SMALLEST: f64 = 1e-100;
@@ -31,13 +33,8 @@ impl Judge<'_> {
         } = read;
         infer_lengths(&mut bars);
         let unknown = self.exchanges(&bars.exchange);
-        let contracts = self.contracts(&bars.symbol);
-        let exchanges: Vec<String> = bars
-            .exchange
-            .names()
-            .iter()
-            .map(|name| exchange_name(name))
-            .collect();
+        let contracts = contracts_of(&bars.symbol);
+        let exchanges = exchange_names(&bars.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
         let mut factors = Factors::default();
         let mut good = Vec::with_capacity(places.len());
@@ -108,11 +105,7 @@ impl Judge<'_> {
             good.push(row);
         }
         factors.apply(&mut bars);
-        let coins = bars.symbol.codes().iter().map(|code| {
-            let contract = contracts.get(*code as usize);
-            contract.map_or("", Resolved::coin)
-        });
-        bars.symbol = coins.collect();
+        bars.symbol = coins_of(&bars.symbol, &contracts);
         if good.len() < places.len() {
             bars = bars.take(&good);
         }

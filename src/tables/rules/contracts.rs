@@ -45,7 +45,7 @@ impl Resolved {
         Some(format!("{} {}", symbol.name(), symbol.kind().name()))
     }
 
-    /// Why its orders are not accepted; their quote is judged beside their value.
+    /// Why its orders are refused; their quote is judged with their value.
     pub(super) fn no_orders(&self) -> Option<String> {
         let Some(symbol) = &self.symbol else {
             return Some("blank; name a trading pair".to_owned());
@@ -56,7 +56,7 @@ impl Resolved {
         }
     }
 
-    /// Why its bars and open interest are not accepted; their quote is judged beside their numbers.
+    /// Why its bars and open interest are refused; their quote is judged with their numbers.
     pub(super) fn no_series(&self) -> Option<String> {
         if let Some(why) = self.no_orders() {
             return Some(why);

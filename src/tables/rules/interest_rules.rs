@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
-use crate::model::{Labels, Millis, exchange_name, nearest_f64};
+use crate::model::{Labels, Millis, nearest_f64};
 use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{InterestColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::{LARGEST, another_contract, shown};
-use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{Judge, Judged, by_code};
+use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 
 impl Judge<'_> {
     /// The readings that are accepted, in coins or in USD, with coins as symbols; `None` if judging was stopped.
@@ -29,13 +28,8 @@ impl Judge<'_> {
             "open_interest"
         };
         let unknown = self.exchanges(&readings.exchange);
-        let contracts = self.contracts(&readings.symbol);
-        let exchanges: Vec<String> = readings
-            .exchange
-            .names()
-            .iter()
-            .map(|name| exchange_name(name))
-            .collect();
+        let contracts = contracts_of(&readings.symbol);
+        let exchanges = exchange_names(&readings.exchange);
         let mut admitted: HashMap<(u32, u32), Option<String>> = HashMap::new();
         let mut known: HashMap<(u32, &str, Millis), usize> = HashMap::new();
         let mut scales: HashMap<usize, u32> = HashMap::new();
@@ -110,24 +104,9 @@ impl Judge<'_> {
             good.push(row);
         }
         if !scales.is_empty() {
-            readings.open_interest = readings.open_interest.map(
-                |row, units| match scales.get(&row) {
-                    Some(scale) => units
-                        .checked_mul(Decimal::from(*scale))
-                        .map(|coins| coins.normalize()),
-                    None => Some(units),
-                },
-                |row, units| match scales.get(&row) {
-                    Some(scale) => units * nearest_f64(Decimal::from(*scale)),
-                    None => units,
-                },
-            );
+            unscale(&mut readings, &scales);
         }
-        let coins = readings.symbol.codes().iter().map(|code| {
-            let contract = contracts.get(*code as usize);
-            contract.map_or("", Resolved::coin)
-        });
-        readings.symbol = coins.collect();
+        readings.symbol = coins_of(&readings.symbol, &contracts);
         if good.len() < places.len() {
             readings = readings.take(&good);
         }
@@ -139,4 +118,20 @@ impl Judge<'_> {
             faults,
         })
     }
+}
+
+/// Converts scaled units to coins; `scales` has the coins per unit, by row.
+fn unscale(readings: &mut InterestColumns, scales: &HashMap<usize, u32>) {
+    readings.open_interest = readings.open_interest.map(
+        |row, units| match scales.get(&row) {
+            Some(scale) => units
+                .checked_mul(Decimal::from(*scale))
+                .map(|coins| coins.normalize()),
+            None => Some(units),
+        },
+        |row, units| match scales.get(&row) {
+            Some(scale) => units * nearest_f64(Decimal::from(*scale)),
+            None => units,
+        },
+    );
 }

@@ -1,8 +1,8 @@
-//! What the rules need to know beside the rows, and what they say of them.
+//! The judge: the context of the rules, and their outcome.
 
 use std::collections::BTreeMap;
 
-use crate::model::{Labels, Millis};
+use crate::model::{Labels, Millis, exchange_name};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contract_book::ContractBook;
@@ -86,11 +86,27 @@ impl<'a> Judge<'a> {
         };
         names.names().iter().map(unknown).collect()
     }
+}
 
-    /// The contract of each distinct symbol of a column, by code.
-    pub(super) fn contracts(&self, symbols: &Labels) -> Vec<Resolved> {
-        symbols.names().iter().map(|name| resolve(name)).collect()
-    }
+/// The contract of each distinct symbol of a column, by code.
+pub(super) fn contracts_of(symbols: &Labels) -> Vec<Resolved> {
+    symbols.names().iter().map(|name| resolve(name)).collect()
+}
+
+/// The normalised name of each distinct exchange of a column, by code.
+pub(super) fn exchange_names(exchanges: &Labels) -> Vec<String> {
+    let names = exchanges.names().iter();
+    names.map(|name| exchange_name(name)).collect()
+}
+
+/// The coin of each row, as the symbols of an accepted table.
+pub(super) fn coins_of(symbols: &Labels, contracts: &[Resolved]) -> Labels {
+    let codes = symbols.codes().iter();
+    let coins = codes.map(|code| {
+        let contract = contracts.get(*code as usize);
+        contract.map_or("", Resolved::coin)
+    });
+    coins.collect()
 }
 
 /// The verdict of a row's code, where a column has one for each distinct name.

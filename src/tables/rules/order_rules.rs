@@ -8,7 +8,7 @@ use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{ReadRows, take_orders};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{Judge, Judged, by_code};
+use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of};
 
 /// Largest amount of an order in USD; ten billion of them still fit a decimal.
 const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
@@ -33,8 +33,8 @@ impl Judge<'_> {
             mut faults,
         } = read;
         let exchanges = self.exchanges(&orders.exchange);
-        let contracts = self.contracts(&orders.symbol);
-        let natives = orders.native_id.as_ref().map(|names| self.contracts(names));
+        let contracts = contracts_of(&orders.symbol);
+        let natives = orders.native_id.as_ref().map(contracts_of);
         let products = Products::of(&orders);
         let mut values = orders.value_usd.clone();
         if is_unvalued.contains(&true) {
@@ -115,7 +115,7 @@ impl Judge<'_> {
         {
             return Err((
                 "symbol",
-                why.to_owned(),
+                why,
                 native.map_or_else(String::new, |native| native.spelled.clone()),
             ));
         }

@@ -5,7 +5,7 @@ use crate::tables::reading::{ReadRows, TotalColumns};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::bar_rules::{LARGEST, shown};
 use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{Judge, Judged, by_code};
+use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of};
 
 impl Judge<'_> {
     /// The totals that are accepted, with coins as symbols; USD amounts stay as they are. `None` if judging was stopped.
@@ -15,7 +15,7 @@ impl Judge<'_> {
             places,
             mut faults,
         } = read;
-        let contracts = self.contracts(&totals.symbol);
+        let contracts = contracts_of(&totals.symbol);
         let mut good = Vec::with_capacity(places.len());
         for row in 0..places.len() {
             if !self.look(row) {
@@ -29,11 +29,7 @@ impl Judge<'_> {
                 }
             }
         }
-        let coins = totals.symbol.codes().iter().map(|code| {
-            let contract = contracts.get(*code as usize);
-            contract.map_or("", Resolved::coin)
-        });
-        totals.symbol = coins.collect();
+        totals.symbol = coins_of(&totals.symbol, &contracts);
         if good.len() < places.len() {
             totals = totals.take(&good);
         }

@@ -281,7 +281,7 @@ MISTAKES = {
             'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [1], "open_interest_usd": [1]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest" stands beside "open_interest_usd"; a table has one of',
+            'column "open_interest" and "open_interest_usd" are both there; a table has one of',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [-1], "short_usd": [0]})',

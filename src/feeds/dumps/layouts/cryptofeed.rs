@@ -154,9 +154,8 @@ impl CryptofeedLiquidations {
 
 fn size(unit: AmountUnit, exchange: &str, (base, quote): (&str, &str), amount: Decimal) -> Size {
     match unit {
-        AmountUnit::Coins => Size::Base(amount),
         AmountUnit::ByQuote if quote == "USD" => Size::Usd(amount),
-        AmountUnit::ByQuote => Size::Base(amount),
+        AmountUnit::Coins | AmountUnit::ByQuote => Size::Base(amount),
         // A contract of bitcoin in USD is one USD.
         AmountUnit::Contracts if exchange == "bitmex" && base == "BTC" && quote == "USD" => {
             Size::Usd(amount)

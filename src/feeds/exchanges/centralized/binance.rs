@@ -23,7 +23,7 @@ use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::rest::bars::{BarCells, BarColumns, bars};
+use crate::feeds::rest::bars::{BarCells, BarLayout, bars};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{
@@ -135,7 +135,7 @@ pub(crate) static VENUE: Venue = Venue {
             length: BARS * Millis::MINUTE,
             ask: ask_for_bars,
             read: |frame| {
-                let columns = BarColumns {
+                let columns = BarLayout {
                     volume: 5,
                     closed: None,
                 };

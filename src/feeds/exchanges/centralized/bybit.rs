@@ -25,7 +25,7 @@ use crate::feeds::decoding::market_name::{MarketName, perpetual};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
-use crate::feeds::rest::bars::{BarCells, BarColumns, bars};
+use crate::feeds::rest::bars::{BarCells, BarLayout, bars};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{
@@ -156,7 +156,7 @@ pub(crate) static VENUE: Venue = Venue {
                     .with("limit", BARS)
             },
             read: |frame| {
-                let columns = BarColumns {
+                let columns = BarLayout {
                     volume: 5,
                     closed: None,
                 };
@@ -323,9 +323,9 @@ struct BybitRow<'a> {
 
 impl BybitRow<'_> {
     fn event(&self, frame: &Frame<'_>, place: &JsonPath<'_>) -> Result<Event, Error> {
-        let (native_id, (word, side)) = (&*self.native_id, &self.side);
+        let (native_id, (written, side)) = (&*self.native_id, &self.side);
         let mut dedupe_key = format!(
-            "bybit|{native_id}|{word}|{}|{}|{}",
+            "bybit|{native_id}|{written}|{}|{}|{}",
             self.timestamp.0, self.traded.text, self.price.text
         );
         if let Some(id) = &self.id {
@@ -333,14 +333,14 @@ impl BybitRow<'_> {
             dedupe_key.push_str(id);
         }
         let market = frame.market(native_id);
-        let size = frame.base_unless_inverse(native_id, &market, self.traded.value);
+        let traded = frame.base_unless_inverse(native_id, &market, self.traded.value);
         let seen = RawLiquidation {
             native_id,
             market,
             side: *side,
             price: self.price.value,
             price_kind: PriceKind::Bankruptcy,
-            size,
+            size: traded,
             timestamp: Some(self.timestamp),
             dedupe_key,
         };

@@ -25,7 +25,7 @@ use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
-use crate::feeds::rest::bars::{BarCells, BarColumns, bars, cell};
+use crate::feeds::rest::bars::{BarCells, BarLayout, bars, cell};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{
@@ -199,7 +199,7 @@ pub(crate) static VENUE: Venue = Venue {
                     .with("limit", BARS)
             },
             read: |frame| {
-                let columns = BarColumns {
+                let columns = BarLayout {
                     volume: 6,
                     closed: Some(8),
                 };
