@@ -43,7 +43,7 @@ pub use environment::{Environment, HttpReply};
 pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
 pub use import::files::{Unopened, content_of};
 pub use import::in_usd::{FilesInCoins, ToCoins};
-pub use import::ingest::{Contract, Files, Finished, IngestError, Ingested, ingest};
+pub use import::ingest::{Files, Finished, IngestError, Ingested, SeriesContract, ingest};
 pub use import::ingest_tables::{TablePlaces, ingest_tables};
 pub use import::refused::Refused;
 pub use import::snapshots::{Unclear as UnclearPosition, snapshots};

@@ -13,7 +13,7 @@ use crate::market::revision::wall_clock;
 use crate::market::source::view_source::{RequiredHistory, view_of};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
-/// The endpoints whose answers are computed from orders.
+/// The endpoints with answers that are computed from orders.
 const REALISED: [&str; 9] = [
     "overview",
     "coins",

@@ -218,9 +218,9 @@ async fn frames_of_a_retired_topic_become_rows() {
     collecting.until_live().await;
     let truths = bybit.imagine_of("BTCUSDT", [bybit.book().now()]);
     let (at, price, size) = (truths[0].time, truths[0].price, truths[0].size);
-    let side = truths[0].word("Buy", "Sell");
+    let order = truths[0].word("Buy", "Sell");
     bybit.say(&format!(
-        r#"{{"topic":"liquidation.BTCUSDT","type":"snapshot","ts":{at},"data":{{"updatedTime":{at},"symbol":"BTCUSDT","side":"{side}","size":"{size}","price":"{price}"}}}}"#
+        r#"{{"topic":"liquidation.BTCUSDT","type":"snapshot","ts":{at},"data":{{"updatedTime":{at},"symbol":"BTCUSDT","side":"{order}","size":"{size}","price":"{price}"}}}}"#
     ));
     collecting.until_kept(1).await;
     collecting.stop().await;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use liqdata::feeds::{Instrument, Instruments, VENUES, decode, venue};
+use liqdata::feeds::{Instrument, Instruments, VENUES, Venue, decode, venue};
 use serde_json::Value;
 
 use crate::keys;
@@ -284,7 +284,7 @@ fn frames(path: &Path) -> Vec<Value> {
 #[test]
 fn whatever_identifies_an_event_is_in_its_key() {
     let named: Vec<&str> = IDENTIFYING.iter().map(|(exchange, _)| *exchange).collect();
-    assert_eq!(named, VENUES.map(|venue| venue.name()));
+    assert_eq!(named, VENUES.map(Venue::name));
     for (exchange, names) in IDENTIFYING {
         let markets = markets(exchange);
         let mut found = HashSet::new();

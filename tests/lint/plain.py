@@ -16,7 +16,6 @@ ROOT = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / 
 RULES = tomllib.loads((Path(__file__).parent / "words.toml").read_text())
 NAMES = set(RULES["names"])
 PROSE = set(RULES["prose"])
-EXCLUDED = tuple(RULES["excluded"])
 
 WORD = re.compile(r"[A-Za-z]+")
 # `told_by`, `ToldBy` and `TOLD` all hold the word "told".
@@ -126,13 +125,13 @@ def main(arguments: list[str]) -> int:
         path
         for place in chosen
         for path in ([place] if place.is_file() else place.rglob("*"))
-        if path.suffix in {".rs", ".py", ".pyi"} and not str(path.relative_to(ROOT)).startswith(EXCLUDED)
+        if path.suffix in {".rs", ".py", ".pyi"}
     )
     found = [finding for path in files for finding in banned_words(path)]
     nested = [path.parent for path in files if str(path.relative_to(ROOT)).startswith(("src/", "python/"))]
     found += crowded_folders(set(nested))
     # A class of the binding has the name that Python sees, often that of the type it wraps.
-    rust = sorted(path for path in (ROOT / "src").rglob("*.rs") if not str(path.relative_to(ROOT)).startswith(EXCLUDED))
+    rust = sorted((ROOT / "src").rglob("*.rs"))
     binding = [path for path in rust if path.is_relative_to(ROOT / "src/python")]
     types = duplicate_types([path for path in rust if path not in binding]) + duplicate_types(binding)
     names = {str(path.relative_to(ROOT)) for path in files}

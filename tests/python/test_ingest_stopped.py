@@ -126,7 +126,7 @@ def test_ctrl_c_of_the_command_says_what_is_kept(folder, month, capsys, monkeypa
 
     monkeypatch.setattr("liqdata.cli.commands.ingest.delayed_bar", lambda *_: enough)
     assert cli.main(["ingest", str(folder), *map(str, month)]) == 130
-    assert "Kept until then: 50,400 rows read: 50,400 new" in capsys.readouterr().err
+    assert "Stored until then: 50,400 rows read: 50,400 new" in capsys.readouterr().err
 
 
 def changed(file, before, after, *, seen):

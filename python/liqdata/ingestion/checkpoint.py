@@ -1,8 +1,8 @@
-"""Which files of the past an archive has to their end, so that an ingest that is done again need not read them again.
+"""The record of completely stored files, so that a repeated ingest skips them.
 
-A line of JSON for each, as soon as its rows are kept. It counts only while everything is as it was: the file by its
-path, length and time of change, how it was read, the version that read it, and the archive, of which nothing may be
-damaged or set aside since.
+Each file is a line of JSON, written as soon as its rows are stored. A line is valid only while nothing changed: the
+path, length and modification time of the file, the options, the version of liqdata, and the archive, which must have
+all its files and no quarantine.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FINISHED = "finished.jsonl"
-"""The file of an archive that says which files it has to their end."""
+"""The file of an archive with this record."""
 
 QUARANTINE = "quarantine"
 SUM = "sum"
-TOLD = ("rows", "refused", "first", "files")
+COUNTS = ("rows", "refused", "first", "files")
 
 
 class Finished:
-    """What is on record of files, of which some are to be read now."""
+    """The record of finished files, for the files of one ingest."""
 
     def __init__(self, folder: str, files: Iterable[str], asked: Mapping[str, object]) -> None:
         self._folder = Path(folder)
         self._asked = {**asked, "version": _core.__version__}
-        # Looked at before they are read: what changes meanwhile is no longer what was read.
+        # Taken before the files are read, so that a file that changes meanwhile does not match.
         self._signs = {_normal(file): self._sign(file) for file in files}
         self._lines: dict[str, dict[str, Any]] | None = None
 
     def known(self, file: str) -> dict[str, Any] | None:
-        """What became of a file's rows, where it is on record and all is as it was."""
+        """The outcome of a file that is on record and unchanged; ``None`` for others."""
         sign = self._signs[_normal(file)]
         if self._lines is None:
             self._lines = self._read()
         line = self._lines.get(os.path.realpath(file))
         if sign is None or line is None or line["of"] != {**sign, "archive": self._archive()}:
             return None
-        return {name: line[name] for name in TOLD}
+        return {name: line[name] for name in COUNTS}
 
-    def keep(self, file: str, told: Mapping[str, object]) -> None:
-        """Put on record that all of a file is kept."""
+    def add(self, file: str, outcome: Mapping[str, object]) -> None:
+        """Put a file on record that is stored completely."""
         sign = self._signs[_normal(file)]
         # A file without an accepted row makes no archive.
         if sign is None or self._sign(file) != sign or not self._folder.exists():
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         of = {**sign, "archive": self._archive()}
-        add_line(self._folder, FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **told})
+        add_line(self._folder, FINISHED, {"at": at, "file": os.path.realpath(file), "of": of, **outcome})
 
     def _sign(self, file: str) -> dict[str, object] | None:
         try:
@@ -69,7 +69,7 @@ class Finished:
         return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns, **self._asked}
 
     def _archive(self) -> list[int] | None:
-        """What tells the archive from one that comes to its place."""
+        """The identity of the archive's journal, which differs in an archive that replaces it."""
         try:
             found = (self._folder / JOURNAL).stat()
         except OSError:
@@ -80,11 +80,11 @@ class Finished:
         found = lines_of(self._folder, FINISHED, summed=True)
         gone = incomplete(str(self._folder)) if found else frozenset()
         found = [line for line in found if line.get("ingest") not in gone]
-        lines = {line["file"]: line for line in found if {"file", "of", *TOLD} <= set(line)}
+        lines = {line["file"]: line for line in found if {"file", "of", *COUNTS} <= set(line)}
         return lines if lines and self._is_whole() else {}
 
     def _is_whole(self) -> bool:
-        """Whether the archive has all the files that it wrote: of what is damaged, reading again makes good."""
+        """Whether the archive has all its files; reading again replaces damaged rows."""
         if (self._folder / QUARANTINE).exists():
             return False
         try:
@@ -109,9 +109,9 @@ def incomplete(folder: str) -> frozenset[str]:
 
 
 def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:
-    """The lines of a record, without the end of one that was cut short, or one that is damaged.
+    """The sound lines of a record; truncated and damaged lines are left out.
 
-    A line has had its checksum since there was one; with ``summed`` those without count for nothing.
+    With ``summed``, lines without a checksum are left out, too.
     """
     try:
         text = read_file(folder, name)
@@ -120,15 +120,15 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
     found, damaged = [], 0
     for line in text.split(b"\n"):
         try:
-            told = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             damaged += bool(line.strip())
             continue
-        if not isinstance(told, dict):
+        if not isinstance(record, dict):
             continue
-        known = told.pop(SUM, None)
-        if known == _sum(told) or (known is None and not summed):
-            found.append(told)
+        known = record.pop(SUM, None)
+        if known == _sum(record) or (known is None and not summed):
+            found.append(record)
         else:
             damaged += known is not None
     if damaged:
@@ -137,9 +137,9 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
 
 
 def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
-    """Write a line to a record; behind one that was cut short it begins anew.
+    """Append a line to a record, on a new line if the last one was cut short.
 
-    Where every row was refused there is no archive, and nothing to put on record.
+    Without an archive, because every row was refused, nothing is recorded.
     """
     if not folder.is_dir():
         return
@@ -149,7 +149,7 @@ def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
             record.seek(end - 1)
             if record.read(1) != b"\n":
                 record.write(b"\n")
-        # As it will be read: keys are text.
+        # The checksum is of the line as it is read: keys are text.
         line = json.loads(json.dumps(line))
         record.write(json.dumps({**line, SUM: _sum(line)}).encode() + b"\n")
 

@@ -1,7 +1,7 @@
-"""Parquet, Feather and Arrow IPC files on their way into an archive, read in batches so that memory stays bounded.
+"""Parquet, Feather and Arrow IPC files, read in batches so that memory stays bounded.
 
-The rows of one day are stored together, wherever they stand in a file: a file that is not in order of time is read
-several times, each time for as many days as are read at once.
+The rows of one day are stored together, wherever they are in the file. So a file that is not in order of time is read
+several times, each time for some of its days.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RESERVOIR = {
     "trade_id": "number",
     "timestamp": "instant",
 }
-"""The columns of fills in Parquet that are read, beside ``is_liquidation``."""
+"""The columns of fills in Parquet that are read, as well as ``is_liquidation``."""
 
 BATCH = 1 << 16
 """Rows that are read at once."""
@@ -86,12 +86,12 @@ class ColumnFile:
             self.kind = FILLS
             self._columns = ["is_liquidation", *RESERVOIR]
             return
-        meant = {_core.column(column) for column in given} - {None}
+        meant = {column for column in map(_core.column, given) if column is not None}
         if "symbol" not in meant and ("coin" in meant or file_symbol is not None):
             meant.add("symbol")
         self.kind = _kind(path, name, given, meant)
         if self.kind == "bars" and untraded is not None:
-            msg = f"files: {path}: it is a series of {untraded}, by its name, and bars are those of trades"
+            msg = f"files: {path}: its name says a series of {untraded}; allowed: bars of trades"
             raise BadQuery(msg, parameter="files")
         for column in sorted(meant):
             named = [one.lower() for one in given if _core.column(one) == column]
@@ -104,16 +104,16 @@ class ColumnFile:
         self._columns = [column for column in given if _core.column(column) is not None]
 
     def fills(self) -> Iterator[str]:
-        """The fills by which an account was liquidated, each as a node writes it."""
+        """The fills that liquidated an account, each as a node writes it."""
         import pyarrow as pa
         from pyarrow import compute
 
         pandas_first()
         for _, batch in self._batches(self._columns):
-            held = batch.filter(compute.fill_null(batch.column("is_liquidation"), fill_value=False))
+            liquidated = batch.filter(compute.fill_null(batch.column("is_liquidation"), fill_value=False))
             columns = {}
             for name, what in RESERVOIR.items():
-                column = held.column(name)
+                column = liquidated.column(name)
                 if what == "instant" and pa.types.is_timestamp(column.type):
                     column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
                 columns[name] = column.cast(pa.string()) if what == "text" else column
@@ -121,7 +121,7 @@ class ColumnFile:
                 yield _as_a_node_writes(row)
 
     def parts(self) -> Iterator[Part]:
-        """Give its rows, each day whole, as many days at a time as are stored together."""
+        """Yield the rows in parts of whole days."""
         import numpy as np
 
         if self.rows <= TOGETHER or self.kind == "positions":
@@ -131,7 +131,8 @@ class ColumnFile:
         counts = Counter(days.tolist())
         left = sorted(counts)
         while left:
-            wanted, room = [], TOGETHER
+            wanted: list[int] = []
+            room = TOGETHER
             for day in left:
                 if wanted and counts[day] > room:
                     break
@@ -142,7 +143,7 @@ class ColumnFile:
             yield Part(self._picked(numbers), numbers)
 
     def _days(self) -> Any:
-        """The day of each row; a row without an instant is of day 0."""
+        """The day of each row; 0 for a row without an instant."""
         import numpy as np
 
         time = next(column for column in self._columns if _core.column(column) == "timestamp")
@@ -193,7 +194,7 @@ class ColumnFile:
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
-    """What differs once a file has been rewritten."""
+    """Identity of a file's content: inode, size and time of change."""
     try:
         found = Path(path).stat()
     except OSError:

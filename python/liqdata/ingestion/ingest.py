@@ -1,4 +1,4 @@
-"""Bringing the past into an archive: public dumps, and tables of one's own."""
+"""Import of files and tables into an archive."""
 
 from __future__ import annotations
 
@@ -54,57 +54,63 @@ def ingest(
     quote_rates: Mapping[str, object] | None = None,
     progress: Progress = False,
 ) -> Ingested:
-    r"""Bring files and tables of the past into an archive.
+    r"""Store historical files and tables in an archive.
 
-    What is there already stays as it was and is counted as repeated, so that the same file twice adds nothing, and an
-    ingest that was cut short is done again: files that it had kept to their end are not read once more, as long as they
-    are what they were, and counted as if they had been. Days that are over go straight into files, days that are not
-    into the journal; each lot is there whole or not at all. A row that is not what its format says is never taken: it
-    is counted by its reason, and the others stand.
+    Stored rows are never changed. A row that the archive has already counts as repeated, so ingesting a file twice adds
+    nothing, and an interrupted ingest is completed by running it again. Files that are stored completely are not read
+    again while they are unchanged. Completed days go into Parquet files, other days into the journal; each lot of rows
+    is stored completely or not at all. A row that breaks a rule is refused and counted by its reason; the others are
+    stored.
 
     Parameters
     ----------
     path : str or path-like
-        The archive's folder; made where it is missing, in a folder that is there.
+        The archive's folder; created if it is missing.
     *files : str or path-like
         CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files
         (these with pyarrow). The content decides, not the ending of the name. ``"-"`` is the standard input.
     format : str, optional
-        What the files are; told by name and columns by default. One of ``binance_liquidations``, ``binance_metrics``,
-        ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``, ``hyperliquid_fills``,
-        ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders whose side is that of the order that closed the position),
+        The format of the files; detected from name and columns by default. One of ``binance_liquidations``,
+        ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
+        ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
-        ``coinglass_open_interest_usd``. Open interest in USD comes after the other files, and is brought to coins at
-        the archive's own bars: a reading that has none of its time is refused alone, and so is one that is implausible
-        as USD and would not be as coins, unless most of its file are.
+        ``coinglass_open_interest_usd``. Open interest in USD is read after
+        the other files and converted to coins at the archive's bars. A reading without a price, or one that is
+        implausible as USD, is refused; a file with mostly implausible readings is refused as a whole.
     orders, bars, open_interest : table, optional
-        Tables, as :class:`Market` takes them; bars may have a column ``exchange``. Where a cell
-        of one cannot be read as what its column holds nothing of the tables is kept, nor where open interest in USD has
-        no price; a row that reads but cannot be true or cannot be kept (:attr:`Ingested.refused`) is refused alone.
-        Open interest in USD is brought to coins with ``bars``, else with the archive's own.
+        Tables as for :class:`Market`; bars may have a column ``exchange``. A cell of the wrong type, or open interest
+        in USD without a price, refuses all tables. A row that breaks a rule is refused alone
+        (:attr:`Ingested.refused`).
+        Open interest in USD is converted at ``bars``, or at the archive's bars if there are none.
     positions : table, optional
-        Positions of single accounts (:meth:`Market.positions`), snapshot by snapshot: ``timestamp`` (of the snapshot,
-        the same in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; if
-        known ``exchange``, ``account``, ``qty`` (base units), ``entry_price``, ``leverage``, ``margin_mode``,
+        Positions of single accounts (:meth:`Market.positions`), by snapshot: ``timestamp`` (of the snapshot, the same
+        in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; optionally
+        ``exchange``, ``account``, ``qty`` (base units), ``entry_price``, ``leverage``, ``margin_mode``,
         ``liquidation_price``, ``observed_at``, ``seen_share`` and ``current_price``, the price of the snapshot, which
-        is needed where ``qty`` is not there.
-        Positions without an account are numbered within their snapshot. A snapshot whose price is more than 10 % from
-        the market's is not taken: from that of the archive's bars, or where it has none then from the middle of three
-        snapshots and more within three hours. Nor is a row whose ``value_usd`` is more than 10 % (and a dollar) from
-        its ``qty`` at the price of its snapshot: ``current_price``, or the middle of what its rows are worth over
-        their quantities; where fewer than half agree with that the market's price decides, or none is taken.
+        is needed if ``qty`` is missing.
+        Positions without an account are numbered within their snapshot. A snapshot is refused if its price is more than
+        10 % from the market price: that of the archive's bars, or the median of at least three snapshots within three
+        hours. A row is refused if its ``value_usd`` is more than 10 % and one dollar from ``qty`` at the price of the
+        snapshot: ``current_price``, or the median price of its rows. If fewer than half of the rows agree with the
+        median, the market price decides; without one the snapshot is refused.
     exchange : str, optional
-        Whose the rows are that do not say so.
+        The exchange of rows that do not name one.
     new_exchange : bool
-        Take an exchange that is not known: neither one of those that are listened to, in whichever spelling, nor one
-        of which the archive has anything. By default its rows are refused, so that a slip of the pen makes no new one.
+        Accept exchanges that are neither supported nor in the archive. By default their rows are refused, so that a
+        misspelt name creates none.
     source : str, optional
-        Where they are from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: when, from
-        where, what each file was taken for, and what became of the rows; one that was interrupted of what it kept
-        (``interrupted``), which stands in the notes of what is raised, too.
+        Where the data comes from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: time,
+        source, the format of each file, and the outcome. An interrupted ingest is recorded with what it stored
+        (``interrupted``), which is also a note of the exception.
+    dry_run : bool
+        Write nothing; the result says what would be accepted and refused.
+    quote_rates : mapping, optional
+        USD per unit of quote currencies that do not count as USD: a number, or a table of ``timestamp`` and ``rate``,
+        each rate valid until the next one. Bars are converted to USD, and orders without ``value_usd`` are valued.
+        By default rows in such quotes are refused.
     progress : bool or callable
-        Show a bar of the rows (with tqdm, on a terminal or in a notebook), or tell a function how many are done and of
-        how many (``None`` where that is unknown).
+        Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
+        of rows done and the total (``None`` if unknown).
 
     Returns
     -------
@@ -114,16 +120,14 @@ def ingest(
     Raises
     ------
     BadQuery
-        Where it is not clear what a file is, something that it does not say was not given, or a table is refused:
-        before anything is written.
+        If the format or exchange of a file is unclear, or a table is refused; nothing is written then.
     ArchiveError
-        While another process writes to the archive, or where it cannot be written.
+        If another process writes to the archive, or if it cannot be written.
 
     Notes
     -----
-    A row without a time of receipt counts as received when it was told: an order and a reading when they happened, a
-    bar when it closed. So ``as_of=`` looks at an ingested past without looking ahead, and without knowing how late the
-    exchange told of it.
+    A row without a time of receipt counts as received when it happened: an order and a reading at their time, a bar at
+    its close. So ``as_of=`` does not look ahead, but ignores how late the exchange published a row.
 
     Examples
     --------
@@ -215,11 +219,11 @@ class _Work:
         finished = Finished(self._folder, paths, asked)
         left = []
         for path in paths:
-            told = None if options.dry_run else finished.known(path)
-            if told is None:
+            outcome = None if options.dry_run else finished.known(path)
+            if outcome is None:
                 left.append(path)
                 continue
-            self._known.append(one := _again(told))
+            self._known.append(one := _again(outcome))
             self._shown.update(one.rows)
         with contextlib.ExitStack() as scratch:
             given = [open_given(path, scratch) for path in left]
@@ -232,7 +236,7 @@ class _Work:
                     )
                 if not options.dry_run:
                     facts = {"contracts": self.contracts, "ingest": options.id}
-                    finished.keep(file.path, _counts(self._begun[-1].so_far()) | facts)
+                    finished.add(file.path, _counts(self._begun[-1].so_far()) | facts)
 
     def _rows(self, files: list[GivenFile], finished: Finished) -> None:
         """Read files of rows, and put on record those that are stored completely."""
@@ -240,29 +244,29 @@ class _Work:
             return
         names = {file.path: file.name for file in files if file.path != file.name}
 
-        def stored(file: str, told: dict[str, Any]) -> None:
+        def stored(file: str, outcome: dict[str, Any]) -> None:
             path = os.fspath(file)
-            facts = {"contracts": told["contracts"], "ingest": self._options.id}
-            finished.keep(names.get(path, path), _counts(_told(told)) | facts)
+            facts = {"contracts": outcome["contracts"], "ingest": self._options.id}
+            finished.add(names.get(path, path), _counts(_ingested(outcome)) | facts)
 
         options = self._options
         self._begun.append(outcome := _Outcome())
         seen = _counting(self._shown.update)
         paths = [file.path for file in files]
-        whose = (options.exchange, options.new_exchange, options.contracts, names)
+        attribution = (options.exchange, options.new_exchange, options.contracts, names)
         rest = (options.rates, options.dry_run, options.origin)
-        _core.ingest_files(self._folder, paths, options.format, *whose, seen, stored, outcome.told, *rest)
+        _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
         """Read tables."""
         self._begun.append(outcome := _Outcome())
         options = replace(self._options, contracts=self.contracts)
-        _tables(self._folder, given, options, self._shown, outcome.told)
+        _tables(self._folder, given, options, self._shown, outcome.native)
 
 
 @contextlib.contextmanager
 def named(path: str) -> Iterator[None]:
-    """Name this file in what is said of its rows."""
+    """Name this file in messages about its rows."""
     try:
         yield
     except BadQuery as error:
@@ -273,33 +277,33 @@ def named(path: str) -> Iterator[None]:
 
 
 class _Outcome:
-    """What became of rows. The native half puts it down here: a signal may be raised before what is returned is had."""
+    """The outcome of rows. The native half fills a dict, because a signal may be raised before a result is assigned."""
 
     def __init__(self, file: str | None = None, kind: str = "") -> None:
-        self.told: dict[str, Any] = {}
+        self.native: dict[str, Any] = {}
         self._file, self._kind = file, kind
 
     def so_far(self) -> Ingested:
-        """Give what it is; of nothing where the native half did not come to its end."""
-        return _told(self.told, file=self._file, kind=self._kind) if self.told else Ingested(0, 0, 0)
+        """Give the outcome; zero rows if the native half did not finish."""
+        return _ingested(self.native, file=self._file, kind=self._kind) if self.native else Ingested(0, 0, 0)
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """Of which contracts the bars and readings are, where ``before`` are those from before."""
-        return self.told.get("contracts") or before
+        """The contracts of the bars and readings, added to those known ``before``."""
+        return self.native.get("contracts") or before
 
 
 class _Parts:
-    """The outcome of a file of columns so far, part by part; that of the last part as :class:`_Outcome`."""
+    """The outcome of a file of columns so far, part by part."""
 
     def __init__(self, file: ColumnFile) -> None:
         self._file = file
         self._parts: list[dict[str, Any]] = []
 
     def begin(self) -> dict[str, Any]:
-        """Begin the next part; gives the dict that its outcome is put into."""
-        told: dict[str, Any] = {}
-        self._parts.append(told)
-        return told
+        """Begin the next part and return the dict for its outcome."""
+        part: dict[str, Any] = {}
+        self._parts.append(part)
+        return part
 
     @property
     def sessions(self) -> list[tuple[str, int, int]]:
@@ -312,13 +316,13 @@ class _Parts:
         return [(exchange, *span) for exchange, span in spans.items()]
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """The contracts of the bars and readings, where ``before`` are those from before."""
+        """The contracts of the bars and readings, added to those known ``before``."""
         known = [part["contracts"] for part in self._parts if part.get("contracts")]
         return known[-1] if known else before
 
     def so_far(self) -> Ingested:
         """Give the outcome."""
-        parts = [_told(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
+        parts = [_ingested(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
         whole = _together(parts)
         return Ingested(
             whole.rows, whole.new, whole.repeated, whole.refused, whole.first, {self._file.path: self._file.kind}
@@ -326,29 +330,30 @@ class _Parts:
 
 
 def _interrupted(
-    folder: str, kept: Ingested, lines: tuple[dict[str, Any], dict[str, Any] | None], raised: BaseException
+    folder: str, done: Ingested, lines: tuple[dict[str, Any], dict[str, Any] | None], raised: BaseException
 ) -> None:
-    """Put on record what is kept of an ingest that does not come to its end, and tell it with what is raised.
+    """Record what an interrupted ingest stored, and add it to the exception.
 
-    It has one line for the record where it did not, and another where all is kept and the line may be there already.
+    ``lines`` are the record of the interrupted ingest, and that of the complete one if everything is stored. The latter
+    may be on record already.
     """
-    if not kept.new and not kept.repeated:
+    if not done.new and not done.repeated:
         return
     cut, whole = lines
     if whole is None:
         add_line(Path(folder), RECORD, cut)
     elif not isinstance(raised, Exception) and json.loads(json.dumps(whole)) not in lines_of(Path(folder), RECORD):
         add_line(Path(folder), RECORD, whole)
-    raised.add_note(f"Kept until then: {kept}")
+    raised.add_note(f"Stored until then: {done}")
 
 
 def _of_columns(
     folder: str, file: ColumnFile, begun: list[_Outcome | _Parts], options: _Options, shown: ProgressBar
 ) -> None:
-    """Bring the rows of a file of columns into the archive, part by part; the outcome is put to ``begun``."""
+    """Store the rows of a file of columns part by part, and add the outcome to ``begun``."""
     if file.kind == FILLS:
         begun.append(outcome := _Outcome(file.path, file.kind))
-        _fills(folder, file, options, shown, outcome.told)
+        _fills(folder, file, options, shown, outcome.native)
         return
     begun.append(done := _Parts(file))
     symbol, _, interval = _core.file_name(file.path)
@@ -356,27 +361,28 @@ def _of_columns(
         tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
         tables[file.kind] = part.rows
         sessions = done.sessions
-        told = done.begin()
+        part_outcome = done.begin()
         contracts = done.contracts(options.contracts)
         facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "sessions": sessions}
-        _tables(folder, tables, replace(options, contracts=contracts), shown, told, facts=facts)
-        if "implausible" in told:
-            msg = f"files: {file.path}: {told.pop('implausible')}"
+        _tables(folder, tables, replace(options, contracts=contracts), shown, part_outcome, facts=facts)
+        if "implausible" in part_outcome:
+            msg = f"files: {file.path}: {part_outcome.pop('implausible')}"
             raise BadQuery(msg, parameter="files")
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
-    """What goes on record of a file."""
+    """The counts of a file that are put on record."""
     return {name: getattr(done, name) for name in ("rows", "refused", "first", "files")}
 
 
-def _again(told: dict[str, Any]) -> Ingested:
-    """What would become of a file's rows if it were read once more."""
-    return Ingested(told["rows"], 0, told["rows"] - sum(told["refused"].values()), *(told[name] for name in SAME))
+def _again(record: dict[str, Any]) -> Ingested:
+    """The outcome if a file on record were read again."""
+    repeated = record["rows"] - sum(record["refused"].values())
+    return Ingested(record["rows"], 0, repeated, *(record[name] for name in SAME))
 
 
 def _contracts(folder: str) -> list[list[str]]:
-    """Of which contracts the archive's bars and readings are, as far as they were ingested."""
+    """The contracts of the bars and readings that were ingested into the archive."""
     known: dict[tuple[str, ...], str] = {}
     gone = incomplete(folder)
     lines = [(line.get("id"), line) for line in lines_of(Path(folder), RECORD)]
@@ -389,10 +395,10 @@ def _contracts(folder: str) -> list[list[str]]:
     return [[*of, contract] for of, contract in known.items()]
 
 
-def _line(told: Ingested, source: str | None, contracts: list[list[str]]) -> dict[str, Any]:
-    """What is written down beside the journal of an ingest: when it was, from where, and what became of it."""
+def _line(done: Ingested, source: str | None, contracts: list[list[str]]) -> dict[str, Any]:
+    """The record of an ingest: time, source and outcome."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"at": at, "source": source} | asdict(told) | {"contracts": contracts}
+    return {"at": at, "source": source} | asdict(done) | {"contracts": contracts}
 
 
 def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: object) -> None:
@@ -425,13 +431,13 @@ def _tables(
     kinds = ("orders", "bars", "open_interest", "positions")
     orders, bars, open_interest, positions = (table(given[kind], kind) for kind in kinds)
     tables = (orders, bars, open_interest, positions)
-    whose = (options.exchange, options.new_exchange, options.contracts)
+    attribution = (options.exchange, options.new_exchange, options.contracts)
     rest = (options.rates, options.dry_run, facts)
-    _core.ingest_tables(folder, *tables, *whose, _counting(shown.update), outcome, *rest, origin=options.origin)
+    _core.ingest_tables(folder, *tables, *attribution, _counting(shown.update), outcome, *rest, origin=options.origin)
 
 
 def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
-    """What is told how many rows have been read in all, and tells of those that are new."""
+    """Convert running totals of rows to increments for ``update``."""
     before = 0
 
     def seen(rows: int) -> None:
@@ -445,16 +451,16 @@ def _counting(update: Callable[[int], object]) -> Callable[[int], None]:
 
 def _fills(folder: str, file: ColumnFile, options: _Options, shown: ProgressBar, outcome: dict[str, Any]) -> None:
     seen = _counting(shown.update)
-    with tempfile.TemporaryDirectory() as beside:
-        fills = Path(beside, "fills")
+    with tempfile.TemporaryDirectory() as scratch:
+        fills = Path(scratch, "fills")
         with fills.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in file.fills())
-        whose: tuple[None, bool] = (None, False)
         _core.ingest_files(
             folder,
             [str(fills)],
             FILLS,
-            *whose,
+            None,
+            False,  # noqa: FBT003 - arguments of the native half go by position
             options.contracts,
             {},
             seen,
@@ -465,15 +471,16 @@ def _fills(folder: str, file: ColumnFile, options: _Options, shown: ProgressBar,
         )
 
 
-def _told(told: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
+def _ingested(outcome: dict[str, Any], *, file: str | None = None, kind: str = "") -> Ingested:
     refused: dict[str, int] = {}
     first: dict[str, str] = {}
-    for reason, count, place, shown in told["refused"]:
+    for reason, count, place, shown in outcome["refused"]:
         where = place if file is None else f"{file}:{place.rpartition(':')[2]}"
         refused[reason] = count
         first[reason] = f"{where} ({shown})" if shown else where
-    files = dict(told["files"]) if file is None else {file: kind}
-    return Ingested(told["rows"], told["new"], told["repeated"], refused, first, files, tuple(told["cut_short"]))
+    files = dict(outcome["files"]) if file is None else {file: kind}
+    counts = (outcome["rows"], outcome["new"], outcome["repeated"])
+    return Ingested(*counts, refused, first, files, tuple(outcome["cut_short"]))
 
 
 def _together(done: list[Ingested]) -> Ingested:

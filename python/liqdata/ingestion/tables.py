@@ -1,4 +1,4 @@
-"""Tables that callers hand in, brought into the few shapes the native half reads, or told what to write instead."""
+"""Tables of callers, converted to the shapes that the native half reads, or refused with the right spelling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length, o
 _ROWS_AND_COLUMNS = 2
 _OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
 
-# What is no table, by where its class lives, and how one is made of it.
+# Classes that are not tables, by library, and how to make a table of each.
 _RECIPES = {
     ("xarray", "Dataset"): "its to_dataframe().reset_index()",
     ("xarray", "DataArray"): "its to_dataframe(name=...).reset_index()",
@@ -41,7 +41,7 @@ _CCXT = {
     "open_interest": {"openInterestAmount", "openInterestValue"},
 }
 _TRADES = {"takerOrMaker", "fee"}
-# What there is to write instead of them.
+# The right spelling of such rows.
 _NAMED = {
     "orders": """\
 rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['info']['symbol'], 'side': the position's, \
@@ -55,12 +55,12 @@ row['openInterestAmount']} where that is in base units, or 'open_interest_usd': 
 
 
 def table(value: Any, name: str) -> Any:
-    """A table in a shape the native half reads: ``None``, a dict of columns, an Arrow stream or rows of our own."""
-    held = getattr(value, "_table", value)  # rows of our own come in exactly, not as floats
-    if value is None or isinstance(held, _core.Table):
-        return held
+    """A table in a shape that the native half reads: ``None``, a dict of columns, an Arrow stream or our own rows."""
+    own = getattr(value, "_table", value)  # rows of this package stay exact
+    if value is None or isinstance(own, _core.Table):
+        return own
     if _is_empty(value):
-        return None  # no rows, as where there is no table
+        return None  # an empty list is the same as no table
     _refuse_frames(value, name)
     columns = _columns(value, name)
     if columns is not None:
@@ -69,7 +69,7 @@ def table(value: Any, name: str) -> Any:
             for column, cells in columns.items()
         }
     if _kind(value) == ("polars", "LazyFrame"):
-        value = value.collect()  # it is held in memory as a whole, whoever collects it
+        value = value.collect()  # the whole table is in memory either way
     if _kind(value) == ("polars", "DataFrame"):
         value = _without_nulls(value)
     if hasattr(value, "__arrow_c_stream__"):
@@ -77,7 +77,7 @@ def table(value: Any, name: str) -> Any:
     if hasattr(value, "fetch_arrow_table"):
         return _sound(value.fetch_arrow_table(), name, "the table")
     if isinstance(value, str) or hasattr(value, "__fspath__"):
-        allowed = f"{_TABLES}; what is in a file is read of it, such as by polars.read_parquet(path)"
+        allowed = f"{_TABLES}; read a file first, such as by polars.read_parquet(path)"
         _refuse(name, f"a {type(value).__name__} is not a table", allowed)
     allowed = "a list of what it gives" if isinstance(value, Iterator) else _TABLES
     return _refuse(name, f"a {type(value).__name__} is not a table", allowed)
@@ -98,7 +98,7 @@ def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
 
 
 def _without_nulls(frame: Any) -> Any:
-    """The same with columns of nothing but missing cells as text: as what they are, polars does not hand them over."""
+    """Cast columns of missing cells to text, because polars cannot export the type Null."""
     import polars as pl
 
     empty = [name for name, kind in frame.schema.items() if kind == pl.Null]
@@ -106,7 +106,7 @@ def _without_nulls(frame: Any) -> Any:
 
 
 def _refuse_frames(value: object, name: str) -> None:
-    """Say what to write instead of a frame for each coin."""
+    """Refuse a mapping of frames by coin, with the right spelling."""
     if isinstance(value, Mapping):
         for coin, frame in value.items():
             if hasattr(frame, "columns") or hasattr(frame, "column_names"):
@@ -119,7 +119,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _columns(value: Any, name: str) -> Mapping[Any, Any] | None:
-    """The columns of a mapping, of a frame of pandas and of rows; ``None`` of anything else."""
+    """The columns of a mapping, a pandas frame or a list of rows; ``None`` for anything else."""
     kind = _kind(value)
     if kind in _RECIPES:
         what = "one column of a table" if kind[1] == "Series" else "not a table"
@@ -136,7 +136,7 @@ def _columns(value: Any, name: str) -> Mapping[Any, Any] | None:
 
 
 def _kind(value: object) -> tuple[str, str]:
-    """The library that a value is of, and the name of its class."""
+    """The library and the name of a value's class."""
     return type(value).__module__.partition(".")[0], type(value).__name__
 
 
@@ -146,7 +146,7 @@ def _refuse(name: str, what: str, allowed: str) -> NoReturn:
 
 
 def _of_pandas(frame: Any, name: str) -> dict[str, Any]:
-    """The columns of a frame, and what its index tells beside them: the time, or levels that have names."""
+    """The columns of a frame, with the time or the named levels of its index."""
     names = [str(column) for column in frame.columns]
     twice = {column for column in names if names.count(column) > 1}
     if twice:
@@ -176,26 +176,26 @@ def _of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
     if _CCXT.get(name, set()) & keys.keys():
         _refuse(name, "these are rows of ccxt", _NAMED[name])
     if name == "orders" and _TRADES & keys.keys():
-        _refuse(name, "these are trades of ccxt, not liquidations", "what was liquidated, order by order")
+        _refuse(name, "these are trades of ccxt, not liquidations", "liquidation orders")
     return {str(key): [row.get(key) for row in rows] for key in keys}
 
 
 def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
-    """Say what to write instead of rows that are no dicts."""
+    """Refuse a row that is not a dict, with the right spelling."""
     row = rows[place]
     if name == "bars" and place == 0 and _is_ohlcv(rows):
-        _refuse(name, "these rows do not say of which coin they are", 'the same by coin, such as bars={"BTC": rows}')
+        _refuse(name, "these rows do not name their coin", 'the same by coin, such as bars={"BTC": rows}')
     what = f"row {place} is a {type(row).__name__}, not a dict"
     _refuse(name, what, "a dict of columns each, or " + _TABLES)
 
 
 def _is_matrix(value: object) -> TypeGuard[_Matrix]:
-    """Whether these are rows of numbers, as numpy and its kin have them."""
+    """Whether this is a two-dimensional array, as of numpy."""
     return getattr(value, "ndim", 0) == _ROWS_AND_COLUMNS and hasattr(value, "tolist")
 
 
 def _is_ohlcv(rows: object) -> bool:
-    """Whether these are lists of a time, four prices and a volume."""
+    """Whether rows are lists of a time, four prices and a volume."""
     if _is_matrix(rows):
         return rows.shape[1] == len(_OHLCV)
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes) or not rows:
@@ -205,12 +205,12 @@ def _is_ohlcv(rows: object) -> bool:
 
 
 def _is_by_coin(bars: Mapping[Any, Any]) -> bool:
-    """Whether a mapping has such rows for each coin, and not columns."""
+    """Whether a mapping has such rows by coin, not columns."""
     return bool(bars) and not any(name in bars for name in _OHLCV) and all(map(_is_ohlcv, bars.values()))
 
 
 def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
-    """One table of bars of such rows of several coins."""
+    """One table of the bars of several coins."""
     columns: dict[str, list[Any]] = {name: [] for name in ("symbol", *_OHLCV)}
     for coin, rows in bars.items():
         for place, row in enumerate(rows):
@@ -224,7 +224,7 @@ def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
 
 
 def _sound(value: Any, name: str, what: str) -> Any:
-    """The same. pyarrow knows how long its buffers are, which the Arrow interface does not tell, and is asked."""
+    """Validate a pyarrow object: it knows the lengths of its buffers, which the Arrow interface does not pass on."""
     if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "validate"):
         try:
             value.validate()
@@ -235,21 +235,21 @@ def _sound(value: Any, name: str, what: str) -> Any:
 
 
 def _unmasked(cells: Any) -> Any:
-    """The cells of a masked array of numpy, those that are masked missing."""
+    """The cells of a masked numpy array, with masked cells missing."""
     if not cells.mask.any():
         return cells.data
     return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
 
 
 def _instants(cells: Any) -> Any:
-    """A column of instants as numpy, where older polars hands over the numbers behind it; any other as it is."""
+    """A polars column of instants as numpy, because older polars exports plain numbers; other columns unchanged."""
     if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
         return cells.to_numpy()
     return cells
 
 
 def _column(cells: Any) -> Any:
-    """A pandas column as numpy or a list, a masked array with its masked cells missing; anything else as it is."""
+    """A pandas column as numpy or a list, a masked array with masked cells missing; anything else unchanged."""
     if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
         return _unmasked(cells)
     if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):

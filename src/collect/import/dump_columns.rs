@@ -5,7 +5,7 @@ use crate::feeds::dumps::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::model::{Labels, Vocabulary};
 use crate::tables::{BarColumns, InterestColumns, ReadRows};
 
-/// The kind of price of orders whose format does not define it.
+/// The kind of price of orders if their format does not define it.
 const UNKNOWN_PRICE: &str = "unknown";
 
 /// The lines of rows, by table.

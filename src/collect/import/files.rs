@@ -16,7 +16,7 @@ pub(crate) type Place = (usize, u64);
 
 /// One file, or one member of one.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct FileSource {
     pub(crate) name: FileName,
     path: PathBuf,
     kind: Kind,
@@ -90,10 +90,10 @@ fn kind_name(kind: FileType) -> &'static str {
 }
 
 /// The readable parts of the file at `path`, which messages call `shown`.
-pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<Source>, Unopened> {
+pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unopened> {
     let content = content_of(path)?;
     let unopened = |why: &dyn std::fmt::Display| unopened(Path::new(shown), why);
-    let one = |kind| Source {
+    let one = |kind| FileSource {
         name: FileName::new(shown, None),
         path: path.to_owned(),
         kind,
@@ -118,7 +118,7 @@ pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<Source>, Unopened>
         if is_metadata(&member) {
             continue;
         }
-        members.push(Source {
+        members.push(FileSource {
             name: FileName::new(shown, Some(&member)),
             path: path.to_owned(),
             kind: Kind::Zip(place),
@@ -143,7 +143,7 @@ fn is_metadata(member: &str) -> bool {
         || parts.any(|folder| folder == "__MACOSX")
 }
 
-impl Source {
+impl FileSource {
     /// Whether a plain file ends within a line, as a truncated file does. A packed one reports that by itself.
     pub(crate) fn ends_within_a_line(&self) -> bool {
         let last = || -> io::Result<u8> {

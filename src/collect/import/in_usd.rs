@@ -44,7 +44,7 @@ pub(crate) struct Converted {
 pub(crate) struct InUsd {
     files: Vec<OfFile>,
     count: usize,
-    /// The last file whose readings are plausible as USD.
+    /// The last file with readings that are plausible as USD.
     plausible: Option<usize>,
 }
 

@@ -13,7 +13,7 @@ use crate::archive::{
 };
 use crate::collect::clock::machine;
 use crate::collect::import::dump_columns::DumpColumns;
-use crate::collect::import::files::{Place, Source, Unopened, sources};
+use crate::collect::import::files::{FileSource, Place, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
@@ -48,7 +48,7 @@ pub struct Files {
     /// Whether rows of unknown exchanges are accepted.
     pub takes_new_exchanges: bool,
     /// The known contracts of the archive's bars and readings.
-    pub contracts: Vec<Contract>,
+    pub contracts: Vec<SeriesContract>,
     /// USD per unit of other quote currencies.
     pub rates: QuoteRates,
     /// Whether nothing is written; the outcome has what would be accepted and refused.
@@ -59,7 +59,7 @@ pub struct Files {
 
 /// The contract of the bars or of the open interest of a coin on an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Contract {
+pub struct SeriesContract {
     /// `bars` or `open_interest`.
     pub table: String,
     /// Exchange, lower case.
@@ -70,7 +70,7 @@ pub struct Contract {
     pub contract: String,
 }
 
-impl From<[String; 4]> for Contract {
+impl From<[String; 4]> for SeriesContract {
     fn from([table, exchange, coin, contract]: [String; 4]) -> Self {
         Self {
             table,
@@ -112,7 +112,7 @@ pub struct Ingested {
     /// The format of each file.
     pub files: Vec<(String, Format)>,
     /// The contracts of the bars and readings.
-    pub contracts: Vec<Contract>,
+    pub contracts: Vec<SeriesContract>,
     /// Files that are cut short or damaged; their rows up to there are stored.
     pub cut_short: Vec<String>,
     /// The sessions of the orders of tables, those of earlier parts included.
@@ -133,7 +133,7 @@ pub struct Finished {
     /// The format of the file, or of each of its members.
     pub files: Vec<(String, Format)>,
     /// The contracts of all bars and readings so far.
-    pub contracts: Vec<Contract>,
+    pub contracts: Vec<SeriesContract>,
 }
 
 impl From<Finished> for Ingested {
@@ -198,7 +198,7 @@ pub fn ingest(
     {
         return Err(unknown.into());
     }
-    let mut found: Vec<(Source, Format, usize)> = Vec::new();
+    let mut found: Vec<(FileSource, Format, usize)> = Vec::new();
     let mut parts = Vec::new();
     for (number, file) in files.paths.iter().enumerate() {
         let mut part = Part::default();
@@ -223,7 +223,7 @@ pub fn ingest(
     }
     // Files of one day are stored together, whatever their contracts.
     sort_small(&mut found, |one, other| {
-        let place = |(source, format, _): &(Source, Format, usize)| {
+        let place = |(source, format, _): &(FileSource, Format, usize)| {
             (format.is_in_usd(), source.name.span())
         };
         place(one).cmp(&place(other))
@@ -250,7 +250,7 @@ pub fn ingest(
         ingest: files.ingest.as_ref(),
     };
     for known in &files.contracts {
-        let Contract {
+        let SeriesContract {
             table,
             exchange,
             coin,
@@ -630,7 +630,7 @@ impl Intake<'_> {
 }
 
 /// The contracts of the bars and readings so far.
-fn contracts(book: &ContractBook) -> Vec<Contract> {
+fn contracts(book: &ContractBook) -> Vec<SeriesContract> {
     book.all()
         .map(|one| one.map(str::to_owned).into())
         .collect()

@@ -29,10 +29,10 @@ use crate::tables::{
     observed_interest, order_table, read_bars, read_interest, read_orders, read_positions,
 };
 
-/// How old a bar may be whose price a snapshot of positions is compared with, in milliseconds.
+/// Greatest age of the bar that gives the market price of a snapshot of positions, in milliseconds.
 const PRICED: i64 = 2 * Millis::HOUR;
 
-/// What is known of a file whose rows are given as a table.
+/// Facts about a file with rows that are given as a table.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct FilePart {
@@ -304,7 +304,7 @@ fn whole<T: Default>(
     }
 }
 
-/// Converts readings in USD to coins: at the prices of the bars beside them, else at those of the archive. A reading
+/// Converts readings in USD to coins: at the prices of the bars given with them, else at those of the archive. A reading
 /// without a price refuses its row if `is_file`, else its table. Returns why the readings of a file are not USD, if most
 /// of them are implausible.
 fn in_coins(

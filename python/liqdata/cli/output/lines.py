@@ -89,7 +89,7 @@ def _fitted(name: str, value: Any, width: int) -> str:
     if name in NAMED or places_of(text) <= width:
         return text
     if isinstance(value, Decimal | float | int):
-        short = [amount(value)] if abs(value) >= LARGE else []
+        short = [amount(value)] if abs(float(value)) >= LARGE else []
         short += [f"{float(value):.{digits}g}" for digits in range(width, 0, -1)]
         return next((each for each in short if len(each) <= width), text)
     while places_of(text) >= width:
