@@ -61,6 +61,7 @@ __all__ = [
     "rebuild",
     "span",
     "symbol",
+    "time_unit",
     "undo_ingest",
     "verify",
     "walk_bounds",

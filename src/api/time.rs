@@ -5,7 +5,7 @@ use crate::api::parameter::{Rule, text_of};
 use crate::api::refusal::BadQuery;
 use crate::model::{Millis, TimeUnit, read_span};
 
-/// Implements [`Rule`](crate::api::Rule) for values that are parsed from text.
+/// Implements [`Rule`] for values that are parsed from text.
 macro_rules! words {
     ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$checked:ident| $write:expr })+) => {$(
         $(#[$about])*

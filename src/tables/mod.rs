@@ -2,7 +2,7 @@
 //!
 //! Tables of a caller, CSV, JSON and Parquet files, and replies of a service take the same way:
 //!
-//! - `raw_table`: named columns as they came ([`cells`]), with the accepted names in one table;
+//! - `raw_table`: named columns of `cells` as they came, with the accepted names in one table;
 //! - `reading`: typed columns; a cell that its column cannot hold is a fault of its row;
 //! - `rules`: what a row may be: its contract, exchange, time, amounts and neighbours.
 //!
