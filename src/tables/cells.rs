@@ -41,10 +41,11 @@ pub(crate) enum InputCell<'a> {
 }
 
 impl InputCell<'_> {
-    /// Whether the cell is missing; pandas marks missing cells with NaN, also in text columns.
+    /// Whether the cell is missing; pandas marks missing cells with NaN, also in text columns, and files leave them blank.
     pub(crate) fn is_missing(&self) -> bool {
         match self {
             Self::Missing => true,
+            Self::Text(text) => text.trim().is_empty(),
             Self::Float(value) => value.is_nan(),
             Self::Single(value) => value.is_nan(),
             _ => false,
@@ -123,6 +124,8 @@ fn arrow_cell(array: &ArrayRef, row: usize) -> InputCell<'_> {
         return InputCell::Missing;
     }
     match array.data_type() {
+        // A column of nothing but missing cells, without a mask.
+        DataType::Null => InputCell::Missing,
         DataType::Utf8 => InputCell::Text(array.as_string::<i32>().value(row).into()),
         DataType::LargeUtf8 => InputCell::Text(array.as_string::<i64>().value(row).into()),
         DataType::Utf8View => InputCell::Text(array.as_string_view().value(row).into()),

@@ -33,8 +33,8 @@ pub use quote_rates::QuoteRates;
 pub(crate) use raw_table::{ColumnFault, RawTable, TableKind, column_of};
 pub(crate) use reading::{
     BarColumns, Defaults, InterestColumns, ReadRows, append_orders, exact_cell, read_bars,
-    read_interest, read_orders, read_positions, read_rates, read_times,
+    read_interest, read_orders, read_positions, read_rates, read_times, text_cell,
 };
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
-pub(crate) use rules::{ContractBook, Judge, Judged};
+pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacing, Spacings, other_length};

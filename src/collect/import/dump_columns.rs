@@ -1,5 +1,7 @@
 //! Rows of files as columns, for the judge of tables.
 
+use rust_decimal::Decimal;
+
 use crate::archive::{Completeness, GivenOrders};
 use crate::feeds::dumps::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::model::{Labels, Vocabulary};
@@ -86,12 +88,19 @@ impl DumpColumns {
         bars.exchange.push(&row.exchange);
         bars.symbol.push(&row.contract);
         bars.timestamp.push(row.timestamp);
-        bars.interval.push(Some(row.interval));
+        bars.interval.push(row.interval);
         bars.open.push(open);
         bars.high.push(high);
         bars.low.push(low);
         bars.close.push(close);
         bars.volume.push(row.volume);
+        if row.trades.is_some() || bars.trades.is_some() {
+            let trades = bars.trades.get_or_insert_default();
+            while trades.len() + 1 < bars.timestamp.len() {
+                trades.push(Decimal::ZERO);
+            }
+            trades.push(row.trades.unwrap_or_default());
+        }
         self.bars.places.push(self.lines.bars.len());
         self.lines.bars.push(line);
     }

@@ -209,9 +209,10 @@ impl Klines {
             exchange: self.exchange.clone(),
             contract: self.contract.clone(),
             timestamp,
-            interval,
+            interval: Some(interval),
             prices,
             volume: line.decimal(self.volume)?,
+            trades: None,
         };
         Ok(DumpRow::Bar(bar))
     }

@@ -4,12 +4,14 @@ use csv::ByteRecord;
 use rust_decimal::Decimal;
 
 use crate::model::Millis;
-use crate::wire::exact_decimal;
+use crate::tables::text_cell;
 
 /// Most characters of a value in a message.
 const SHOWN: usize = 60;
 /// Epoch milliseconds have fewer digits for the next thousand years, epoch microseconds have more since 2001.
 const MICROS: usize = 15;
+/// Epoch nanoseconds have more digits.
+const MOST_MICROS: usize = 17;
 
 /// Why a line has no row.
 ///
@@ -59,6 +61,13 @@ pub(crate) struct DumpColumn {
     pub(crate) place: usize,
 }
 
+impl DumpColumn {
+    /// The error of a cell of this column.
+    pub(crate) fn error(self, reason: &str, shown: &str) -> RowError {
+        RowError::new(format!("{}: {reason}", self.name), shown)
+    }
+}
+
 /// The columns of a header by name, each with alternative spellings; `None` if one is missing.
 pub(crate) fn columns<const N: usize>(
     header: &[String],
@@ -101,10 +110,7 @@ impl<'a> DumpLine<'a> {
     /// An exact decimal.
     pub(crate) fn decimal(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let text = self.text(column)?;
-        exact_decimal(text).map_err(|_| {
-            let name = column.name;
-            RowError::new(format!("{name}: not an exact decimal"), text)
-        })
+        text_cell::decimal(text).map_err(|why| column.error(&why, text))
     }
 
     /// An exact decimal above zero.
@@ -166,15 +172,24 @@ impl<'a> DumpLine<'a> {
     /// Epoch milliseconds, epoch microseconds or ISO 8601.
     pub(crate) fn instant(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
-        if text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_micros = (MICROS + 1..=MOST_MICROS).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_micros {
             return self.micros(column);
         }
-        Millis::read(text).ok_or_else(|| {
-            let name = column.name;
-            RowError::new(
-                format!("{name}: not an instant (epoch milliseconds or microseconds, or ISO 8601)"),
-                text,
-            )
-        })
+        text_cell::time(text).map_err(|why| column.error(why, text))
+    }
+
+    /// The text of a column; `None` for a blank cell.
+    pub(crate) fn some_text(self, column: DumpColumn) -> Result<Option<&'a str>, RowError> {
+        let is_blank = self
+            .0
+            .get(column.place)
+            .is_some_and(|cell| cell.trim_ascii().is_empty());
+        if is_blank {
+            Ok(None)
+        } else {
+            self.text(column).map(Some)
+        }
     }
 }

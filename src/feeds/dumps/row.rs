@@ -91,12 +91,14 @@ pub struct RowBar {
     pub contract: String,
     /// Time of the open.
     pub timestamp: Millis,
-    /// Length in milliseconds.
-    pub interval: i64,
+    /// Length in milliseconds, where stated.
+    pub interval: Option<i64>,
     /// Open, high, low and close per listed unit.
     pub prices: [Decimal; 4],
     /// Volume in listed units.
     pub volume: Decimal,
+    /// Number of trades, if the file has it.
+    pub trades: Option<Decimal>,
 }
 
 /// A reading of open interest from a file.

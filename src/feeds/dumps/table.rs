@@ -17,7 +17,8 @@ use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns
 use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::occurrence::{Occurrences, key};
 use crate::model::seeded;
-use crate::model::{Millis, Order, Side, Symbol, exchange_name, read_span};
+use crate::model::{Millis, Order, Symbol, exchange_name};
+use crate::tables::{HOW, Spacing, Spacings, text_cell};
 
 pub(super) const TIME: &[&str] = &[
     "timestamp",
@@ -45,6 +46,8 @@ pub(super) const PRICES: [&[&str]; 4] = [
 pub(super) const VOLUME: &[&str] = &["volume", "v"];
 pub(super) const VOLUME_USD: &[&str] = &["volume_usd"];
 const INTERVAL: &[&str] = &["interval"];
+const CLOSES: &[&str] = &["closes_at"];
+const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
 pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
 pub(super) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
 const CLOSE: &[&str] = &["close"];
@@ -106,10 +109,15 @@ enum Kind {
         volume: DumpColumn,
         /// Whether the volume is in USD.
         in_usd: bool,
-        interval: Result<DumpColumn, i64>,
+        interval: Option<DumpColumn>,
+        closes: Option<DumpColumn>,
+        /// The length of bars that do not state it.
+        otherwise: Option<i64>,
+        trades: Option<DumpColumn>,
     },
     OpenInterest {
         amount: DumpColumn,
+        received: Option<DumpColumn>,
         in_usd: bool,
         /// Delay of a reading after its timestamp: a reading at the end of a period may be stamped with its start.
         later: i64,
@@ -149,18 +157,21 @@ impl CsvTable {
             },
             Format::OpenInterest => Kind::OpenInterest {
                 amount: column(header, OPEN_INTEREST).ok_or_else(|| missing("open_interest"))?,
+                received: column(header, RECEIVED),
                 in_usd: false,
                 later: 0,
             },
             Format::OpenInterestUsd => Kind::OpenInterest {
                 amount: column(header, OPEN_INTEREST_USD)
                     .ok_or_else(|| missing("open_interest_usd"))?,
+                received: column(header, RECEIVED),
                 in_usd: true,
                 later: 0,
             },
             Format::CoinGlassOpenInterestCoins | Format::CoinGlassOpenInterestUsd => {
                 Kind::OpenInterest {
                     amount: column(header, CLOSE).ok_or_else(|| missing("close"))?,
+                    received: None,
                     in_usd: format.is_in_usd(),
                     later: length(name, first, time, by_exchange, symbol)?,
                 }
@@ -168,15 +179,19 @@ impl CsvTable {
             _ => {
                 let in_usd = format == Format::CoinGlassPrices;
                 let volume = if in_usd { VOLUME_USD } else { VOLUME };
+                let (interval, closes) = (column(header, INTERVAL), column(header, CLOSES));
                 Kind::Bars {
                     prices: columns(header, PRICES)
                         .ok_or_else(|| missing("open, high, low and close"))?,
                     volume: column(header, volume).ok_or_else(|| missing("volume"))?,
                     in_usd,
-                    interval: match column(header, INTERVAL) {
-                        Some(column) => Ok(column),
-                        None => Err(length(name, first, time, by_exchange, symbol)?),
+                    interval,
+                    closes,
+                    otherwise: match interval.or(closes) {
+                        Some(_) => None,
+                        None => Some(length(name, first, time, by_exchange, symbol)?),
                     },
+                    trades: column(header, TRADES),
                 }
             }
         };
@@ -194,12 +209,10 @@ impl CsvTable {
     }
 
     pub(super) fn row(&mut self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
-        let exchange = match (self.exchange, &self.of_exchange) {
-            (Some(column), _) => {
-                let text = line.text(column)?;
-                self.exchanges.of(text, |text| Some(exchange_name(text)))
-            }
-            (None, name) => name.clone(),
+        let text = self.exchange.map(|column| line.some_text(column));
+        let exchange = match text.transpose()?.flatten() {
+            Some(text) => self.exchanges.of(text, |text| Some(exchange_name(text))),
+            None => self.of_exchange.clone(),
         };
         let exchange = exchange.ok_or_else(|| RowError::new("exchange: blank", ""))?;
         let contract = match (self.symbol, &self.of_symbol) {
@@ -210,7 +223,6 @@ impl CsvTable {
         let read = |contract: &str| Symbol::read(contract).map(Arc::new);
         let symbol = self.symbols.of(contract, read);
         let symbol = symbol.ok_or_else(|| RowError::new("symbol: names no coin", contract))?;
-        let timestamp = line.instant(self.time)?;
         match &self.kind {
             Kind::Orders {
                 columns,
@@ -220,7 +232,7 @@ impl CsvTable {
             } => {
                 let mut order = order(
                     line,
-                    (exchange, contract, &symbol, timestamp),
+                    (exchange, contract, &symbol, self.time),
                     (*columns, *value, *received, *of_order),
                 )?;
                 self.seen.number(&mut order, contract);
@@ -231,20 +243,16 @@ impl CsvTable {
                 volume,
                 in_usd,
                 interval,
+                closes,
+                otherwise,
+                trades,
             } => {
+                let timestamp = line.instant(self.time)?;
+                let interval = interval_of(line, timestamp, *interval, *closes)?.or(*otherwise);
                 let mut prices = [Decimal::ZERO; 4];
                 for (price, column) in prices.iter_mut().zip(columns) {
                     *price = line.decimal(*column)?;
                 }
-                let interval = match interval {
-                    Err(interval) => *interval,
-                    Ok(column) => {
-                        let text = line.text(*column)?;
-                        read_span(text).ok_or_else(|| {
-                            RowError::new("interval: not a length such as 5m or 1h", text)
-                        })?
-                    }
-                };
                 let mut volume = line.decimal(*volume)?;
                 if *in_usd {
                     let [_, high, low, _] = prices;
@@ -262,19 +270,27 @@ impl CsvTable {
                     interval,
                     prices,
                     volume,
+                    trades: match trades {
+                        Some(column) if line.some_text(*column)?.is_some() => {
+                            Some(line.decimal(*column)?)
+                        }
+                        _ => None,
+                    },
                 }))
             }
             Kind::OpenInterest {
                 amount,
+                received,
                 in_usd,
                 later,
             } => {
+                let timestamp = line.instant(self.time)?;
                 let reading = RowReading {
                     exchange,
                     contract: contract.to_owned(),
                     timestamp: timestamp.on(*later),
                     open_interest: stripped(line.decimal(*amount)?),
-                    received_at: None,
+                    received_at: some_instant(line, *received)?,
                 };
                 if *in_usd {
                     return Ok(DumpRow::ReadingInUsd(reading));
@@ -285,8 +301,8 @@ impl CsvTable {
     }
 }
 
-/// Exchange, contract, symbol and time of an order.
-type Of<'a> = (String, &'a str, &'a Symbol, Millis);
+/// Exchange, contract, symbol and column of the time of an order.
+type Of<'a> = (String, &'a str, &'a Symbol, DumpColumn);
 /// Columns of side, price and quantity; optionally of value and time of receipt; and whether the side is the closing
 /// order's.
 type Columns = (
@@ -298,13 +314,15 @@ type Columns = (
 
 fn order(
     line: DumpLine<'_>,
-    (exchange, contract, symbol, timestamp): Of<'_>,
+    (exchange, contract, symbol, time): Of<'_>,
     ([side, price, qty], value, received, of_order): Columns,
 ) -> Result<RowOrder, RowError> {
-    let side = position(line.text(side)?, of_order)?;
+    let word = line.text(side)?;
+    let side = text_cell::side(word, of_order).map_err(|why| side.error(why, word))?;
     let (price, qty) = (line.decimal(price)?, line.decimal(qty)?);
     let value_usd = value.map(|value| line.decimal(value)).transpose()?;
-    let received_at = received.map(|column| line.instant(column)).transpose()?;
+    let timestamp = line.instant(time)?;
+    let received_at = some_instant(line, received)?;
     let (price, qty) = (stripped(price), stripped(qty));
     Ok(RowOrder {
         order: Order {
@@ -326,16 +344,40 @@ fn order(
     })
 }
 
-/// The side of the position.
-fn position(word: &str, of_order: bool) -> Result<Side, RowError> {
-    if of_order {
-        return match word.to_ascii_uppercase().as_str() {
-            "SELL" => Ok(Side::Long),
-            "BUY" => Ok(Side::Short),
-            _ => Err(RowError::new("side: not BUY or SELL", word)),
-        };
+/// The instant of a column that may be missing or blank.
+fn some_instant(
+    line: DumpLine<'_>,
+    column: Option<DumpColumn>,
+) -> Result<Option<Millis>, RowError> {
+    let Some(column) = column else {
+        return Ok(None);
+    };
+    let is_stated = line.some_text(column)?.is_some();
+    is_stated.then(|| line.instant(column)).transpose()
+}
+
+/// The length of a bar, as stated or by its close.
+fn interval_of(
+    line: DumpLine<'_>,
+    opens: Millis,
+    interval: Option<DumpColumn>,
+    closes: Option<DumpColumn>,
+) -> Result<Option<i64>, RowError> {
+    let closing = some_instant(line, closes)?.map(|at| at.0.saturating_sub(opens.0));
+    let Some((column, text)) = interval
+        .map(|column| Ok((column, line.some_text(column)?)))
+        .transpose()?
+        .and_then(|(column, text)| Some((column, text?)))
+    else {
+        return Ok(closing);
+    };
+    let stated = text_cell::length(text).map_err(|why| column.error(why, text))?;
+    if let Some(closing) = closing.filter(|closing| *closing != stated) {
+        let reason = text_cell::other_length(stated);
+        let shown = format!("{closing} ms after the open");
+        return Err(RowError::new(format!("closes_at: {reason}"), &shown));
     }
-    Side::read(word).ok_or_else(|| RowError::new("side: not LONG or SHORT", word))
+    Ok(Some(stated))
 }
 
 /// Converts a volume in USD to coins at the midpoint of high and low.
@@ -353,45 +395,27 @@ fn length(
     exchange: Option<DumpColumn>,
     symbol: Option<DumpColumn>,
 ) -> Result<i64, String> {
-    const HOW: &str = "name the file after it, as BTC_USDT-5m.csv, or give a column interval";
-    let apart = apart(first, time, exchange, symbol);
+    let spacing = spacing(first, time, exchange, symbol);
     let Some(named) = name.interval() else {
-        return apart
-            .map(|apart| apart.least)
-            .filter(|least| least % Millis::MINUTE == 0 && Millis::DAY % least == 0)
+        return spacing
+            .map(|spacing| spacing.commonest)
+            .filter(|length| length % Millis::MINUTE == 0 && Millis::DAY % length == 0)
             .ok_or_else(|| format!("the bar interval is unknown: {HOW}"));
     };
-    // With missing bars the distances are larger, but not all by the same factor.
-    let contradicts = |apart: &Apart| {
-        let is_regular = apart.least == apart.most && apart.pairs >= ENOUGH;
-        apart.least < named || apart.least > named && is_regular
-    };
-    match apart.filter(contradicts) {
+    match spacing.filter(|spacing| spacing.contradicts(named)) {
         None => Ok(named),
-        Some(Apart { least, .. }) => Err(format!(
-            "its name says bars of {named} ms, but its rows are {least} ms apart; state the interval: {HOW}"
-        )),
+        Some(spacing) => Err(spacing.other_than(named)),
     }
 }
 
-/// This many equal distances determine the interval.
-const ENOUGH: usize = 10;
-
 /// Distances between the first bars of each series.
-struct Apart {
-    least: i64,
-    most: i64,
-    pairs: usize,
-}
-
-fn apart(
+fn spacing(
     first: &[Vec<String>],
     time: DumpColumn,
     exchange: Option<DumpColumn>,
     symbol: Option<DumpColumn>,
-) -> Option<Apart> {
-    let mut before: HashMap<[&str; 2], i64> = HashMap::new();
-    let mut found: Option<Apart> = None;
+) -> Option<Spacing> {
+    let mut spacings = Spacings::default();
     for row in first {
         let cell = |column: Option<DumpColumn>| {
             let cell = column.and_then(|column| row.get(column.place));
@@ -399,26 +423,12 @@ fn apart(
         };
         let text = cell(Some(time));
         let at = match text.parse::<i64>() {
-            Ok(micros) if text.len() > 15 => micros / 1000,
-            _ => match Millis::read(text) {
-                Some(at) => at.0,
-                None => continue,
-            },
+            Ok(micros) if text.len() > 15 => Some(Millis(micros / 1000)),
+            _ => Millis::read(text),
         };
-        if let Some(earlier) = before.insert([cell(exchange), cell(symbol)], at) {
-            let apart = at.abs_diff(earlier);
-            let apart = i64::try_from(apart).unwrap_or(i64::MAX);
-            if apart > 0 {
-                let found = found.get_or_insert(Apart {
-                    least: apart,
-                    most: apart,
-                    pairs: 0,
-                });
-                found.least = found.least.min(apart);
-                found.most = found.most.max(apart);
-                found.pairs += 1;
-            }
+        if let Some(at) = at {
+            spacings.add([cell(exchange), cell(symbol)], at);
         }
     }
-    found
+    spacings.overall()
 }

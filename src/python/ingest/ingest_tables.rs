@@ -26,7 +26,8 @@ use crate::python::runtime::signals::interruptible;
 use crate::tables::{
     AmountColumn, BarColumns, ColumnFault, ContractBook, Defaults, InterestColumns, Judge, Judged,
     RawTable, ReadRows, RowFault, TableKind, bar_table, first, interest_table, observed_bars,
-    observed_interest, order_table, read_bars, read_interest, read_orders, read_positions,
+    observed_interest, order_table, other_length, read_bars, read_interest, read_orders,
+    read_positions,
 };
 
 /// Greatest age of the bar that gives the market price of a snapshot of positions, in milliseconds.
@@ -110,6 +111,9 @@ pub(crate) fn ingest_tables(
         book.add(table, exchange, coin, contract);
     }
     let is_file = file.is_some();
+    let is_stated = raw
+        .get(1)
+        .is_some_and(|bars| bars.has("interval") || bars.has("closes_at"));
     let judged = interruptible(py, move || {
         let judged = judge_all(&raw, &defaults, is_file, |read, goes_on| {
             let mut failed = None;
@@ -133,6 +137,11 @@ pub(crate) fn ingest_tables(
         Ok(judged.map(|judged| (judged, book)))
     })?;
     let (mut judged, book) = judged.map_err(|fault| tables_fault(py, fault))?;
+    let named = file.as_ref().and_then(|file| file.interval);
+    let named = named.filter(|_| !is_stated);
+    if let Some(why) = named.and_then(|named| other_length(&judged.bars.columns, named)) {
+        return outcome.set_item("implausible", why);
+    }
     if !is_file {
         // A misspelt name concerns the whole table.
         judged.refuse_unknown_exchanges(py)?;

@@ -10,7 +10,7 @@ use crate::model::{DecimalColumn, Labels, Millis, ShortDecimal, Side, nearest_f6
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
-use crate::tables::reading::times::{SecondsScan, instant};
+use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::wire::{exact_decimal, nearest_double};
 
@@ -20,6 +20,9 @@ const LOOK: usize = 1 << 14;
 const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\"";
 /// The side of the order that closed the position.
 const ORDER_SIDE: &str = "not the side of an order; allowed: \"BUY\" or \"SELL\"";
+/// The reason of a length that is none.
+const NO_LENGTH: &str =
+    "not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")";
 /// The reason of a number that is none.
 const NO_NUMBER: &str = "not an exact decimal";
 /// The reason of a number that is too long.
@@ -76,7 +79,10 @@ impl<'a> ColumnReader<'a> {
         cell: &InputCell<'_>,
         why: impl Into<std::borrow::Cow<'static, str>>,
     ) {
-        if matches!(cell, InputCell::Missing) {
+        let why = why.into();
+        // In a column of numbers, NaN is a number that is not allowed.
+        let is_nan = matches!(cell, InputCell::Float(_) | InputCell::Single(_)) && why == NO_NUMBER;
+        if cell.is_missing() && !is_nan {
             self.fault(RowFault::new(row, column, BLANK, ""));
         } else {
             self.fault(RowFault::new(row, column, why, cell.shown()));
@@ -131,7 +137,7 @@ impl<'a> ColumnReader<'a> {
                 InputCell::Text(text) if !text.trim().is_empty() => names.push(text.trim()),
                 cell => {
                     names.push("");
-                    self.fault(RowFault::new(row, name, "not a name", cell.shown()));
+                    self.cell_fault(name, row, &cell, "not a name");
                 }
             }
         }
@@ -150,12 +156,11 @@ impl<'a> ColumnReader<'a> {
             }
             let cell = cells.at(row);
             let side = match &cell {
-                InputCell::Text(text) if of_order => closed_by(text.trim()),
-                InputCell::Text(text) => Side::read(text.trim()),
+                InputCell::Text(text) => side_of(text.trim(), of_order),
                 _ => None,
             };
             if side.is_none() {
-                self.cell_fault("side", row, &cell, if of_order { ORDER_SIDE } else { SIDE });
+                self.cell_fault("side", row, &cell, no_side(of_order));
             }
             sides.push(side.unwrap_or(Side::Long));
         }
@@ -318,7 +323,7 @@ impl<'a> ColumnReader<'a> {
             let reason = if all {
                 "looks like epoch seconds, as all others do; epoch milliseconds are meant"
             } else {
-                "looks like epoch seconds; epoch milliseconds are meant"
+                IN_SECONDS
             };
             for row in first..self.rows {
                 let mut one = SecondsScan::default();
@@ -363,16 +368,10 @@ impl<'a> ColumnReader<'a> {
                 }
                 Some(stated) => {
                     let shown = format!("{} ms after the open", length.unwrap_or_default());
-                    let reason =
-                        format!("the bar does not close its interval of {stated} ms after its open");
+                    let reason = text_cell::other_length(stated);
                     self.fault(RowFault::new(row, "closes_at", reason, shown));
                 }
-                None => self.cell_fault(
-                    "interval",
-                    row,
-                    &cell,
-                    "not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")",
-                ),
+                None => self.cell_fault("interval", row, &cell, NO_LENGTH),
             }
         }
         lengths
@@ -414,6 +413,51 @@ impl ColumnReader<'_> {
     /// The instant of a cell.
     pub(super) fn instant(cell: &InputCell<'_>) -> Result<Millis, String> {
         instant(cell).map_err(str::to_owned)
+    }
+}
+
+/// The side of the position that a word names; of the order that closed it if `of_order`.
+fn side_of(word: &str, of_order: bool) -> Option<Side> {
+    if of_order {
+        closed_by(word)
+    } else {
+        Side::read(word)
+    }
+}
+
+fn no_side(of_order: bool) -> &'static str {
+    if of_order { ORDER_SIDE } else { SIDE }
+}
+
+/// Cells of files of text, by the rules of all cells; an error is the reason.
+pub(crate) mod text_cell {
+    use super::{
+        Decimal, InputCell, Millis, NO_LENGTH, Side, exact, instant, no_side, side_of, span,
+    };
+
+    /// The side of the position; of the order that closed it if `of_order`.
+    pub(crate) fn side(text: &str, of_order: bool) -> Result<Side, &'static str> {
+        side_of(text, of_order).ok_or(no_side(of_order))
+    }
+
+    /// An exact decimal.
+    pub(crate) fn decimal(text: &str) -> Result<Decimal, String> {
+        exact(&InputCell::Text(text.into()))
+    }
+
+    /// An instant.
+    pub(crate) fn time(text: &str) -> Result<Millis, &'static str> {
+        instant(&InputCell::Text(text.into()))
+    }
+
+    /// Why a bar has no length if it does not close `stated` milliseconds after its open.
+    pub(crate) fn other_length(stated: i64) -> String {
+        format!("the bar does not close its interval of {stated} ms after its open")
+    }
+
+    /// A length in milliseconds.
+    pub(crate) fn length(text: &str) -> Result<i64, &'static str> {
+        span(&InputCell::Text(text.into())).ok_or(NO_LENGTH)
     }
 }
 

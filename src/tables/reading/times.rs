@@ -13,6 +13,8 @@ pub(crate) const FURTHEST: u64 = 62_000_000_000_000;
 const SECONDS: Range<i64> = 1_000_000_000..100_000_000_000;
 /// Whole numbers that are epoch microseconds of the years 1973 to 5138.
 const MICROS: Range<i64> = 100_000_000_000_000..100_000_000_000_000_000;
+/// The reason of instants in seconds.
+pub(crate) const IN_SECONDS: &str = "looks like epoch seconds; epoch milliseconds are meant";
 /// What an instant may be.
 const INSTANT: &str = "not an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 
@@ -91,7 +93,7 @@ pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
         }
         (Some(at), _) => at,
         (None, InputCell::Instant(at)) => *at,
-        (None, InputCell::Text(text)) => Millis::read(text.trim()).ok_or(INSTANT)?.0,
+        (None, InputCell::Text(text)) => Millis::read(text.trim()).ok_or_else(|| no_time(text))?.0,
         (None, _) => return Err(INSTANT),
     };
     if at.unsigned_abs() <= FURTHEST {
@@ -99,6 +101,12 @@ pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
     } else {
         Err(INSTANT)
     }
+}
+
+/// Why a text is no instant.
+fn no_time(text: &str) -> &'static str {
+    let seconds = text.trim().parse().is_ok_and(|at| SECONDS.contains(&at));
+    if seconds { IN_SECONDS } else { INSTANT }
 }
 
 #[cfg(test)]
@@ -115,6 +123,7 @@ mod tests {
         assert_eq!(text("1704153600000"), Ok(Millis(1_704_153_600_000)));
         assert_eq!(text(" 2024-01-02 "), Ok(Millis(1_704_153_600_000)));
         assert!(text("20240102").is_err());
+        assert_eq!(text("1704153600"), Err(IN_SECONDS));
         assert!(text("soon").is_err());
         assert_eq!(
             instant(&InputCell::Float(1_704_153_600_000.0)),

@@ -10,9 +10,8 @@ use crate::tables::attribution::UNKNOWN_EXCHANGE;
 use crate::tables::reading::{BarColumns, ReadRows};
 use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contracts::Resolved;
-use crate::tables::rules::judge::{
-    Judge, Judged, Spacings, by_code, coins_of, contracts_of, exchange_names,
-};
+use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
+use crate::tables::rules::spacings::Spacings;
 
 /// Prices in these bounds have finite products and sums above zero.
 pub(super) const SMALLEST: f64 = 1e-100;
@@ -206,6 +205,17 @@ pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) ->
         reason,
         format!("{} after {other}", contract.spelled),
     )
+}
+
+/// Why the bars of a file are not as long as its name says: `named` milliseconds.
+pub(crate) fn other_length(bars: &BarColumns, named: i64) -> Option<String> {
+    let mut spacings = Spacings::default();
+    let series = bars.exchange.iter().zip(bars.symbol.iter());
+    for (series, at) in series.zip(&bars.timestamp) {
+        spacings.add(series, *at);
+    }
+    let spacing = spacings.overall().filter(|one| one.contradicts(named))?;
+    Some(spacing.other_than(named))
 }
 
 /// Fills in missing lengths: the commonest spacing of the series.

@@ -1,7 +1,5 @@
 //! The judge: the context of the rules, and their outcome.
 
-use std::collections::BTreeMap;
-
 use crate::model::{Labels, Millis, exchange_name};
 use crate::tables::quote_rates::QuoteRates;
 use crate::tables::row_fault::RowFault;
@@ -112,35 +110,4 @@ pub(super) fn coins_of(symbols: &Labels, contracts: &[Resolved]) -> Labels {
 /// The verdict of a row's code, where a column has one for each distinct name.
 pub(super) fn by_code<'v, T>(verdicts: &'v [T], names: &Labels, row: usize) -> Option<&'v T> {
     verdicts.get(*names.codes().get(row)? as usize)
-}
-
-/// The commonest distance of consecutive instants of each series; of equally common ones the smallest.
-#[derive(Debug, Default)]
-pub(super) struct Spacings(BTreeMap<(u32, u32), Vec<Millis>>);
-
-impl Spacings {
-    pub(super) fn add(&mut self, series: (u32, u32), at: Millis) {
-        self.0.entry(series).or_default().push(at);
-    }
-
-    /// The commonest distance of a series.
-    pub(super) fn commonest(self) -> BTreeMap<(u32, u32), i64> {
-        let of_series = |mut times: Vec<Millis>| {
-            times.sort_unstable();
-            let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-            for (earlier, later) in times.iter().zip(times.iter().skip(1)) {
-                let spacing = later.0.saturating_sub(earlier.0);
-                if spacing > 0 {
-                    *counts.entry(spacing).or_default() += 1;
-                }
-            }
-            // The last of the maxima is the smallest spacing.
-            let commonest = counts.into_iter().rev().max_by_key(|(_, count)| *count);
-            commonest.map(|(spacing, _)| spacing)
-        };
-        let series = self.0.into_iter();
-        series
-            .filter_map(|(key, times)| Some((key, of_series(times)?)))
-            .collect()
-    }
 }

@@ -6,7 +6,10 @@ mod contracts;
 mod interest_rules;
 mod judge;
 mod order_rules;
+mod spacings;
 mod total_rules;
 
+pub(crate) use bar_rules::other_length;
 pub(crate) use contract_book::ContractBook;
 pub(crate) use judge::{Judge, Judged};
+pub(crate) use spacings::{HOW, Spacing, Spacings};

@@ -40,13 +40,13 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "side": [None]})',
             "BadQuery",
             "orders",
-            'column "side", row 0: a missing value is not a name',
+            'column "side", row 0: a missing value is not allowed',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "side": [1]})',
             "BadQuery",
             "orders",
-            'column "side", row 0: 1 is not a name',
+            'column "side", row 0: 1 is not a side',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "price": [-1.0]})',
@@ -130,7 +130,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "exchange": [""]})',
             "BadQuery",
             "orders",
-            'column "exchange", row 0: "" is not a name',
+            'column "exchange", row 0: a missing value is not allowed',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "exchange": [7]})',
