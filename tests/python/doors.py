@@ -180,15 +180,17 @@ CLASSES = {
     "amount": ("not an amount", "not from 0 to"),
     "number": ("exact decimal",),
     "side": ("not a side", "not LONG or SHORT"),
+    "trades": ("although trades are counted",),
     "length": ("not a bar length", "not a length", "spacing"),
 }
 
 
-def class_of(why):
+def class_of(column, why):
     """The kind of a fault, whatever the words around its value."""
     for name, words in CLASSES.items():
         if any(word in why for word in words):
-            return name
+            # A missing number is NaN in some tables and blank in others.
+            return "number" if name == "missing" and column in NUMBER_COLUMNS else name
     return why
 
 
@@ -196,14 +198,14 @@ def fault_of(error):
     found = FAULT.search(str(error))
     if "the bar interval is unknown" in str(error):
         return "interval", "length"
-    return (found["column"], class_of(found["why"])) if found else ("", str(error))
+    return (found["column"], class_of(found["column"], found["why"])) if found else ("", str(error))
 
 
 def counted(done):
     refused = Counter()
     for reason, count in done.refused.items():
         column, _, why = reason.partition(": ")
-        refused[column, class_of(why)] += count
+        refused[column, class_of(column, why)] += count
     return tuple(sorted(refused.items()))
 
 
