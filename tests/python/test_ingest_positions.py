@@ -110,7 +110,7 @@ def test_positions_name_their_coin_by_either_column(tmp_path, name):
     given["symbol"] = [name] * len(coins)
     assert liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid").new == 2
     assert liqdata.ingest(tmp_path / "archive", positions=given | {"coin": coins}, exchange="hyperliquid").repeated == 2
-    with pytest.raises(BadQuery, match=r"\"BTC-PERP\" is another coin than symbol says, \"ETHUSDT\"; one of the two"):
+    with pytest.raises(BadQuery, match=r"\"BTC-PERP\" is another coin than symbol says, \"ETHUSDT\"; allowed: one"):
         liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="okx")
 
 
