@@ -5,7 +5,7 @@ use std::iter;
 use crate::archive::GivenOrders;
 use crate::model::{
     Labels, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder, Order,
-    Side, Symbol, exchange_name,
+    Side, exchange_name,
 };
 use crate::tables::reading::{BarColumns, InterestColumns, TotalColumns};
 
@@ -26,11 +26,9 @@ fn renamed(names: &Labels, change: impl Fn(&str) -> String) -> Vec<String> {
         .collect()
 }
 
-/// Orders; pairs get their normalised names.
+/// Orders; pairs stay as they are spelled.
 pub(crate) fn observed_orders(orders: &GivenOrders) -> Vec<ObservedOrder> {
-    let pairs = renamed(&orders.symbol, |pair| {
-        Symbol::read(pair).map_or_else(|| pair.to_owned(), |symbol| symbol.name().to_owned())
-    });
+    let pairs = renamed(&orders.symbol, str::to_owned);
     let exchanges = renamed(&orders.exchange, exchange_name);
     let rows = iter::zip(pairs, exchanges).enumerate();
     rows.map(|(row, (symbol, exchange))| ObservedOrder {

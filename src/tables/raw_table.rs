@@ -124,6 +124,7 @@ pub(crate) struct ColumnFault {
 /// Named columns of one length.
 #[derive(Debug)]
 pub(crate) struct RawTable {
+    is_absent: bool,
     columns: Vec<(String, InputCells)>,
     rows: usize,
 }
@@ -175,12 +176,17 @@ impl RawTable {
             }
         }
         let rows = first.map_or(0, |(_, rows)| rows);
-        Ok(Self { columns, rows })
+        Ok(Self {
+            is_absent: false,
+            columns,
+            rows,
+        })
     }
 
     /// A table without rows and columns.
     pub(crate) fn empty() -> Self {
         Self {
+            is_absent: true,
             columns: Vec::new(),
             rows: 0,
         }
@@ -191,9 +197,9 @@ impl RawTable {
         self.rows
     }
 
-    /// Whether the table has no columns at all, as an empty list of rows.
+    /// Whether no table was given, or an empty list of rows.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.columns.is_empty()
+        self.is_absent
     }
 
     /// The column `name`, by its own name or by an alias.

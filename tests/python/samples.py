@@ -43,6 +43,12 @@ def orders(count=80, seed=1):
     return columns(rows)
 
 
+def sound(table):
+    """The same orders, with quantities that agree with prices and values."""
+    cells = zip(table["price"], table["value_usd"], strict=True)
+    return {**table, "qty": [f"{float(value) / float(price):.15f}" for price, value in cells]}
+
+
 def bars(coins=("BTC", "ETH"), hours=30, seed=2):
     """Five-minute bars up to now; prices of two decimals."""
     chance = random.Random(seed)

@@ -14,7 +14,7 @@ from samples import DAY, HOUR, NOW
 
 import liqdata
 from liqdata import _core
-from liqdata.ingestion import parquet as _parquet
+from liqdata.ingestion import column_file as _parquet
 
 np = pytest.importorskip("numpy")
 STATUS = Path("/proc/self/status")

@@ -47,7 +47,7 @@ def bursts(days, seed=5):
 
 @pytest.fixture(scope="module")
 def orders():
-    return bursts(20)
+    return samples.sound(bursts(20))
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +212,15 @@ def test_by_default_they_are_the_last_day_of_a_minute_and_a_hundred_thousand(mar
 
 def test_an_event_of_one_side_does_not_join_that_of_the_other():
     rows = [
-        {"exchange": venue, "symbol": pair, "side": side, "price": 1, "qty": 1, "value_usd": usd, "timestamp": NOW + at}
+        {
+            "exchange": venue,
+            "symbol": pair,
+            "side": side,
+            "price": 1,
+            "qty": usd,
+            "value_usd": usd,
+            "timestamp": NOW + at,
+        }
         for venue, pair, side, usd, at in (
             ("okx", "BTCUSDT", "LONG", 60_000, 0),
             ("bybit", "BTCUSD", "LONG", 50_000, MINUTE),

@@ -40,7 +40,7 @@ def many(days, seed=3):
 
 @pytest.fixture(scope="module")
 def orders():
-    return many(9)
+    return samples.sound(many(9))
 
 
 @pytest.fixture(scope="module")

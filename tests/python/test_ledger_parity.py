@@ -65,7 +65,6 @@ class World:
                 "side": chance.choice(("LONG", "SHORT")),
                 "price": 1.0,
                 "qty": chance.choice((1.5, 20.25, 300.0)) / self.scale,
-                "value_usd": 1.0,
                 # Whole bars without any, and the first and last well inside of the bars.
                 "timestamp": NOW - chance.randint(1, number - 2) * interval - chance.choice((0, 1, interval - 1)),
             }

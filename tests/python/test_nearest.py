@@ -103,7 +103,6 @@ def test_what_takes_a_name_beside_the_questions_says_the_same(tmp_path):
         (lambda: liqdata.symbols.parse("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
         (lambda: liqdata.symbols.parse("BTCSUDT"), "symbol", SYMBOL),
         (lambda: liqdata.collect(tmp_path / "a", exchanges=["bnance"]), "exchanges", EXCHANGE),
-        (lambda: liqdata.ingest(tmp_path / "b", orders=TABLE | {"exchange": ["bnance"]}), "orders", EXCHANGE),
         (lambda: liqdata.ingest(tmp_path / "b", bars={"symbol": ["BTC"]}, exchange="bnance"), "exchange", EXCHANGE),
     ]:
         named, said = refused(call)

@@ -182,7 +182,8 @@ def test_clients_take_the_options_of_the_documentation(kind):
 
 def test_markets_demos_and_servers_take_what_the_documentation_says():
     assert positional(Market.__init__) == dict.fromkeys(("orders", "bars", "open_interest", "liquidations"))
-    assert named(Market.__init__) == {"now": None, "progress": False}
+    tables = {"exchange": None, "new_exchange": False, "quote_rates": None}
+    assert named(Market.__init__) == tables | {"now": None, "progress": False}
     assert positional(liqdata.demo) == {}
     assert named(liqdata.demo) == {"seed": 0, "now": None, "live": False, "speed": 1.0, "progress": False}
     assert list(positional(liqdata.serve)) == ["market", "host", "port"]

@@ -60,7 +60,6 @@ def priced():
         "side": ["LONG"] * many,
         "price": PRICES,
         "qty": ["1"] * many,
-        "value_usd": ["1"] * many,
         "timestamp": [1_781_136_000_000 - row for row in range(many)],
     }
     return liqdata.Market(orders=orders).orders()
@@ -281,7 +280,7 @@ def test_a_copy_is_equal(rows, how):
 
 def test_exact_digits_survive_pickling():
     fine = "1234567890123456789.012345678"
-    rows = liqdata.Market(orders={**ORDERS, "price": [fine] * len(ORDERS["side"])}).orders()
+    rows = liqdata.Market(orders=of_prices([fine] * len(ORDERS["side"]))).orders()
     assert str(pickle.loads(pickle.dumps(rows))[0]["price"]) == fine
 
 
@@ -465,8 +464,15 @@ def test_exact_frames_hold_decimals_of_one_scale(market, kind, empty):
         assert {-cell.as_tuple().exponent for cell in frame[name]} <= {max(scale, 0)}
 
 
+def of_prices(prices):
+    """Orders of one unit each, whose values follow from their prices."""
+    table = {**ORDERS, "price": prices, "qty": ["1e-10"] * len(prices)}
+    del table["value_usd"]
+    return table
+
+
 def test_the_scale_of_an_exact_column_is_the_smallest_that_holds_every_value():
-    rows = liqdata.Market(orders={**ORDERS, "price": ["1.500", "20", *["3.25"] * (len(ORDERS["side"]) - 2)]}).orders()
+    rows = liqdata.Market(orders=of_prices(["1.500", "20", *["3.25"] * (len(ORDERS["side"]) - 2)])).orders()
     assert rows.to_arrow(decimals="decimal").schema.field("price").type == pa.decimal128(38, 2)
     assert {str(cell) for cell in rows.to_pandas(decimals="decimal")["price"]} <= {"1.50", "20.00", "3.25"}
     assert rows.to_arrow(decimals="decimal")["price"].to_pylist() == [row["price"] for row in rows]
@@ -474,7 +480,7 @@ def test_the_scale_of_an_exact_column_is_the_smallest_that_holds_every_value():
 
 def test_values_that_share_no_scale_of_38_digits_are_refused_by_column_and_row():
     cells = ["1e-28", "9999999999999999999999999999", *["1"] * (len(ORDERS["side"]) - 2)]
-    market = liqdata.Market(orders={**ORDERS, "price": cells})
+    market = liqdata.Market(orders=of_prices(cells))
     rows = market.orders(limit=1000)
     for export in (rows.to_pandas, rows.to_polars, rows.to_arrow):
         with pytest.raises(ValueError, match=r"price.*38 digits.*row \d+"):
@@ -485,7 +491,7 @@ def test_values_that_share_no_scale_of_38_digits_are_refused_by_column_and_row()
 def test_38_digits_fit_and_39_do_not():
     def exact(fine):
         cells = [fine, "9" * 28, *["1"] * (len(ORDERS["side"]) - 2)]
-        rows = liqdata.Market(orders={**ORDERS, "price": cells}).orders(limit=1000)
+        rows = liqdata.Market(orders=of_prices(cells)).orders(limit=1000)
         return rows.to_arrow(decimals="decimal")["price"].to_pylist()
 
     assert max(exact("1e-10")) == Decimal("9" * 28)
@@ -667,7 +673,8 @@ def test_an_empty_table_shows_its_columns():
 
 def test_what_a_table_says_is_escaped():
     evil = "<script>alert('&')</script>"
-    rows = liqdata.Market(orders={**ORDERS, "exchange": [evil] * len(ORDERS["side"])}).orders(limit=1)
+    named = {**ORDERS, "exchange": [evil] * len(ORDERS["side"])}
+    rows = liqdata.Market(orders=named, new_exchange=True).orders(limit=1)
     text = rows._repr_html_()
     assert "<script" not in text
     assert Cells(text).cells[8] == evil.lower()

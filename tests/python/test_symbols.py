@@ -220,11 +220,13 @@ def test_bars_and_open_interest_are_taken_in_every_spelling(spelled):
     assert len(market.open_interest("BTC")) == 1
 
 
-def test_bars_of_a_thousand_coins_are_refused_with_the_reason():
+def test_bars_of_a_thousand_coins_are_those_of_one_coin():
     bars = samples.bars(("PEPE",))
+    one = liqdata.Market(bars=bars, now=NOW).bars("PEPE")[0]
     bars["symbol"] = ["1000PEPEUSDT"] * len(bars["symbol"])
-    with pytest.raises(BadQuery, match="divide the prices by 1000"):
-        liqdata.Market(bars=bars)
+    scaled = liqdata.Market(bars=bars, now=NOW).bars("PEPE")[0]
+    assert scaled["close"] == pytest.approx(one["close"] / 1000, rel=1e-12)
+    assert scaled["volume"] == pytest.approx(one["volume"] * 1000, rel=1e-12)
 
 
 def test_the_names_of_a_table_stay_as_they_are(market):

@@ -136,7 +136,7 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
     market, grow = growing
     out = tmp_path / "out"
     monkeypatch.chdir(tmp_path)
-    hostile = "$(TOUCH PWNED);`TOUCH PWNED`"
+    hostile = "$(TOUCH${IFS}PWNED);`TOUCH${IFS}PWNED`"
     grow(order(0, "123456.75", symbol=hostile))
     code = "import os,sys; open(sys.argv[1],'w').write(os.environ['LIQDATA_COIN']+'\\n'+sys.stdin.read())"
     command = f"'{sys.executable}' -c \"{code}\" {out}"

@@ -23,12 +23,13 @@ def orders(days=DAYS, a_day=120, seed=9):
             "symbol": chance.choice(samples.PAIRS),
             "side": chance.choice(("LONG", "SHORT")),
             "price": Decimal(chance.randint(1, 999_999)) / 100,
-            "qty": Decimal(chance.randint(1, 99_999)) / 1000,
             "value_usd": Decimal(chance.randint(1, 999_999)) / 10,
             "timestamp": when,
         }
         for when in at
     ]
+    for row in rows:
+        row["qty"] = (row["value_usd"] / row["price"]).quantize(Decimal("1e-12"))
     rows[1]["timestamp"] = rows[0]["timestamp"]
     return samples.columns([*rows, dict(rows[7])])
 

@@ -103,7 +103,7 @@ def ingest(
         source, the format of each file, and the outcome. An interrupted ingest is recorded with what it stored
         (``interrupted``), which is also a note of the exception.
     dry_run : bool
-        Write nothing; the result says what would be accepted and refused.
+        Write nothing; the result says what would be accepted and refused. Rows that the archive has count as new.
     quote_rates : mapping, optional
         USD per unit of quote currencies that do not count as USD: a number, or a table of ``timestamp`` and ``rate``,
         each rate valid until the next one. Bars are converted to USD, and orders without ``value_usd`` are valued.

@@ -19,7 +19,7 @@ use crate::python::calls::question::{AskedQuestion, UnconvertedReply};
 use crate::python::calls::stream::Stream;
 use crate::python::error;
 use crate::python::error::Failure;
-use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
+use crate::python::ingest::raw::{column_fault, observed_unjudged, rates, raw_table, row_fault};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::imports;
@@ -359,19 +359,8 @@ impl Market {
             .feed
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
-        let raw = RawMarketTables {
-            orders: raw_table(TableKind::Orders, orders)?,
-            bars: raw_table(TableKind::Bars, bars)?,
-            open_interest: raw_table(TableKind::OpenInterest, open_interest)?,
-            liquidations: RawTable::empty(),
-        };
-        // A feed may run ahead of this machine's clock.
-        let options = TableOptions {
-            new_exchange: true,
-            ..TableOptions::default()
-        };
-        let observed = observe(&raw, &options, Millis(i64::MAX), &mut || true);
-        let observed = observed.map_err(|fault| market_fault(py, fault))?;
+        // The rows of a feed are judged by who collects them.
+        let observed = observed_unjudged(orders, bars, open_interest)?;
         let (orders, bars, open_interest) =
             (observed.orders, observed.bars, observed.open_interest);
         let unit = unit_of(observed.in_usd);

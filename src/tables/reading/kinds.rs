@@ -242,11 +242,11 @@ fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> 
 
 /// Refuses a table without symbols, and rows that nothing attributes to an exchange.
 fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFault> {
-    if table.symbols().is_none() && defaults.symbol.is_none() {
-        return Err(table.missing("symbol", ""));
-    }
     if defaults.needs_exchange && defaults.exchange.is_none() && !table.has("exchange") {
         return Err(table.missing("exchange", ", and exchange= does not give it"));
+    }
+    if table.symbols().is_none() && defaults.symbol.is_none() {
+        return Err(table.missing("symbol", ""));
     }
     Ok(())
 }
@@ -286,8 +286,8 @@ pub(crate) fn read_orders(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
-    require(table, &["timestamp", "side", "price", "qty"])?;
     require_names(table, defaults)?;
+    require(table, &["timestamp", "side", "price", "qty"])?;
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
@@ -397,6 +397,7 @@ pub(crate) fn read_interest(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
+    require_names(table, defaults)?;
     require(table, &["timestamp"])?;
     let in_usd = table.has("open_interest_usd");
     match (table.has("open_interest"), in_usd) {
@@ -412,7 +413,6 @@ pub(crate) fn read_interest(
         }
         _ => {}
     }
-    require_names(table, defaults)?;
     let mut reader = ColumnReader::new(table, goes_on);
     let exchange = exchanges(&mut reader, defaults);
     let symbol = reader.symbols(defaults.symbol.as_deref());
@@ -457,8 +457,8 @@ pub(crate) fn read_totals(
     if table.is_nothing() {
         return Ok(Some(ReadRows::default()));
     }
-    require(table, &["timestamp", "long_usd", "short_usd"])?;
     require_names(table, defaults)?;
+    require(table, &["timestamp", "long_usd", "short_usd"])?;
     let mut reader = ColumnReader::new(table, goes_on);
     let symbol = reader.symbols(defaults.symbol.as_deref());
     let timestamp = reader.instants("timestamp");
