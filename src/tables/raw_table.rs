@@ -125,6 +125,8 @@ pub(crate) struct ColumnFault {
 #[derive(Debug)]
 pub(crate) struct RawTable {
     is_absent: bool,
+    /// The names of all columns, for messages.
+    names: Vec<String>,
     columns: Vec<(String, InputCells)>,
     rows: usize,
 }
@@ -178,15 +180,22 @@ impl RawTable {
         let rows = first.map_or(0, |(_, rows)| rows);
         Ok(Self {
             is_absent: false,
+            names: columns.iter().map(|(name, _)| name.clone()).collect(),
             columns,
             rows,
         })
+    }
+
+    /// The same table, whose source has columns of these names.
+    pub(crate) fn with_names(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
     }
 
     /// A table without rows and columns.
     pub(crate) fn empty() -> Self {
         Self {
             is_absent: true,
+            names: Vec::new(),
             columns: Vec::new(),
             rows: 0,
         }
@@ -226,7 +235,7 @@ impl RawTable {
 
     /// The message for the missing column `name`.
     pub(crate) fn missing(&self, name: &'static str, or: &str) -> ColumnFault {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let there = match names.split_at_checked(SHOWN) {
             None if names.is_empty() => String::new(),
             None => format!(" (there are {})", names.join(", ")),

@@ -44,11 +44,23 @@ impl RowFault {
         match (shown.as_str(), reason.as_ref()) {
             ("", BLANK) => "a missing value is not allowed".to_owned(),
             ("", reason) => reason.to_owned(),
-            (shown, reason) if reason.starts_with("not ") => format!("{shown} is {reason}"),
+            (shown, reason) if IS.iter().any(|word| reason.starts_with(word)) => {
+                // The other values of the row, in brackets, follow the reason.
+                match shown.split_once(" (") {
+                    Some((value, others)) => format!("{value} is {reason} ({others}"),
+                    None => format!("{shown} is {reason}"),
+                }
+            }
+            (shown, reason) if reason.starts_with("and ") || reason.starts_with("looks ") => {
+                format!("{shown} {reason}")
+            }
             (shown, reason) => format!("{shown}: {reason}"),
         }
     }
 }
+
+/// How a reason begins that is said of the value itself.
+const IS: [&str; 3] = ["not ", "below ", "above "];
 
 /// The reason of a missing cell.
 pub(crate) const BLANK: &str = "blank";

@@ -38,6 +38,7 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
         return Ok(RawTable::empty());
     }
     let mut found: Vec<(String, InputCells)> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     if let Ok(own) = object.cast::<Table>() {
         let own = own.get().columns(py)?;
         for column in &own.columns {
@@ -52,12 +53,11 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
                 found.push((name, cells));
             }
         }
-        if found.is_empty() && !mapping.is_empty() {
-            // The names serve the message about missing columns.
-            let names = mapping.keys().into_iter();
-            let names = names.map(|name| (name.to_string(), InputCells::Ints(Vec::new())));
-            found.extend(names);
-        }
+        names = mapping
+            .keys()
+            .into_iter()
+            .map(|name| name.to_string())
+            .collect();
     } else {
         let read = || Ok::<_, PyErr>(object.extract::<AnyRecordBatch>()?.into_table()?);
         let read = guarded(read).map_err(|fault| {
@@ -65,9 +65,19 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
             error::bad_query(py, &BadQuery::new(kind.name(), message, ALLOWED))
         })?;
         let (batches, schema) = read.into_inner();
+        names = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect();
         found = arrow_columns(py, kind, &batches, &schema)?;
     }
-    RawTable::new(found).map_err(|fault| column_fault(py, kind, &fault))
+    if names.is_empty() {
+        names = found.iter().map(|(name, _)| name.clone()).collect();
+    }
+    RawTable::new(found)
+        .map(|table| table.with_names(names))
+        .map_err(|fault| column_fault(py, kind, &fault))
 }
 
 /// The exception of a column that is missing, doubled or of another length.

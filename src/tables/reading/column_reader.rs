@@ -265,7 +265,7 @@ impl<'a> ColumnReader<'a> {
             let cell = cells.at(row);
             let at = instant(&cell);
             if let Err(why) = at {
-                self.cell_fault(name, row, &cell, why);
+                self.fault(RowFault::new(row, name, why, cell.shown()));
             }
             times.push(at.unwrap_or_default());
         }
@@ -321,7 +321,7 @@ impl<'a> ColumnReader<'a> {
         }
         if let Some((first, all)) = unit.seconds() {
             let reason = if all {
-                "looks like epoch seconds, as all others do; epoch milliseconds are meant"
+                "and all others look like epoch seconds; epoch milliseconds are meant"
             } else {
                 IN_SECONDS
             };
@@ -348,7 +348,17 @@ impl<'a> ColumnReader<'a> {
                 match instant(&cell) {
                     Ok(closes) => {
                         let open = opens.get(row).copied().unwrap_or_default();
-                        *length = Some(closes.0.saturating_sub(open.0));
+                        let after = closes.0.saturating_sub(open.0);
+                        *length = Some(after);
+                        let is_stated = self
+                            .table
+                            .get("interval")
+                            .is_some_and(|cells| !cells.at(row).is_missing());
+                        if !is_stated && (after <= 0 || after % Millis::MINUTE != 0) {
+                            let reason = "a bar closes whole minutes after it opens, when the next one opens";
+                            let shown = format!("{closes} is {after} ms after the open at {open}");
+                            self.fault(RowFault::new(row, "closes_at", reason, shown));
+                        }
                     }
                     Err(why) => self.cell_fault("closes_at", row, &cell, why),
                 }

@@ -243,7 +243,7 @@ fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> 
 /// Refuses a table without symbols, and rows that nothing attributes to an exchange.
 fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFault> {
     if defaults.needs_exchange && defaults.exchange.is_none() && !table.has("exchange") {
-        return Err(table.missing("exchange", ", and exchange= does not give it"));
+        return Err(table.missing("exchange", ""));
     }
     if table.symbols().is_none() && defaults.symbol.is_none() {
         return Err(table.missing("symbol", ""));

@@ -91,11 +91,14 @@ impl Judge<'_> {
                     repeated += 1;
                 } else {
                     let before = places.get(before).copied().unwrap_or_default();
-                    let reason = "the table has another bar of the coin at this time";
+                    let reason = "another bar of the coin at the same time";
                     fault((
                         "timestamp",
                         reason.to_owned(),
-                        format!("{at}, as in row {before}"),
+                        format!(
+                            "{} has a bar at {at} already, in row {before}",
+                            contract.coin()
+                        ),
                     ));
                 }
                 continue;
@@ -145,30 +148,22 @@ impl Judge<'_> {
             }
         }
         let (high, low) = (bars.high.f64(row), bars.low.f64(row));
-        for (column, amounts) in [
-            ("open", &bars.open),
-            ("close", &bars.close),
-            ("low", &bars.low),
-        ] {
-            let value = amounts.f64(row);
-            if value > high {
-                let reason = format!("is below another price of the bar, its {column}");
-                let shown = format!(
-                    "{}, where {column} is {}",
-                    shown(&bars.high, row),
-                    shown(amounts, row)
-                );
-                return Some(("high", reason, shown));
-            }
-            if value < low {
-                let reason = format!("is above another price of the bar, its {column}");
-                let shown = format!(
-                    "{}, where {column} is {}",
-                    shown(&bars.low, row),
-                    shown(amounts, row)
-                );
-                return Some(("low", reason, shown));
-            }
+        let prices = [bars.open.f64(row), bars.close.f64(row)];
+        let [open_shown, high_shown, low_shown, close_shown] =
+            [&bars.open, &bars.high, &bars.low, &bars.close].map(|amounts| shown(amounts, row));
+        if low > high || prices.iter().any(|price| *price > high) {
+            let others = format!("open {open_shown}, low {low_shown}, close {close_shown}");
+            let reason = "below another price of the bar";
+            return Some((
+                "high",
+                reason.to_owned(),
+                format!("{high_shown} ({others})"),
+            ));
+        }
+        if prices.iter().any(|price| *price < low) {
+            let others = format!("open {open_shown}, close {close_shown}");
+            let reason = "above another price of the bar";
+            return Some(("low", reason.to_owned(), format!("{low_shown} ({others})")));
         }
         let volume = bars.volume.f64(row);
         if !(0.0..=LARGEST).contains(&volume) {

@@ -89,11 +89,14 @@ impl Judge<'_> {
                     repeated += 1;
                 } else {
                     let before = places.get(before).copied().unwrap_or_default();
-                    let reason = "the table has another reading of the coin at this time";
+                    let reason = "another reading of the coin at the same time";
                     fault(
                         "timestamp",
                         reason.to_owned(),
-                        format!("{at}, as in row {before}"),
+                        format!(
+                            "{} has a reading at {at} already, in row {before}",
+                            contract.coin()
+                        ),
                     );
                 }
                 continue;

@@ -137,8 +137,11 @@ impl Judge<'_> {
             });
         }
         let value = orders.value_usd.get(row).unwrap_or_default();
-        if value < Decimal::ZERO || value > MOST_USD {
-            let reason = format!("not from 0 to {MOST_USD}");
+        if value < Decimal::ZERO {
+            return Err(("value_usd", "below 0".to_owned(), value.to_string()));
+        }
+        if value > MOST_USD {
+            let reason = format!("above {MOST_USD}");
             return Err(("value_usd", reason, value.to_string()));
         }
         let number = |column: &crate::model::DecimalColumn| column.f64(row).unwrap_or_default();
