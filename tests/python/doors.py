@@ -176,8 +176,8 @@ CLASSES = {
     "contract": ("another contract",),
     "product": ("more than ten times off",),
     "order of prices": ("another price of the bar",),
-    "conflict": ("has another",),
-    "amount": ("not an amount", "not from 0 to"),
+    "conflict": ("at the same time", "already, in row", "has another"),
+    "amount": ("not an amount", "not from 0 to", "below 0", "above 1000000000000000000"),
     "number": ("exact decimal",),
     "side": ("not a side", "not LONG or SHORT"),
     "trades": ("although trades are counted",),
@@ -212,7 +212,11 @@ def counted(done):
 def answered(market, given):
     """The rows of a kind that a market answers, of all that it has of this table."""
     if given.kind == "orders":
-        return tuple(sorted(tuple(row.values()) for row in market.iter_orders(start=0)))
+        rows = [
+            row | {"symbol": liqdata.symbols.parse(row["symbol"]).pair or row["symbol"]}
+            for row in market.iter_orders(start=0)
+        ]
+        return tuple(sorted(tuple(row.values()) for row in rows))
     rows = []
     for coin in coins_of(given):
         options = {"interval": given.interval} if given.kind == "bars" and given.interval else {}

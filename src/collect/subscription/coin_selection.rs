@@ -22,7 +22,7 @@ pub(crate) fn coins_of(names: &[String]) -> Result<Vec<String>, String> {
     for name in names {
         let coin = Coin::new(name)
             .ok_or_else(|| format!("{name:?} is blank; a coin such as \"BTC\" is expected"))?;
-        if !may_be_listed(coin.as_str()) {
+        if !may_be_listed(name.trim()) {
             return Err(format!(
                 "{name:?} is not a coin name; allowed: letters, digits, and - _ . : between them, such as \"BTC\", \
                  several as [\"BTC\", \"ETH\"]"

@@ -377,9 +377,10 @@ impl<'a> ColumnReader<'a> {
                     *length = Some(stated);
                 }
                 Some(stated) => {
-                    let shown = format!("{} ms after the open", length.unwrap_or_default());
+                    let open = opens.get(row).copied().unwrap_or_default();
+                    let closes = open.on(length.unwrap_or_default()).to_string();
                     let reason = text_cell::other_length(stated);
-                    self.fault(RowFault::new(row, "closes_at", reason, shown));
+                    self.fault(RowFault::new(row, "closes_at", reason, closes));
                 }
                 None => self.cell_fault("interval", row, &cell, NO_LENGTH),
             }
@@ -462,7 +463,7 @@ pub(crate) mod text_cell {
 
     /// Why a bar has no length if it does not close `stated` milliseconds after its open.
     pub(crate) fn other_length(stated: i64) -> String {
-        format!("the bar does not close its interval of {stated} ms after its open")
+        format!("not {stated} ms, its interval, after the open")
     }
 
     /// A length in milliseconds.
