@@ -265,7 +265,7 @@ impl<'a> ColumnReader<'a> {
             let cell = cells.at(row);
             let at = instant(&cell);
             if let Err(why) = at {
-                self.fault(RowFault::new(row, name, why, cell.shown()));
+                self.cell_fault(name, row, &cell, why);
             }
             times.push(at.unwrap_or_default());
         }

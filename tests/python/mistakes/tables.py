@@ -112,7 +112,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "timestamp": [None]})',
             "BadQuery",
             "orders",
-            'column "timestamp", row 0: a missing value is not an instant (epoch milliseconds, a',
+            'column "timestamp", row 0: a missing value is not allowed',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "timestamp": [True]})',
