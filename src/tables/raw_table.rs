@@ -186,7 +186,7 @@ impl RawTable {
         })
     }
 
-    /// The same table, whose source has columns of these names.
+    /// The same table, with the names of all columns of its source.
     pub(crate) fn with_names(self, names: Vec<String>) -> Self {
         Self { names, ..self }
     }

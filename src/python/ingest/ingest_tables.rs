@@ -92,12 +92,7 @@ pub(crate) fn ingest_tables(
     let ingest = origin.map(ingest_origin);
     let mut known = known_exchanges(py, &path, exchange, new_exchange)?;
     let rates = rates(py, quote_rates)?;
-    let raw = [
-        raw_table(TableKind::Orders, orders)?,
-        raw_table(TableKind::Bars, bars)?,
-        raw_table(TableKind::OpenInterest, open_interest)?,
-        raw_table(TableKind::Positions, positions)?,
-    ];
+    let raw = raw_tables([orders, bars, open_interest, positions])?;
     let defaults = Defaults {
         exchange: exchange.map(str::to_owned),
         symbol: file.as_ref().and_then(|file| file.symbol.clone()),
@@ -191,6 +186,18 @@ pub(crate) fn ingest_tables(
         done
     });
     put_outcome(outcome, done, raised, |fault| error::archive(py, fault))
+}
+
+/// The columns of the tables: orders, bars, open interest and positions.
+fn raw_tables(
+    [orders, bars, open_interest, positions]: [&Bound<'_, PyAny>; 4],
+) -> PyResult<[RawTable; 4]> {
+    Ok([
+        raw_table(TableKind::Orders, orders)?,
+        raw_table(TableKind::Bars, bars)?,
+        raw_table(TableKind::OpenInterest, open_interest)?,
+        raw_table(TableKind::Positions, positions)?,
+    ])
 }
 
 /// The tables as read.

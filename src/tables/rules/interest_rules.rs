@@ -22,11 +22,7 @@ impl Judge<'_> {
             places,
             mut faults,
         } = read;
-        let column = if readings.in_usd {
-            "open_interest_usd"
-        } else {
-            "open_interest"
-        };
+        let column = amount_column(readings.in_usd);
         let unknown = self.exchanges(&readings.exchange);
         let contracts = contracts_of(&readings.symbol);
         let exchanges = exchange_names(&readings.exchange);
@@ -106,9 +102,7 @@ impl Judge<'_> {
             }
             good.push(row);
         }
-        if !scales.is_empty() {
-            unscale(&mut readings, &scales);
-        }
+        unscale(&mut readings, &scales);
         readings.symbol = coins_of(&readings.symbol, &contracts);
         if good.len() < places.len() {
             readings = readings.take(&good);
@@ -123,8 +117,20 @@ impl Judge<'_> {
     }
 }
 
+/// The column of the amounts.
+fn amount_column(in_usd: bool) -> &'static str {
+    if in_usd {
+        "open_interest_usd"
+    } else {
+        "open_interest"
+    }
+}
+
 /// Converts scaled units to coins; `scales` has the coins per unit, by row.
 fn unscale(readings: &mut InterestColumns, scales: &HashMap<usize, u32>) {
+    if scales.is_empty() {
+        return;
+    }
     readings.open_interest = readings.open_interest.map(
         |row, units| match scales.get(&row) {
             Some(scale) => units

@@ -96,6 +96,7 @@ fn of_counts(counts: &BTreeMap<i64, usize>) -> Option<Spacing> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use crate::tables::rules::spacings::*;
 
@@ -106,7 +107,7 @@ mod tests {
             spacings.add("BTC", Millis(minute * Millis::MINUTE));
         }
         spacings.add("ETH", Millis(0));
-        let overall = spacings.overall().expect("there are distances");
+        let overall = spacings.overall().unwrap();
         assert_eq!(
             (overall.least, overall.commonest, overall.most),
             (Millis::MINUTE, 5 * Millis::MINUTE, 5 * Millis::MINUTE)
