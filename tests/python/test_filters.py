@@ -209,7 +209,12 @@ def test_a_file_of_a_walk_is_taken_in_again(tables, served, tmp_path):
 
 
 def test_every_realised_answer_of_the_last_day_says_what_it_covers(tables):
-    covered = list(tables.coverage())
+    def of(rows):
+        """Coverage without the counts of outliers, which only the endpoint has."""
+        counts = {"bar_outliers", "open_interest_outliers"}
+        return [{name: cell for name, cell in row.items() if name not in counts} for row in rows]
+
+    covered = of(tables.coverage())
     assert covered
     for asked in (
         tables.overview(),
@@ -221,9 +226,9 @@ def test_every_realised_answer_of_the_last_day_says_what_it_covers(tables):
         tables.history("BTC", interval="1d", by="side"),
         tables.cascades(min_usd=0),
     ):
-        assert asked.meta["coverage"] == covered
+        assert of(asked.meta["coverage"]) == covered
     then = tables.now - timedelta(hours=3)
-    assert tables.overview(as_of=then).meta["coverage"] == list(tables.coverage(as_of=then)) != covered
+    assert of(tables.overview(as_of=then).meta["coverage"]) == of(tables.coverage(as_of=then)) != covered
     # What is between instants of its own is of no window that coverage knows.
     for asked in (tables.orders(start=then), tables.history(end=then), tables.cascades(start=then, min_usd=0)):
         assert "coverage" not in asked.meta

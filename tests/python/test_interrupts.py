@@ -57,7 +57,8 @@ SOURCE = """
         "exchange": ["binance", "okx"] * (count // 2),
         "symbol": ["BTCUSDT", "ETHUSDT"] * (count // 2),
         "side": ["LONG", "SHORT"] * (count // 2),
-        **{name: np.full(count, 100.5) for name in ("price", "qty", "value_usd")},
+        **{name: np.full(count, 100.5) for name in ("price", "qty")},
+        "value_usd": np.full(count, 10100.25),
         "timestamp": np.arange(count) + 1_700_000_000_000,
     }
     one = '{"topic": "allLiquidation.A", "type": "snapshot", "ts": 1790000000500, "data": [%s]}'
@@ -108,7 +109,7 @@ SOURCE = """
         import tempfile
         from pyarrow import parquet
         # However few they are, they are read as those of a long file.
-        from liqdata.ingestion import parquet as _parquet
+        from liqdata.ingestion import column_file as _parquet
         _parquet.TOGETHER = count // 4
         file = tempfile.mkdtemp() + "/orders.parquet"
         parquet.write_table(pyarrow.table(table), file)
@@ -172,7 +173,7 @@ MOMENTS = """
     import numpy as np, pandas, pyarrow
     from pyarrow import parquet
     import liqdata
-    from liqdata.ingestion import parquet as _parquet
+    from liqdata.ingestion import column_file as _parquet
 
     way = sys.argv[1]
     beside = pathlib.Path(tempfile.mkdtemp())

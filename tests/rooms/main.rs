@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("net", &[]),
     ("client", &["model", "api", "wire", "net"]),
     ("archive", &["model"]),
-    ("feeds", &["model", "wire"]),
+    ("feeds", &["model", "wire", "tables"]),
     ("tables", &["model", "wire", "archive"]),
     ("collect", &["model", "feeds", "net", "archive", "tables"]),
     ("engine", &["model"]),

@@ -442,9 +442,12 @@ fn no_side(of_order: bool) -> &'static str {
 
 /// Cells of files of text, by the rules of all cells; an error is the reason.
 pub(crate) mod text_cell {
-    use super::{
-        Decimal, InputCell, Millis, NO_LENGTH, Side, exact, instant, no_side, side_of, span,
-    };
+    use rust_decimal::Decimal;
+
+    use crate::model::{Millis, Side};
+    use crate::tables::cells::InputCell;
+    use crate::tables::reading::column_reader::{NO_LENGTH, exact, no_side, side_of, span};
+    use crate::tables::reading::times::instant;
 
     /// The side of the position; of the order that closed it if `of_order`.
     pub(crate) fn side(text: &str, of_order: bool) -> Result<Side, &'static str> {
