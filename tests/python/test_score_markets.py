@@ -21,13 +21,15 @@ def archive(folder, days=12):
     chance = np.random.default_rng(4)
     seen = moves(table)
     at = np.sort(chance.integers(START, START + days * DAY, 3000))
+    sides = chance.choice(["LONG", "SHORT"], len(at)).tolist()
+    values = np.round(chance.lognormal(10, 1, len(at)), 2)
     orders = {
         "exchange": ["okx"] * len(at),
         "symbol": ["BTCUSDT"] * len(at),
-        "side": chance.choice(["LONG", "SHORT"], len(at)).tolist(),
+        "side": sides,
         "price": [60_000.0] * len(at),
-        "qty": [1.0] * len(at),
-        "value_usd": np.round(chance.lognormal(10, 1, len(at)), 2),
+        "qty": np.round(values / 60_000, 8),
+        "value_usd": values,
         "timestamp": at,
     }
     readings = {
