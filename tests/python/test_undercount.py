@@ -35,8 +35,8 @@ def lived(seed):
                                 "symbol": pair,
                                 "side": side,
                                 "price": 1,
-                                "qty": 1,
-                                "value_usd": Decimal(round(chance.lognormvariate(8.5, 1.3))) + 1,
+                                "qty": (value := Decimal(round(chance.lognormvariate(8.5, 1.3))) + 1),
+                                "value_usd": value,
                                 "timestamp": min(start, NOW),
                             }
                         )
@@ -184,7 +184,11 @@ def test_what_nobody_listened_to_is_no_complete_tape(heard, how):
 def test_of_a_tape_that_was_listened_to_for_a_while_that_alone_counts(heard):
     rows, _ = thinned(lived(7), "aster", "latest")
     # The loss while nobody listened is another: what came of that time tells nothing of the rest.
-    silent = [{**row, "value_usd": row["value_usd"] * 1000} for row in rows if row["exchange"] == "bybit"]
+    silent = [
+        {**row, "qty": row["qty"] * 1000, "value_usd": row["value_usd"] * 1000}
+        for row in rows
+        if row["exchange"] == "bybit"
+    ]
     mixed = [row for row in rows if row["exchange"] != "bybit" or row["timestamp"] > NOW - 12 * HOUR]
     mixed += [row for row in silent if row["timestamp"] <= NOW - 12 * HOUR]
     market = heard(mixed, runs=((12, 0),))
