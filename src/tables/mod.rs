@@ -2,7 +2,8 @@
 //!
 //! Tables of a caller, CSV, JSON and Parquet files, and replies of a service take the same way:
 //!
-//! - `raw_table`: named columns of `cells` as they came, with the accepted names in one table;
+//! - `column_names`: the accepted names of each column;
+//! - `raw_table`: named columns of `cells` as they came;
 //! - `reading`: typed columns; a cell that its column cannot hold is a fault of its row;
 //! - `rules`: what a row may be: its contract, exchange, time, amounts and neighbours.
 //!
@@ -13,6 +14,7 @@ mod amounts;
 mod archive_tables;
 mod attribution;
 mod cells;
+pub(crate) mod column_names;
 mod market_tables;
 mod observed;
 mod quote_rates;
@@ -25,12 +27,13 @@ pub(crate) use amounts::AmountColumn;
 pub(crate) use archive_tables::{bar_table, interest_table, order_table};
 pub use attribution::{ExchangeAttribution, UnknownExchange};
 pub(crate) use cells::{CellSource, InputCell, InputCells, WIDE, settle};
+pub(crate) use column_names::column_of;
 pub(crate) use market_tables::{
     MarketTableFault, ObservedMarket, RawMarketTables, TableOptions, observe,
 };
 pub(crate) use observed::{observed_bars, observed_interest, observed_orders};
 pub use quote_rates::QuoteRates;
-pub(crate) use raw_table::{ColumnFault, RawTable, TableKind, column_of};
+pub(crate) use raw_table::{ColumnFault, RawTable, TableKind};
 pub(crate) use reading::{
     BarColumns, Defaults, InterestColumns, ReadRows, append_orders, exact_cell, read_bars,
     read_interest, read_orders, read_positions, read_rates, read_times, text_cell,

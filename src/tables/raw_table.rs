@@ -1,6 +1,7 @@
 //! Named columns of a table as they came, with the accepted names of each column.
 
 use crate::tables::cells::InputCells;
+use crate::tables::column_names::{known, names_of};
 
 /// The kinds of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,62 +55,6 @@ impl TableKind {
     }
 }
 
-/// The names of a column: first its own, then the accepted aliases, in order of preference.
-type Names = (&'static str, &'static [&'static str]);
-
-/// The accepted names of all columns. Letter case does not matter.
-const NAMES: [Names; 32] = [
-    (
-        "timestamp",
-        &[
-            "time",
-            "ts",
-            "event_ts",
-            "open_time",
-            "t",
-            "datetime",
-            "date",
-        ],
-    ),
-    ("symbol", &["pair"]),
-    ("exchange", &["venue"]),
-    ("side", &[]),
-    ("price", &[]),
-    ("qty", &["quantity"]),
-    ("value_usd", &["notional_usd", "value"]),
-    ("coin", &[]),
-    ("received_at", &[]),
-    ("group_id", &[]),
-    ("open", &["o"]),
-    ("high", &["h"]),
-    ("low", &["l"]),
-    ("close", &["c"]),
-    ("volume", &["v"]),
-    ("volume_usd", &[]),
-    ("interval", &[]),
-    ("closes_at", &[]),
-    ("open_interest", &["oi"]),
-    ("open_interest_usd", &["oi_usd"]),
-    (
-        "long_usd",
-        &["long_liquidation_usd", "aggregated_long_liquidation_usd"],
-    ),
-    (
-        "short_usd",
-        &["short_liquidation_usd", "aggregated_short_liquidation_usd"],
-    ),
-    ("trades", &["count", "number_of_trades", "tradecount"]),
-    ("liquidation_price", &[]),
-    ("account", &[]),
-    ("entry_price", &[]),
-    ("leverage", &[]),
-    ("margin_mode", &[]),
-    ("observed_at", &[]),
-    ("seen_share", &[]),
-    ("current_price", &[]),
-    ("rate", &[]),
-];
-
 /// Columns to list in a message.
 const SHOWN: usize = 12;
 
@@ -153,26 +98,26 @@ impl RawTable {
         let is_there = |name: &str| columns.iter().any(|(other, _)| other == name);
         let mut first: Option<(&str, usize)> = None;
         for (name, cells) in &columns {
-            let Some(known) = known(name) else {
+            let Some(column) = known(name) else {
                 continue;
             };
             // An alias counts only where the column itself is not there.
-            if name != known && is_there(known) {
+            if name != column && is_there(column) {
                 continue;
             }
             let meant = columns.iter().filter(|(other, _)| {
-                other == name || name != known && self::known(other) == Some(known)
+                other == name || name != column && known(other) == Some(column)
             });
             if meant.count() > 1 {
                 return Err(ColumnFault {
-                    column: known,
+                    column,
                     message: "stands twice".to_owned(),
                 });
             }
             let (leader, rows) = *first.get_or_insert((name, cells.len()));
             if cells.len() != rows {
                 return Err(ColumnFault {
-                    column: known,
+                    column,
                     message: format!("has {} rows where {leader:?} has {rows}", cells.len()),
                 });
             }
@@ -218,8 +163,8 @@ impl RawTable {
             found.map(|(_, cells)| cells)
         };
         by(name).or_else(|| {
-            let (_, aliases) = NAMES.iter().find(|(known, _)| *known == name)?;
-            aliases.iter().find_map(|alias| by(alias))
+            let names = names_of(name)?;
+            names.iter().skip(1).find_map(|alias| by(alias))
         })
     }
 
@@ -246,17 +191,4 @@ impl RawTable {
             message: format!("is missing{or}{there}"),
         }
     }
-}
-
-/// The column that a name means, in any letter case.
-pub(crate) fn column_of(name: &str) -> Option<&'static str> {
-    known(&name.trim().to_lowercase())
-}
-
-/// The column that a name means.
-fn known(name: &str) -> Option<&'static str> {
-    let by_itself = NAMES.iter().find(|(known, _)| *known == name);
-    by_itself
-        .or_else(|| NAMES.iter().find(|(_, aliases)| aliases.contains(&name)))
-        .map(|(known, _)| *known)
 }

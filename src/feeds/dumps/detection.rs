@@ -5,6 +5,7 @@ use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::{binance, table, tardis};
 use crate::model::shortened;
+use crate::tables::column_names as names;
 
 /// The header line in lower case, if there is one.
 pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
@@ -73,36 +74,28 @@ pub(crate) fn by_header(
             };
         }
     }
-    let is_named = name.contract().is_some() || column(header, table::SYMBOL).is_none();
+    let is_named = name.contract().is_some() || table::symbol_column(header).is_none();
     if has("open_time") && has("close_time") && has("open") && is_named {
         return Ok(Format::BinanceKlines);
     }
     if has("exchange_name") {
         return Err(COINGLASS_ORDERS.to_owned());
     }
-    let totals = [
-        ["long_usd", "short_usd"],
-        ["long_liquidation_usd", "short_liquidation_usd"],
-        [
-            "aggregated_long_liquidation_usd",
-            "aggregated_short_liquidation_usd",
-        ],
-    ];
-    if totals.iter().any(|both| both.iter().all(|word| has(word))) {
+    if columns(header, [names::LONG_USD, names::SHORT_USD]).is_some() {
         return Err(format!("{TOTALS}; give them to {TAKES_TOTALS}"));
     }
     if has("liquidation_price") || has("25x") {
         return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and levels, which are sums of them, to \
              score_truth(positions=)".to_owned());
     }
-    if column(header, table::TIME).is_some() {
-        if columns(header, [table::SIDE, table::PRICE, table::QTY]).is_some() {
+    if column(header, names::TIMESTAMP).is_some() {
+        if columns(header, [names::SIDE, names::PRICE, names::QTY]).is_some() {
             return side_of(header, row);
         }
         if columns(header, table::PRICES).is_some() {
             return match (
-                column(header, table::VOLUME),
-                column(header, table::VOLUME_USD),
+                column(header, names::VOLUME),
+                column(header, names::VOLUME_USD),
             ) {
                 (Some(_), _) => Ok(Format::Bars),
                 (None, Some(_)) => Ok(Format::CoinGlassPrices),
@@ -110,10 +103,10 @@ pub(crate) fn by_header(
                 (None, None) => Err(NO_VOLUME.to_owned()),
             };
         }
-        if column(header, table::OPEN_INTEREST).is_some() {
+        if column(header, names::OPEN_INTEREST).is_some() {
             return Ok(Format::OpenInterest);
         }
-        if column(header, table::OPEN_INTEREST_USD).is_some() {
+        if column(header, names::OPEN_INTEREST_USD).is_some() {
             return Ok(Format::OpenInterestUsd);
         }
     }
@@ -135,7 +128,7 @@ pub(crate) fn shown(header: &[String]) -> String {
 
 /// The side convention of a file, from its first order.
 fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
-    let place = column(header, table::SIDE).map(|column| column.place);
+    let place = column(header, names::SIDE).map(|column| column.place);
     let word = place.and_then(|place| row?.get(place));
     match word.map(|word| word.to_ascii_uppercase()).as_deref() {
         Some("BUY" | "SELL") => Err("its side is BUY or SELL: where that is the side of the order that closed the position \

@@ -18,43 +18,18 @@ use crate::feeds::dumps::file_name::FileName;
 use crate::feeds::dumps::occurrence::{Occurrences, key};
 use crate::model::seeded;
 use crate::model::{Millis, Order, Symbol, exchange_name};
-use crate::tables::{HOW, Spacing, Spacings, text_cell};
+use crate::tables::{HOW, Spacing, Spacings, column_names as names, text_cell};
 
-pub(super) const TIME: &[&str] = &[
-    "timestamp",
-    "time",
-    "ts",
-    "event_ts",
-    "open_time",
-    "t",
-    "datetime",
-    "date",
-];
-pub(super) const SYMBOL: &[&str] = &["symbol", "pair", "coin"];
-pub(super) const EXCHANGE: &[&str] = &["exchange", "venue"];
-pub(super) const SIDE: &[&str] = &["side"];
-pub(super) const PRICE: &[&str] = &["price"];
-pub(super) const QTY: &[&str] = &["qty", "quantity"];
-const VALUE: &[&str] = &["value_usd", "notional_usd", "value"];
-const RECEIVED: &[&str] = &["received_at"];
-pub(super) const PRICES: [&[&str]; 4] = [
-    &["open", "o"],
-    &["high", "h"],
-    &["low", "l"],
-    &["close", "c"],
-];
-pub(super) const VOLUME: &[&str] = &["volume", "v"];
-pub(super) const VOLUME_USD: &[&str] = &["volume_usd"];
-const INTERVAL: &[&str] = &["interval"];
-const CLOSES: &[&str] = &["closes_at"];
-const TRADES: &[&str] = &["trades", "count", "number_of_trades", "tradecount"];
-pub(super) const OPEN_INTEREST: &[&str] = &["open_interest", "oi"];
-pub(super) const OPEN_INTEREST_USD: &[&str] = &["open_interest_usd", "oi_usd"];
-const CLOSE: &[&str] = &["close"];
+pub(super) const PRICES: [&[&str]; 4] = [names::OPEN, names::HIGH, names::LOW, names::CLOSE];
 /// Capacity of the name cache.
 const MOST_NAMES: usize = 4096;
 /// Decimals of a volume divided by a price.
 const PLACES: u32 = 8;
+
+/// The column of the symbols: a table without pairs may name coins alone.
+pub(super) fn symbol_column(header: &[String]) -> Option<DumpColumn> {
+    column(header, names::SYMBOL).or_else(|| column(header, names::COIN))
+}
 
 /// The reader of a table.
 #[derive(Debug)]
@@ -134,10 +109,10 @@ impl CsvTable {
         exchange: Option<&str>,
     ) -> Result<Self, String> {
         let missing = |what: &str| format!("there is no column of {what}");
-        let time = column(header, TIME).ok_or_else(|| missing("times"))?;
-        let symbol = column(header, SYMBOL);
+        let time = column(header, names::TIMESTAMP).ok_or_else(|| missing("times"))?;
+        let symbol = symbol_column(header);
         let of_exchange = exchange.map(exchange_name);
-        let by_exchange = column(header, EXCHANGE);
+        let by_exchange = column(header, names::EXCHANGE);
         if by_exchange.is_none() && of_exchange.is_none() {
             return Err("no exchange is known: give exchange=".to_owned());
         }
@@ -149,28 +124,29 @@ impl CsvTable {
         }
         let kind = match format {
             Format::Orders | Format::ForceOrders => Kind::Orders {
-                columns: columns(header, [SIDE, PRICE, QTY])
+                columns: columns(header, [names::SIDE, names::PRICE, names::QTY])
                     .ok_or_else(|| missing("side, price and qty"))?,
-                value: column(header, VALUE),
-                received: column(header, RECEIVED),
+                value: column(header, names::VALUE_USD),
+                received: column(header, names::RECEIVED_AT),
                 of_order: format == Format::ForceOrders,
             },
             Format::OpenInterest => Kind::OpenInterest {
-                amount: column(header, OPEN_INTEREST).ok_or_else(|| missing("open_interest"))?,
-                received: column(header, RECEIVED),
+                amount: column(header, names::OPEN_INTEREST)
+                    .ok_or_else(|| missing("open_interest"))?,
+                received: column(header, names::RECEIVED_AT),
                 in_usd: false,
                 later: 0,
             },
             Format::OpenInterestUsd => Kind::OpenInterest {
-                amount: column(header, OPEN_INTEREST_USD)
+                amount: column(header, names::OPEN_INTEREST_USD)
                     .ok_or_else(|| missing("open_interest_usd"))?,
-                received: column(header, RECEIVED),
+                received: column(header, names::RECEIVED_AT),
                 in_usd: true,
                 later: 0,
             },
             Format::CoinGlassOpenInterestCoins | Format::CoinGlassOpenInterestUsd => {
                 Kind::OpenInterest {
-                    amount: column(header, CLOSE).ok_or_else(|| missing("close"))?,
+                    amount: column(header, names::CLOSE).ok_or_else(|| missing("close"))?,
                     received: None,
                     in_usd: format.is_in_usd(),
                     later: length(name, first, time, by_exchange, symbol)?,
@@ -178,8 +154,15 @@ impl CsvTable {
             }
             _ => {
                 let in_usd = format == Format::CoinGlassPrices;
-                let volume = if in_usd { VOLUME_USD } else { VOLUME };
-                let (interval, closes) = (column(header, INTERVAL), column(header, CLOSES));
+                let volume = if in_usd {
+                    names::VOLUME_USD
+                } else {
+                    names::VOLUME
+                };
+                let (interval, closes) = (
+                    column(header, names::INTERVAL),
+                    column(header, names::CLOSES_AT),
+                );
                 Kind::Bars {
                     prices: columns(header, PRICES)
                         .ok_or_else(|| missing("open, high, low and close"))?,
@@ -191,7 +174,7 @@ impl CsvTable {
                         Some(_) => None,
                         None => Some(length(name, first, time, by_exchange, symbol)?),
                     },
-                    trades: column(header, TRADES),
+                    trades: column(header, names::TRADES),
                 }
             }
         };
@@ -421,12 +404,7 @@ fn spacing(
             let cell = column.and_then(|column| row.get(column.place));
             cell.map_or("", String::as_str)
         };
-        let text = cell(Some(time));
-        let at = match text.parse::<i64>() {
-            Ok(micros) if text.len() > 15 => Some(Millis(micros / 1000)),
-            _ => Millis::read(text),
-        };
-        if let Some(at) = at {
+        if let Some(at) = Millis::read(cell(Some(time))) {
             spacings.add([cell(exchange), cell(symbol)], at);
         }
     }

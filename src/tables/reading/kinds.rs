@@ -277,6 +277,25 @@ fn exchanges(reader: &mut ColumnReader<'_>, defaults: &Defaults) -> Labels {
 /// What reading gives: rows, or a column that is missing; `None` if `goes_on` stopped it.
 type Reading<T> = Result<Option<ReadRows<T>>, ColumnFault>;
 
+/// The rows without a fault; `None` if reading was stopped.
+fn readable<T>(
+    reader: ColumnReader<'_>,
+    columns: T,
+    take: impl FnOnce(&T, &[usize]) -> T,
+) -> Option<ReadRows<T>> {
+    let (faults, places) = reader.end()?;
+    let columns = if faults.is_empty() {
+        columns
+    } else {
+        take(&columns, &places)
+    };
+    Some(ReadRows {
+        columns,
+        places,
+        faults,
+    })
+}
+
 /// Reads orders; a missing value is price times quantity where `judged` later finds that the pair is in USD.
 pub(crate) fn read_orders(
     table: &RawTable,
@@ -302,9 +321,6 @@ pub(crate) fn read_orders(
     let group_id = table
         .has("group_id")
         .then(|| reader.names("group_id", true));
-    let Some((faults, places)) = reader.end() else {
-        return Ok(None);
-    };
     let given = GivenOrders {
         exchange,
         symbol,
@@ -324,16 +340,11 @@ pub(crate) fn read_orders(
             *is_unvalued = true;
         }
     }
-    let columns = if faults.is_empty() {
-        (given, is_unvalued)
-    } else {
-        (take_orders(&given, &places), picked(&is_unvalued, &places))
-    };
-    Ok(Some(ReadRows {
-        columns,
-        places,
-        faults,
-    }))
+    Ok(readable(
+        reader,
+        (given, is_unvalued),
+        |(given, is_unvalued), places| (take_orders(given, places), picked(is_unvalued, places)),
+    ))
 }
 
 /// Reads price bars.
@@ -374,18 +385,7 @@ pub(crate) fn read_bars(
             .then(|| reader.some_decimals("trades", true).0.into()),
         timestamp,
     };
-    let Some((faults, places)) = reader.end() else {
-        return Ok(None);
-    };
-    Ok(Some(ReadRows {
-        columns: if faults.is_empty() {
-            columns
-        } else {
-            columns.take(&places)
-        },
-        places,
-        faults,
-    }))
+    Ok(readable(reader, columns, BarColumns::take))
 }
 
 /// Reads open interest, in listed units or in USD.
@@ -434,18 +434,7 @@ pub(crate) fn read_interest(
         in_usd,
         received_at,
     };
-    let Some((faults, places)) = reader.end() else {
-        return Ok(None);
-    };
-    Ok(Some(ReadRows {
-        columns: if faults.is_empty() {
-            columns
-        } else {
-            columns.take(&places)
-        },
-        places,
-        faults,
-    }))
+    Ok(readable(reader, columns, InterestColumns::take))
 }
 
 /// Reads liquidated totals by period.
@@ -469,18 +458,7 @@ pub(crate) fn read_totals(
         short_usd: reader.amounts("short_usd", defaults.needs_exact),
         timestamp,
     };
-    let Some((faults, places)) = reader.end() else {
-        return Ok(None);
-    };
-    Ok(Some(ReadRows {
-        columns: if faults.is_empty() {
-            columns
-        } else {
-            columns.take(&places)
-        },
-        places,
-        faults,
-    }))
+    Ok(readable(reader, columns, TotalColumns::take))
 }
 
 /// Rates by time.
