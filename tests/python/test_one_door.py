@@ -208,9 +208,6 @@ def agree(table, outcomes):
 
 def is_meant(table, name, faults):
     """Whether a door may differ: what is syntax of its files, and what only an archive needs."""
-    # The digits of a whole number in a text tell its unit.
-    if table.times == "micros" and name in TEXTS:
-        return True
     # A file of text is read row by row: its first bars together tell the length of all.
     if table.kind == "bars" and name in TEXTS and None in table.columns.get("interval", [None]):
         return True

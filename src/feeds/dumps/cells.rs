@@ -10,8 +10,6 @@ use crate::tables::text_cell;
 const SHOWN: usize = 60;
 /// Epoch milliseconds have fewer digits for the next thousand years, epoch microseconds have more since 2001.
 const MICROS: usize = 15;
-/// Epoch nanoseconds have more digits.
-const MOST_MICROS: usize = 17;
 
 /// Why a line has no row.
 ///
@@ -169,14 +167,9 @@ impl<'a> DumpLine<'a> {
         Millis::read(text).ok_or_else(wrong)
     }
 
-    /// Epoch milliseconds, epoch microseconds or ISO 8601.
+    /// Epoch milliseconds or ISO 8601.
     pub(crate) fn instant(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
-        let is_micros = (MICROS + 1..=MOST_MICROS).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_digit());
-        if is_micros {
-            return self.micros(column);
-        }
         text_cell::time(text).map_err(|why| column.error(why, text))
     }
 
