@@ -1,12 +1,15 @@
 """Watching cascades: real events of an archive that grows, a webhook on a socket, a program, and Ctrl-C."""
 
+import contextlib
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -16,7 +19,8 @@ from samples import MINUTE, NOW
 
 import liqdata
 from liqdata import BadQuery, _core
-from liqdata.cli.cascade_watch import Events, watch
+from liqdata.cli.watch import senders
+from liqdata.cli.watch.cascade_watch import Events, watch
 
 
 def order(at, usd, *, side="LONG", symbol="BTCUSDT", venue="okx"):
@@ -119,17 +123,94 @@ def test_what_fails_is_said_and_ends_nothing(growing, webhook, tmp_path):
     options = {"every": 0.01, "since": NOW - 1, "webhook": address, "most": 3}
     watch(market, show=shown.append, say=said.append, command=failing, **options)
     assert len(shown) == len(posted) == 3
-    assert sorted(said)[:3] == [f"the command failed: {sys.executable} ended with 3"] * 3
-    assert sorted(said)[3:] == [
+    failures = sorted(text.split(": ", 1)[1] for text in said)
+    assert failures == [
+        *[f"the command failed: {sys.executable} ended with 3"] * 3,
         "the webhook failed: 127.0.0.1 answered 302",
         "the webhook failed: 127.0.0.1 answered 500",
     ]
+    assert {text.split(":")[0] for text in said} == {"alert for BTC", "alert for ETH"}
     assert "secret" not in "".join(said)
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/program\n")
     broken.chmod(0o700)
     watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, command=[str(broken)], most=1)
     assert "No such file" in said[-1]
+
+
+def test_a_webhook_that_answers_byte_by_byte_delays_no_command(growing, tmp_path, monkeypatch):
+    market, grow = growing
+    monkeypatch.setattr(senders, "_TIMEOUT", 0.7)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def drip():
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            for byte in b"HTTP/1.1 200 OK\r\n" + b"X-Filler: 1\r\n" * 100:
+                connection.send(bytes([byte]))
+                time.sleep(0.1)
+
+    threading.Thread(target=drip, daemon=True).start()
+    out = tmp_path / "out"
+    touch = [sys.executable, "-c", f"import time; open({str(out)!r}, 'w').write(str(time.time()))"]
+    said, shown = [], []
+    grow(order(0, 200_000))
+    began = time.time()
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, webhook=address, command=touch, most=1)
+    elapsed = time.time() - began
+    listener.close()
+    assert said == ["alert for BTC: the webhook failed: 127.0.0.1 took longer than 1 s"]
+    assert out.exists()
+    assert len(shown) == 1
+    assert elapsed < 10, "the whole answer would take 130 s"
+
+
+def test_an_alert_leaves_while_nobody_reads_the_output(growing, webhook):
+    market, grow = growing
+    address, posted, _ = webhook
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 65536)
+    os.set_blocking(writer, True)
+    with liqdata.serve(market) as server:
+        arguments = ["watch", "--url", server.url, "--every", "0.05", "--json", "--since", str(NOW - 1)]
+        with subprocess.Popen(
+            [sys.executable, "-m", "liqdata", *arguments, "--webhook", address],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        ) as running:
+            for number in range(3):
+                grow(order(number * 3 * MINUTE, 250_000 + number))
+            deadline = time.monotonic() + 60
+            while len(posted) < 3 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            assert running.wait(60) == 130
+            assert running.stderr.read() == ""
+    os.close(writer)
+    os.close(reader)
+    assert [event["usd"] for event in posted] == ["250000", "250001", "250002"]
+
+
+def test_an_alert_that_was_not_sent_is_reported(growing):
+    market, grow = growing
+    listener = socket.create_server(("127.0.0.1", 0))
+    said = []
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    grow(order(0, 200_000))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    with pytest.raises(KeyboardInterrupt):
+        watch(market, show=interrupt, say=said.append, every=0.01, since=NOW - 1, webhook=address)
+    listener.close()
+    assert said == ["1 alerts may not have reached the webhook: the watch ended first"]
 
 
 def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, tmp_path, monkeypatch):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from liqdata.cli import source
-from liqdata.cli.cascade_watch import destinations, watch
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.output import formats
 from liqdata.cli.output.table import amount, cell
 from liqdata.cli.question import one_symbol, parameters
+from liqdata.cli.watch.cascade_watch import destinations, watch
+from liqdata.cli.watch.console import Console
 from liqdata.cli.words import Number
 from liqdata.text.printable import printable
 
@@ -56,19 +56,21 @@ def _watch(**given: Any) -> None:
 
     def show(event: dict[str, Any]) -> None:
         if as_json:
-            formats.as_json_line(event)
+            console.show(formats.json_line(event))
         else:
             # The coin stands behind the columns, because a longer name comes at any time.
             line = (
                 f"{cell('timestamp', event['start'])}  {event['side']:<5} {amount(event['usd']):>7}  {event['coin']}  "
                 f"{event['cnt']} orders, {event['exchanges']} exchanges, {event['state']}"
             )
-            print(printable(line))
-        sys.stdout.flush()
+            console.show(printable(line))
 
     def say(text: str) -> None:
-        print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
+        console.say(printable(text))
+
+    console = Console()
 
     with asked_of.opened() as of:
         asked_of.warn_if_static()
-        watch(of, show=show, say=say, most=most, **arguments)
+        watch(of, show=show, say=say, most=most, after_poll=console.flush, **arguments)
+        console.flush(wait=True)

@@ -152,7 +152,12 @@ def as_json(value: Any) -> None:
 
 def as_json_line(row: Mapping[str, Any]) -> None:
     """Print a row as one line of JSON in ASCII."""
-    data_output().write(json.dumps(row, default=exact, allow_nan=False) + "\n")
+    data_output().write(json_line(row) + "\n")
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as JSON in ASCII, without a line break."""
+    return json.dumps(row, default=exact, allow_nan=False)
 
 
 def plain(answer: Any) -> Any:

@@ -1,28 +1,22 @@
 """Watch cascades: show each one, and send alerts for large ones to a webhook or a command.
 
 Text from an exchange or a service is never executed: the command runs without a shell and gets the event as JSON on its
-standard input and as environment variables. A separate thread sends the alerts, so a slow receiver does not delay the
-watch.
+standard input and as environment variables. Webhook and command have a thread each, so a slow receiver delays neither
+the other one nor the watch.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
-import queue
 import shlex
 import shutil
-import ssl
-import subprocess
 import threading
 from decimal import Decimal
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from liqdata.calls.arguments import instant, millis_of, number, usd
+from liqdata.cli.watch.senders import Alerts, Event
 from liqdata.endpoints.cascades import milliseconds
 from liqdata.errors import BadQuery, LiqdataError
 
@@ -34,11 +28,6 @@ if TYPE_CHECKING:
     from liqdata.types import CascadeRow, Instant
 
 _HOUR = 60 * 60 * 1000
-_QUEUE_LENGTH = 1000  # most alerts in the queue
-_TIMEOUT = 10.0  # seconds for one webhook call or command
-_SUCCESS = range(200, 300)
-
-Event = dict[str, Any]
 
 
 class _Seen(NamedTuple):
@@ -81,90 +70,6 @@ class Events:
             self._met[row["coin"], row["side"]] = [*remaining, met]
 
 
-class _Alerts:
-    """Sends alerts to a webhook and a command from a daemon thread, one at a time."""
-
-    def __init__(self, webhook: str | None, command: list[str] | None, say: Callable[[str], None]) -> None:
-        self._webhook, self._command, self._say = webhook, command, say
-        self._waiting: queue.Queue[Event | None] = queue.Queue(_QUEUE_LENGTH)
-        self._running: subprocess.Popen[bytes] | None = None
-        self._thread = threading.Thread(target=self._run_queue, name="liqdata-watch", daemon=True)
-        if webhook is not None or command is not None:
-            self._thread.start()
-
-    def put(self, event: Event) -> None:
-        """Queue an event; it is dropped with a message if the queue is full."""
-        if self._thread.is_alive():
-            try:
-                self._waiting.put_nowait(event)
-            except queue.Full:
-                self._say(f"alert for {event['coin']} dropped: {_QUEUE_LENGTH} alerts are already waiting")
-
-    def close(self, *, wait: bool) -> None:
-        """Stop the thread. With ``wait`` the queued alerts are sent first; else the running command is killed."""
-        if not self._thread.is_alive():
-            return
-        if wait:
-            self._waiting.put(None)
-            self._thread.join()
-        elif self._running is not None:
-            self._running.kill()
-
-    def _run_queue(self) -> None:
-        while (event := self._waiting.get()) is not None:
-            text = json.dumps(event, default=str, allow_nan=False).encode()
-            if self._webhook is not None:
-                self._deliver("webhook", partial(_post, self._webhook, text))
-            if self._command is not None:
-                self._deliver("command", partial(self._run, event, text))
-
-    def _deliver(self, what: str, tell: Callable[[], None]) -> None:
-        try:
-            tell()
-        except (OSError, http.client.HTTPException, ValueError, subprocess.SubprocessError) as error:
-            self._say(f"the {what} failed: {error}")
-
-    def _run(self, event: Event, text: bytes) -> None:
-        command = self._command or []
-        # An environment variable cannot contain NUL.
-        cells = {f"LIQDATA_{name.upper()}": str(cell) for name, cell in event.items() if cell is not None}
-        environment = os.environ | {name: text.replace("\0", "") for name, text in cells.items()}
-        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as running:  # noqa: S603 - there is no shell
-            self._running = running
-            try:
-                running.communicate(text, timeout=_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                running.kill()
-                msg = f"{command[0]} took longer than {_TIMEOUT:.0f} s and was ended"
-                raise ValueError(msg) from None
-            finally:
-                self._running = None
-        if running.returncode:
-            msg = f"{command[0]} ended with {running.returncode}"
-            raise ValueError(msg)
-
-
-def _post(webhook: str, text: bytes) -> None:
-    """Post JSON to an address. Redirects count as failures, so an event never reaches another host."""
-    parts = urlsplit(webhook)
-    host, port = parts.hostname or "", parts.port
-    if parts.scheme == "https":
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, port, timeout=_TIMEOUT, context=ssl.create_default_context()
-        )
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT)
-    try:
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("POST", path, text, {"Content-Type": "application/json", "User-Agent": "liqdata"})
-        status = connection.getresponse().status
-    finally:
-        connection.close()
-    if status not in _SUCCESS:
-        msg = f"{host} answered {status}"
-        raise ValueError(msg)
-
-
 def watch(
     source: Client | Market,
     symbol: str | Sequence[str] | None = None,
@@ -179,6 +84,7 @@ def watch(
     every: float = 1.0,
     since: Instant | None = None,
     most: int | None = None,
+    after_poll: Callable[[], None] = lambda: None,
 ) -> None:
     """Show cascades until Ctrl-C, and send large ones to a webhook or a command.
 
@@ -211,6 +117,8 @@ def watch(
         Skip events that ended before this instant; the current time of the source by default.
     most : int, optional
         Stop after this many shown events.
+    after_poll : callable
+        Called after each poll.
 
     Raises
     ------
@@ -226,21 +134,22 @@ def watch(
     alert = Decimal(least if alert_usd is None else usd(alert_usd))
     first = None if since is None else instant(since, "since")
     looks = _Poller(source, symbol, {"gap": length, "min_usd": least}, (first, alert), say)
-    alerts = _Alerts(address, program, say)
+    alerts = Alerts(address, program, say)
     asleep, shown = threading.Event(), 0
     try:
         while most is None or shown < most:
             for event, is_alert in islice(looks.news(pause), None if most is None else most - shown):
-                show(event)
-                shown += 1
                 if is_alert:
                     alerts.put(event)
+                show(event)
+                shown += 1
+            after_poll()
             if most is None or shown < most:
                 asleep.wait(pause)
     except BaseException:
-        alerts.close(wait=False)
+        alerts.abort()
         raise
-    alerts.close(wait=True)
+    alerts.finish()
 
 
 class _Poller:

@@ -1,0 +1,59 @@
+"""Print lines without waiting for a reader that has stopped reading."""
+
+from __future__ import annotations
+
+import select
+import sys
+import threading
+from collections import deque
+from typing import TextIO
+
+_WAITING_LINES = 1000  # most lines that wait for a reader
+
+
+class Console:
+    """Prints lines to standard output and standard error, from any thread.
+
+    A stopped reader, such as a pager or a paused terminal, blocks whoever writes. The console therefore writes only
+    when the reader takes a line, and stores up to 1,000 lines until then. Lines beyond are dropped and counted.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[TextIO, str]] = deque()
+        self._dropped = 0
+
+    def show(self, line: str) -> None:
+        """Print a line to standard output."""
+        self._put(sys.stdout, line)
+
+    def say(self, line: str) -> None:
+        """Print a message to standard error."""
+        self._put(sys.stderr, f"liqdata: {line}")
+
+    def flush(self, *, wait: bool = False) -> None:
+        """Print the stored lines that the reader takes, or all of them with ``wait``."""
+        with self._lock:
+            while self._waiting and (wait or _takes_a_line(self._waiting[0][0])):
+                stream, line = self._waiting.popleft()
+                print(line, file=stream, flush=True)
+            if self._dropped and not self._waiting and (wait or _takes_a_line(sys.stderr)):
+                dropped, self._dropped = self._dropped, 0
+                text = f"liqdata: {dropped} lines not shown: nothing read the output"
+                print(text, file=sys.stderr, flush=True)
+
+    def _put(self, stream: TextIO, line: str) -> None:
+        with self._lock:
+            if len(self._waiting) < _WAITING_LINES:
+                self._waiting.append((stream, line))
+            else:
+                self._dropped += 1
+        self.flush()
+
+
+def _takes_a_line(stream: TextIO) -> bool:
+    """Whether a short line can be written without waiting. A stream that is not a descriptor takes every line."""
+    try:
+        return bool(select.select([], [stream], [], 0)[1])
+    except (OSError, ValueError):
+        return True
