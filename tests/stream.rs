@@ -188,6 +188,14 @@ async fn cutting(target: SocketAddr, cuts: Vec<usize>) -> SocketAddr {
                         match answer.read(&mut buffer[..most]).await {
                             Ok(read) if read > 0 => {
                                 left -= read;
+                                // The reader would wait a second before each reconnection.
+                                let text = b"retry: 1000";
+                                let place =
+                                    buffer[..read].windows(text.len()).position(|at| at == text);
+                                if let Some(place) = place {
+                                    buffer[place..place + text.len()]
+                                        .copy_from_slice(b"retry: 0001");
+                                }
                                 if up.write_all(&buffer[..read]).await.is_err() {
                                     break;
                                 }
@@ -395,6 +403,48 @@ async fn a_service_that_brings_nothing_is_given_up_after_the_retries() {
         asked.recv().await.unwrap();
     }
     assert!(asked.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_service_that_repeats_itself_and_hangs_up_is_given_up_after_the_retries() {
+    let same = format!("retry: 300\n\nid: p\n\n{}", event("a", 1));
+    let (address, mut asked) = scripted(vec![events("", &same) + CLOSE]).await;
+    let client = Client::new(config(address).retries(2).unwrap()).unwrap();
+    let mut reader = OrderStream::new(client, behind(None));
+    let began = Instant::now();
+    assert_eq!(numbers(&mut reader, 1).await, [1]);
+    let error = failure(&mut reader).await;
+    assert!(matches!(error, Error::NoAnswer { .. }), "{error}");
+    assert!(
+        error.to_string().contains("3 attempts without a new event"),
+        "{error}"
+    );
+    assert!(
+        began.elapsed() >= Duration::from_millis(600),
+        "retry: is waited for"
+    );
+    for _ in 0..3 {
+        asked.recv().await.unwrap();
+    }
+    assert!(asked.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn new_events_reset_the_retries_but_not_the_delay() {
+    let answers = (1..=5)
+        .map(|number| {
+            events(
+                "",
+                &format!("retry: 150\n\n{}", event(&number.to_string(), number)),
+            ) + CLOSE
+        })
+        .collect();
+    let (address, _asked) = scripted(answers).await;
+    let client = Client::new(config(address).retries(1).unwrap()).unwrap();
+    let mut reader = OrderStream::new(client, behind(None));
+    let began = Instant::now();
+    assert_eq!(numbers(&mut reader, 5).await, [1, 2, 3, 4, 5]);
+    assert!(began.elapsed() >= Duration::from_millis(600));
 }
 
 #[tokio::test]

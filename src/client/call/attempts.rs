@@ -320,12 +320,21 @@ impl Call<'_> {
 
     /// The error that ends the call. Its message names the number of attempts.
     pub(crate) fn counted(&self, fault: AttemptFault) -> Error {
+        self.with_attempts(fault, "")
+    }
+
+    /// The error of a stream that ends: it gives the number of attempts since the last new event.
+    pub(crate) fn fruitless(&self, fault: AttemptFault) -> Error {
+        self.with_attempts(fault, " without a new event")
+    }
+
+    fn with_attempts(&self, fault: AttemptFault, suffix: &str) -> Error {
         let attempts = self.retries.attempts();
         let mut error = fault.error;
         if attempts > 1
             && let Error::NoAnswer { message, .. } | Error::Refused { message, .. } = &mut error
         {
-            *message = format!("{message}; {attempts} attempts");
+            *message = format!("{message}; {attempts} attempts{suffix}");
         }
         error
     }

@@ -30,6 +30,8 @@ const KEEP_ALIVE: f64 = 15.0;
 const MISSED: f64 = 3.0;
 /// The longest keep-alive interval accepted from a service, in seconds.
 const RAREST: f64 = 3600.0;
+/// The delay before a reconnection, for a service that names none.
+const RECONNECTION: Duration = Duration::from_secs(1);
 /// Stands in for the deadline, which a stream does not have: a longer `Retry-After` ends the retries.
 const NO_HURRY: Duration = Duration::from_hours(1);
 
@@ -44,6 +46,8 @@ pub(super) struct OpenStream {
     pub(super) silence: Duration,
     /// Time without data so far.
     silent: Duration,
+    /// When the connection was opened.
+    pub(super) since: Instant,
     pub(super) pid: u32,
     /// Keeps the connection pool alive.
     _share: Arc<Share>,
@@ -87,8 +91,10 @@ pub(super) struct Reconnection {
     pub(super) place: Option<String>,
     /// Why the last connection ended.
     pub(super) lost: Option<AttemptFault>,
-    /// Connections in a row without an event.
+    /// Reconnections in a row since the last new event or the last connection that lasted.
     pub(super) fruitless: u32,
+    /// The delay before a reconnection that the service asked for.
+    pub(super) retry: Option<Duration>,
     /// Extensions that the service must announce.
     pub(super) beyond: Vec<Extension>,
 }
@@ -159,6 +165,13 @@ impl Reconnection {
         let path = self.path.clone();
         let mut call = client.call(live, &path, retries)?;
         let mut fault = self.lost.take();
+        // A service that accepts streams and hangs up is not asked again in a hurry.
+        let pause = self.retry.unwrap_or(RECONNECTION).min(NO_HURRY);
+        let mut pause = if fault.is_some() {
+            pause
+        } else {
+            Duration::ZERO
+        };
         loop {
             if let Some(fault) = fault.take() {
                 let wait =
@@ -167,8 +180,9 @@ impl Reconnection {
                 let Some(wait) = wait else {
                     self.fruitless = 0;
                     debug!(target: LOG, "GET {}: {}", self.path, fault.error);
-                    return Err(call.counted(fault));
+                    return Err(call.fruitless(fault));
                 };
+                let wait = wait.max(std::mem::take(&mut pause));
                 warn!(
                     target: LOG,
                     "GET {}: {}; trying again in {} ms",
@@ -192,6 +206,7 @@ impl Reconnection {
                         events: EventParser::default(),
                         silence,
                         silent: Duration::ZERO,
+                        since: Instant::now(),
                         pid: std::process::id(),
                         _share: Arc::clone(&share),
                     });

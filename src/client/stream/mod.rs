@@ -8,6 +8,7 @@ mod connect;
 pub(super) mod server_sent_events;
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 
 use log::warn;
 
@@ -25,6 +26,9 @@ use connect::{Connecting, OpenStream, Reconnection};
 
 /// Number of ids remembered to drop repeated rows.
 const REMEMBERED: usize = 4096;
+
+/// A connection that lasted this long was not hung up on: reconnections are counted from zero after it.
+const LASTING: Duration = Duration::from_mins(1);
 
 /// A row with the id of the position after it. The id is `None` if the service sends none.
 pub type Arrival<R = Order> = (Option<String>, R);
@@ -98,8 +102,10 @@ pub struct RowStream<R> {
     connecting: Option<Connecting>,
     /// Why the last connection ended.
     lost: Option<AttemptFault>,
-    /// Connections in a row without an event.
+    /// Reconnections in a row since the last new event or the last connection that lasted.
     fruitless: u32,
+    /// The delay before a reconnection that the service asked for.
+    retry: Option<Duration>,
     /// Events that are read and not returned yet.
     read: VecDeque<ServerSentEvent>,
     /// The position after all read events.
@@ -149,6 +155,7 @@ impl<R: Streamed> RowStream<R> {
             connecting: None,
             lost: None,
             fruitless: 0,
+            retry: None,
             read: VecDeque::new(),
             place: question.last_event_id.clone(),
             given: question.last_event_id,
@@ -198,7 +205,12 @@ impl<R: Streamed> RowStream<R> {
                 self.connect().await?;
             }
             if let Err(fault) = self.listen().await {
-                self.open = None;
+                if let Some(open) = self.open.take() {
+                    self.retry = open.events.retry().or(self.retry);
+                    if open.since.elapsed() >= LASTING {
+                        self.fruitless = 0;
+                    }
+                }
                 if fault.kind == FailureKind::Final {
                     return Err(fault.error);
                 }
@@ -226,6 +238,7 @@ impl<R: Streamed> RowStream<R> {
                     place: self.place.clone(),
                     lost: self.lost.take(),
                     fruitless: self.fruitless,
+                    retry: self.retry,
                     beyond: self.beyond.clone(),
                 };
                 none.insert(Connecting::begin(reconnection))
@@ -271,7 +284,14 @@ impl<R: Streamed> RowStream<R> {
                 })
             })?;
         for event in self.read.iter().skip(known) {
-            self.fruitless = 0;
+            // A service that repeats what it sent before makes no progress.
+            let new = match &event.id {
+                Some(id) => self.place.as_ref() != Some(id) && !self.seen.known.contains(id),
+                None => event.data.is_some(),
+            };
+            if new {
+                self.fruitless = 0;
+            }
             // An empty id resets the position.
             if let Some(id) = &event.id {
                 self.place = Some(id.clone()).filter(|id| !id.is_empty());

@@ -3,6 +3,8 @@
 //! `eventsource-stream` does not fit: it does not bound events, reuses the last id for events without one, and hides
 //! blocks that only set an id.
 
+use std::time::Duration;
+
 /// One event: the lines up to a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerSentEvent {
@@ -22,6 +24,8 @@ pub(crate) struct EventParser {
     /// Bytes of the current event.
     size: usize,
     begun: bool,
+    /// The reconnection time that the service set last.
+    retry: Option<Duration>,
     /// The last line ended with a carriage return, so a following line feed belongs to it.
     returned: bool,
 }
@@ -31,6 +35,11 @@ pub(crate) struct EventParser {
 pub(crate) struct TooLarge;
 
 impl EventParser {
+    /// The delay before a reconnection that the service asks for with `retry:`.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
     /// Parses `bytes` and appends complete events to `events`.
     ///
     /// # Errors
@@ -86,8 +95,10 @@ impl EventParser {
                 }
                 none => *none = Some(value.to_owned()),
             },
-            // Ignored: comments, which have an empty field name, and `retry`, because the client chooses the reconnect
-            // delay itself.
+            "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = Some(Duration::from_millis(value.parse().unwrap_or(u64::MAX)));
+            }
+            // Ignored: unknown fields, and comments, which have an empty field name.
             _ => {}
         }
         None
@@ -151,6 +162,28 @@ mod tests {
             assert_eq!(read(&text.replace('\n', end)), wanted, "{end:?}");
         }
         assert_eq!(read("id: a\0b\ndata: x\n\n"), [event("", None, Some("x"))]);
+    }
+
+    #[test]
+    fn the_last_valid_reconnection_time_counts() {
+        let retry = |text: &str| {
+            let mut parser = EventParser::default();
+            parser.read(text.as_bytes(), 1000, &mut Vec::new()).unwrap();
+            parser.retry()
+        };
+        assert_eq!(
+            retry("retry: 250\n\nretry:3000\n"),
+            Some(Duration::from_secs(3))
+        );
+        assert_eq!(
+            retry("retry: 70\nretry: -1\nretry\nretry: 1.5\n"),
+            Some(Duration::from_millis(70))
+        );
+        assert_eq!(retry("data: retry: 5\n\n"), None);
+        assert_eq!(
+            retry("retry: 99999999999999999999\n"),
+            Some(Duration::from_millis(u64::MAX))
+        );
     }
 
     #[test]
