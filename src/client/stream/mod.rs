@@ -285,11 +285,8 @@ impl<R: Streamed> RowStream<R> {
             })?;
         for event in self.read.iter().skip(known) {
             // A service that repeats what it sent before makes no progress.
-            let new = match &event.id {
-                Some(id) => self.place.as_ref() != Some(id) && !self.seen.known.contains(id),
-                None => event.data.is_some(),
-            };
-            if new {
+            let repeated = |id| self.seen.known.contains(id);
+            if event.data.is_some() && !event.id.as_ref().is_some_and(repeated) {
                 self.fruitless = 0;
             }
             // An empty id resets the position.
