@@ -1,19 +1,21 @@
-//! Crypto liquidation data: a typed client, an open estimate, and a server of the same contract.
+//! Crypto liquidation data: a typed client, an open-source estimate engine, and a server.
+//!
+//! Client and server share one HTTP API, the contract (`docs/endpoints.md`).
 //!
 //! The modules, from the data types to the interfaces:
 //!
 //! * [`model`]: the types of market data;
 //! * [`api`]: the endpoints of the contract, for clients and servers;
-//! * [`wire`]: decodes replies from JSON;
-//! * `net`: TLS, proxies, rate limits and backoff of all connections;
+//! * [`wire`]: decodes JSON replies;
+//! * `net`: provides TLS, proxies, rate limits and backoff to all connections;
 //! * [`client`]: queries a service over HTTP;
-//! * [`feeds`]: decodes the frames of exchanges to events;
-//! * [`collect`]: collects from the exchanges into an archive;
-//! * [`archive`]: stores observations durably, in order of time;
-//! * [`engine`]: computes replies from observations, as of an instant;
-//! * [`tables`]: reads and judges the tables of callers and files;
+//! * [`feeds`]: decodes the messages of exchanges into events;
+//! * [`collect`]: collects events from the exchanges into an archive;
+//! * [`archive`]: stores observations (orders, price bars, open interest) durably, sorted by time;
+//! * [`engine`]: computes replies from the observations up to a given instant;
+//! * [`tables`]: reads and validates tables that callers pass or files contain;
 //! * [`simulate`]: simulates a market with known positions;
-//! * [`market`]: answers queries, wherever the observations are stored;
+//! * [`market`]: answers queries from observations in any storage;
 //! * [`server`]: serves a market over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 

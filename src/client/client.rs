@@ -54,7 +54,7 @@ pub struct Client {
 pub(crate) enum Driver {
     /// The caller's runtime.
     Runtime,
-    /// A second runtime of the same process, with connections of its own.
+    /// A second runtime of the same process, with separate connections.
     Second,
     /// A single-threaded runtime on the caller's thread.
     Own(Arc<OwnRuntime>),
@@ -81,9 +81,9 @@ pub(crate) struct ClientState {
     pub(crate) simulated: AtomicBool,
     /// The extensions that the service announces.
     pub(crate) announced: KnownExtensions,
-    /// Number of damaged archive files according to the last answer.
+    /// Number of damaged files in the service's archive, according to the last answer.
     damaged: AtomicU64,
-    /// The service's time at its last answer; [`UNKNOWN`] if it named none.
+    /// The service's time at its last answer; [`UNKNOWN`] if the answer did not state it.
     answered_at: AtomicI64,
 }
 
@@ -118,7 +118,7 @@ impl Client {
         })
     }
 
-    /// The same client for use on a second runtime, with connections of its own.
+    /// Returns the same client for use on a second runtime, with separate connections.
     #[must_use]
     pub fn apart(&self) -> Self {
         Self {
@@ -139,12 +139,12 @@ impl Client {
         self.shared.dialect
     }
 
-    /// Closes idle connections, and the others once their calls end. A later call opens new ones.
+    /// Closes idle connections now, and connections in use when their calls end. A later call opens new ones.
     pub fn close(&self) {
         self.shared.pool.leave();
     }
 
-    /// Whether an answer declared the market simulated.
+    /// Whether any answer so far declared the market simulated.
     #[must_use]
     pub fn simulated(&self) -> bool {
         self.shared.simulated.load(Ordering::Relaxed)
@@ -165,7 +165,8 @@ impl Client {
         (explained_error != UNKNOWN).then_some(Millis(explained_error))
     }
 
-    /// Reads the market headers of an answer, and warns when damage is first reported.
+    /// Stores what the headers of an answer say about the market. Logs a warning if the number of damaged files
+    /// changed.
     pub(crate) fn note(&self, headers: &HeaderMap) {
         if headers.contains_key(SIMULATED) {
             self.shared.simulated.store(true, Ordering::Relaxed);
@@ -196,8 +197,8 @@ impl Client {
         Ok(self.fetch(question).await?.0.into())
     }
 
-    /// Sends `question`. Returns the reply as it is decoded, orders as [`OrderColumns`](crate::model::OrderColumns),
-    /// and the remarks that came with it.
+    /// Sends `question`. Returns the decoded reply and the remarks of its answer. Orders are decoded into
+    /// [`OrderColumns`](crate::model::OrderColumns).
     ///
     /// # Errors
     ///
@@ -222,7 +223,7 @@ impl Client {
         let mut beyond = extra.names();
         beyond.extend(E::ENTRY.beyond(&question.to_query()));
         let asked = async {
-            // Boxed, so that this code is compiled once and not for every question.
+            // Boxed, so that this code is compiled once and not for every type of question.
             self.require(E::NAME, &beyond).boxed().await?;
             let mut request = question.request(self.dialect())?.with(extra.to_query());
             let mut reply = Explained::around(&mut *request.reply, extra);
@@ -248,7 +249,7 @@ impl Client {
         }
     }
 
-    /// The error of a successful status with a refusal in its body.
+    /// The error for an answer with a successful status and a refusal in its body.
     fn refused(&self, path: &str, answer: &ResponseHead, body: &[u8], message: &str) -> Error {
         Error::Refused {
             status: answer.status.as_u16(),
@@ -258,14 +259,15 @@ impl Client {
         }
     }
 
-    /// Replaces the error if its cause is that the service does not announce the question `name`. Redacts secrets.
+    /// Replaces the error if the service does not announce the question `name` and that caused the error. Redacts
+    /// secrets.
     async fn explained_error(&self, name: &'static str, error: Error) -> Error {
         let error = self.unannounced(name, error).await;
         // The service may repeat secrets that it received.
         self.config().secrets().redact(error)
     }
 
-    /// Starts a call of `path` on the connections of the client's runtime. Its deadline starts now.
+    /// Prepares a call of `path` on the connections of the client's runtime. Its deadline counts from now.
     pub(crate) fn call<'a>(
         &'a self,
         live: &'a ProcessState,
@@ -293,7 +295,7 @@ impl Client {
         })
     }
 
-    /// The successful answer to `path`, after retries. Its body has gone to `intake`.
+    /// Requests `path`, with retries. Passes the body of the successful answer to `intake` and returns the head.
     pub(crate) async fn answer(
         &self,
         path: &str,
@@ -368,7 +370,7 @@ fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
 mod tests {
     use crate::client::client::*;
 
-    /// Fails to resolve a name a number of times, then returns an address.
+    /// Test resolver that fails a number of times, then returns an address.
     struct Flaky {
         failures: std::sync::atomic::AtomicU32,
         at: std::net::SocketAddr,

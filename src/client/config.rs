@@ -41,7 +41,7 @@ const FRAMING: [&str; 8] = [
 /// ```
 /// use liqdata::client::Config;
 ///
-/// let config = Config::new("https://data.example/v1/")?.timeout(30.0)?.retries(2)?;
+/// Header values that must not appear in messages.
 /// assert_eq!(config.base_url(), "https://data.example/v1");
 /// assert_eq!(Config::new("ftp://data.example").unwrap_err().parameter, "base_url");
 /// # Ok::<(), liqdata::api::BadQuery>(())
@@ -59,7 +59,7 @@ pub struct Config {
     /// Header values that must not be shown.
     secrets: Secrets,
     proxy: Option<Url>,
-    /// The proxy that the environment names for the service.
+    /// The proxy that the environment sets for the service.
     surrounding: Option<net::Proxy>,
     user_agent: String,
     #[cfg(test)]
@@ -141,7 +141,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Sets the largest accepted body, in bytes after decompression.
+    /// Sets the maximum size of a body, in bytes after decompression.
     ///
     /// # Errors
     ///
@@ -154,16 +154,17 @@ impl Config {
         Ok(self)
     }
 
-    /// Secret values, to redact from messages.
+    /// The secrets to redact from messages.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Sets the headers sent with every request, replacing earlier ones.
+    /// Sets the headers sent with every request. They replace all headers set before.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] that names the header, never its value.
+    /// [`BadQuery`] for an invalid header, a header that the client itself sets, or a name given twice. The message
+    /// never contains a value.
     pub fn headers<N: AsRef<str>, V: AsRef<str>>(
         mut self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -188,7 +189,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Sets the proxy for every request, instead of the environment's. `None` restores the environment's.
+    /// Sets the proxy for every request. `None` uses the proxy that the environment sets, which is the default.
     ///
     /// # Errors
     ///
@@ -198,7 +199,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Appends to the User-Agent: `liqdata/<version> <suffix>`.
+    /// Appends `suffix` to the User-Agent, which becomes `liqdata/<version> <suffix>`.
     ///
     /// # Errors
     ///
@@ -266,7 +267,7 @@ impl Config {
         url
     }
 
-    /// Host and port of the service for messages, with the proxy and the setting that names it.
+    /// Host and port of the service for messages. Includes the proxy and the setting that names the proxy.
     pub(crate) fn place(&self) -> String {
         let place = self.base.authority();
         match (&self.proxy, &self.surrounding) {
@@ -276,16 +277,16 @@ impl Config {
         }
     }
 
-    /// Whether requests carry credentials.
+    /// Whether requests have an `Authorization` header.
     pub(crate) fn says_who_asks(&self) -> bool {
         self.headers.contains_key(reqwest::header::AUTHORIZATION)
     }
 
-    /// Builds the HTTP client. Reads the trust store unless no TLS can happen.
+    /// Builds the HTTP client. Reads the trusted certificates unless no connection can use TLS.
     ///
     /// # Errors
     ///
-    /// Usually a missing trust store, for an https address.
+    /// Usually that the system has no trusted certificates, for an https address.
     pub(crate) fn http(&self) -> Result<reqwest::Client, NoClient> {
         let secure = self.base.scheme() == "https";
         let tls = if secure {
@@ -313,7 +314,7 @@ impl Config {
             .user_agent(&self.user_agent)
             .default_headers(headers)
             .connect_timeout(self.connect_timeout)
-            // This client does compression, redirects and retries itself.
+            // This client handles decompression, redirects and retries itself.
             .no_gzip()
             .no_brotli()
             .no_zstd()
@@ -381,9 +382,9 @@ fn proxy(text: &str) -> Result<Url, BadQuery> {
     Ok(url)
 }
 
-/// Parses a base address, or says what is wrong with it.
+/// Parses the address of a service or proxy. The error says what is wrong with the address.
 fn address(text: &str) -> Result<Url, String> {
-    // Blanks and line breaks are refused here, because the URL parser drops them silently.
+    // Blanks and line breaks are refused here, because the URL parser silently removes them.
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("contains blanks or control characters".to_owned());
     }

@@ -1,8 +1,9 @@
-//! `Dialect`: how a service is asked and how its answers are decoded.
+//! `Dialect`: the paths and parameters of a service, and the decoders of its answers.
 //!
-//! The contract is one dialect ([`dialects`](super::dialects)). A service with an API of its own is one more file
-//! there. It names paths and parameters, decodes envelopes and units with the parts of [`wire`](crate::wire), and
-//! omits what the service does not have. Dialects only decode: servers always speak the contract.
+//! The contract ([`api`](crate::api)) is one dialect; [`dialects`](super::dialects) lists all of them. A service with
+//! another API gets one more file in that folder. A dialect names paths and parameters, decodes envelopes and units
+//! with the functions of [`wire`](crate::wire), and omits the questions that the service does not answer. Only clients
+//! use dialects: servers always speak the contract.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
@@ -16,11 +17,11 @@ pub struct Request<R> {
     pub(crate) path: Cow<'static, str>,
     pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) reply: Box<dyn BodyReader<R>>,
-    /// Checks that a reply answers this question.
+    /// Checks that a reply belongs to this question.
     pub(crate) judge: Option<Judge<R>>,
 }
 
-/// Checks whether a reply answers the question.
+/// Checks that a reply belongs to the question.
 type Judge<R> = Box<dyn Fn(&R) -> Result<(), DecodeError> + Send + Sync>;
 
 impl<R> Request<R> {
@@ -42,7 +43,7 @@ impl<R> Request<R> {
         Self::new(path, Box::new(BufferedBody::read_by(read)))
     }
 
-    /// Adds a check that the reply answers the question.
+    /// Adds a check that the reply belongs to the question.
     #[must_use]
     pub fn judged(
         mut self,
@@ -75,7 +76,7 @@ pub trait DialectQuery: Endpoint {
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] if the service does not answer it.
+    /// [`BadQuery`] if the service does not answer the question.
     fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery>;
 }
 
@@ -86,7 +87,8 @@ macro_rules! dialect {
     ($($name:ident($question:ident))+) => {
         /// The API of a service.
         ///
-        /// Each method builds the request for one question. A question without a method is refused by name.
+        /// Each method builds the request for one question. If a dialect lacks a method, its question is refused with a
+        /// message that names the question.
         pub trait Dialect: Debug + Send + Sync {
             /// The dialect's name.
             fn name(&self) -> &'static str;
@@ -105,7 +107,7 @@ macro_rules! dialect {
                 ///
                 /// # Errors
                 ///
-                /// [`BadQuery`] if the service does not answer it, or not with these parameters.
+                /// [`BadQuery`] if the service does not answer the question, or not with these parameters.
                 fn $name(
                     &self,
                     _question: &api::$question,
@@ -114,7 +116,8 @@ macro_rules! dialect {
                 }
             )+
 
-            /// The request for new orders as server-sent events. Each event holds an array of rows.
+            /// The request for new orders as server-sent events. The decoder gets a JSON array with the data of one or
+            /// more events.
             ///
             /// # Errors
             ///
@@ -123,7 +126,7 @@ macro_rules! dialect {
                 Err(unanswered(self.name(), Stream::NAME))
             }
 
-            /// The request for closed cascades as server-sent events.
+            /// The request for closed cascades as server-sent events, decoded as in [`Dialect::stream`].
             ///
             /// # Errors
             ///

@@ -32,7 +32,7 @@ pub enum Error {
         /// The failure of the attempt before the last, if any.
         source: Option<Cause>,
     },
-    /// The service refuses.
+    /// The service refused the question.
     #[error("{message}")]
     Refused {
         /// The HTTP status; 200 for `success: false`.
@@ -49,7 +49,7 @@ pub enum Error {
     UnexpectedReply {
         /// The path in the reply, as in `data[3].price`; empty for the whole body.
         path: String,
-        /// What is wrong there.
+        /// What is wrong at that path.
         message: String,
     },
     /// The question is outside the contract.
@@ -75,9 +75,9 @@ impl From<DecodeError> for Error {
     }
 }
 
-/// The longest excerpt of a refused body, in bytes.
+/// Maximum length of an excerpt from the body of a refusal, in bytes.
 const EXCERPT: usize = 2048;
-/// The longest excerpt of a bad value, in characters.
+/// Maximum length of a bad value in a message, in characters.
 const SHOWN: usize = 200;
 
 /// The beginning of `body` as text, at most 2 kB.
@@ -97,7 +97,8 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
     text
 }
 
-/// The reason in a refused body outside the contract: its first line, unless it is markup or binary.
+/// The reason in the body of a refusal that does not follow the contract: its first line, unless it is markup or
+/// binary.
 pub(crate) fn plain(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let line = text.trim().lines().next()?.trim_end();
@@ -105,7 +106,7 @@ pub(crate) fn plain(body: &[u8]) -> Option<String> {
     says.then(|| shown(line))
 }
 
-/// The text of a possibly malformed address without possible secrets.
+/// An address for messages, without parts that may be secret. The address may be malformed.
 pub(crate) fn masked(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = text.split_at(start);
@@ -125,7 +126,7 @@ pub(crate) fn masked(text: &str) -> String {
     shown(&format!("{scheme}{user}{place}{cut}"))
 }
 
-/// The beginning of a long text.
+/// Printable text, truncated after [`SHOWN`] characters.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", printable(text.get(..end).unwrap_or_default())),

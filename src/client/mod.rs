@@ -1,8 +1,12 @@
 //! The HTTP client.
 //!
-//! [`Client::send`] sends every question. One deadline covers all attempts and delays. It retries temporary failures,
-//! follows redirects within the same service, and bounds the size of a body. A [`Dialect`] describes the service's
-//! API. A [`Walk`] reads the growing order feed page by page; an [`OrderStream`] follows it.
+//! A question is a checked query for one endpoint of the contract ([`api`](crate::api)). The service sends an answer,
+//! which is an HTTP response; the reply is the data decoded from it.
+//!
+//! [`Client::send`] sends every question. One deadline covers all attempts and delays. The client retries temporary
+//! failures, follows redirects within the same service, and bounds the size of a body. A [`Dialect`] describes the
+//! service's API. A [`Walk`] reads the growing order feed page by page. An [`OrderStream`] receives new orders as they
+//! arrive.
 
 mod call;
 #[expect(clippy::module_inception, reason = "the file of the main type")]

@@ -1,4 +1,6 @@
-//! The attempts of one call, with redirects and refusals.
+//! Makes the attempts of one call.
+//!
+//! An attempt is one try to get a successful answer. It includes redirects. An unsuccessful answer is a refusal.
 
 use std::time::Duration;
 
@@ -24,38 +26,40 @@ use crate::model::{EarlierBar, TimeUnit, VenueCoverage};
 use crate::net::retry_after;
 use crate::wire::DecodeError;
 
-/// Maximum redirects of one attempt.
+/// Maximum number of redirects followed in one attempt.
 const REDIRECTS: u32 = 3;
-/// Maximum bytes read of a refusal. A small body is read completely so that its connection can be reused.
+/// Maximum number of bytes read from the body of a refusal. A shorter body is read to its end, so that its connection
+/// can be reused.
 const REFUSAL: usize = 64 << 10;
-/// Time limit for the body of a refusal.
+/// Time limit for reading the body of a refusal.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The log target of the client.
 pub(crate) const LOG: &str = "liqdata.client";
 
-/// The log target for missing archive rows. Such records are never dropped.
+/// The log target for reports of missing archive rows. The log queue of the binding never drops such reports.
 pub(crate) const ARCHIVE_LOG: &str = "liqdata.archive";
 
-/// What the headers and the explanation of an answer add to the reply.
+/// Additional facts about a reply, from the headers and the explanation of its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remarks {
     /// Whether the amounts of an estimate are relative: open interest is unknown, and a multiple of the volume
     /// replaces it.
     pub relative: bool,
-    /// Age of the open interest behind an estimate, in milliseconds, if known.
+    /// Age of the open-interest reading that the estimate uses, in milliseconds, if known.
     pub open_interest_age: Option<i64>,
     /// The explanation as JSON, if requested.
     pub explain: Option<String>,
-    /// Coverage of each exchange's totals, if requested for realised data.
+    /// Coverage of each exchange in the time range of the reply, if requested for realised data.
     pub coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before the reply's bars that cannot be converted to their interval, if requested.
+    /// The first bar in the requested range that the reply omits because it cannot be converted to the requested
+    /// interval. Set if an explanation was requested.
     pub earlier: Option<EarlierBar>,
-    /// The unit of the service's instants, if it is not the millisecond. Those of the reply are converted.
+    /// The unit of the times in the answer, if it is not the millisecond. The reply has them converted to milliseconds.
     pub time_unit: Option<TimeUnit>,
 }
 
-/// A successful answer without its body.
+/// The status and headers of a successful answer.
 pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -108,7 +112,7 @@ pub(crate) enum Failed {
     Fault(AttemptFault),
 }
 
-/// A call under way.
+/// A call in progress.
 pub(crate) struct Call<'a> {
     pub(crate) config: &'a Config,
     pub(crate) dialect: &'static dyn Dialect,
@@ -121,7 +125,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Makes one attempt at `start` and follows redirects.
+    /// Requests `start`, follows redirects and passes the body to `intake`.
     pub(crate) async fn attempt(
         &mut self,
         start: &Url,
@@ -145,7 +149,8 @@ impl Call<'_> {
         Ok(answer)
     }
 
-    /// The head of a successful answer after redirects, and the time of the request. Its body has no deadline.
+    /// Requests `start` and follows redirects. Returns the successful answer and the time of its request. The body is
+    /// not yet read and has no deadline.
     pub(crate) async fn open(
         &mut self,
         start: &Url,
@@ -163,7 +168,7 @@ impl Call<'_> {
                 .map_err(Failed::Fault)?;
             match head {
                 Head::Success(response) => return Ok((response, begun)),
-                // A redirect beyond the allowed number is a fault.
+                // `head` returns a fault for a redirect beyond the allowed number.
                 Head::Redirect(next) => target = next,
             }
             hop += 1;
@@ -190,7 +195,7 @@ impl Call<'_> {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
             return match follow(&target, &location, hop) {
                 Ok(next) => {
-                    // Read completely so that the connection can be reused.
+                    // The body is read to its end so that the connection can be reused.
                     self.beginning(response).await;
                     Ok(Head::Redirect(next))
                 }
@@ -200,7 +205,7 @@ impl Call<'_> {
         Err(self.refused(response, None).await)
     }
 
-    /// Hands the complete body of a successful answer to `intake`, within the size limit.
+    /// Passes the body of a successful answer to `intake`. Fails if it exceeds the size limit.
     async fn whole(
         &self,
         mut response: Response,
@@ -237,7 +242,7 @@ impl Call<'_> {
         })
     }
 
-    /// Reads the beginning of an unsuccessful answer's body.
+    /// Reads and decompresses at most [`REFUSAL`] bytes of an unsuccessful answer's body.
     async fn beginning(&self, mut response: Response) -> Vec<u8> {
         let mut body = Vec::new();
         let deadline = self.deadline.min(Instant::now() + REFUSAL_PATIENCE);
@@ -256,7 +261,7 @@ impl Call<'_> {
         decompress::beginning(response.headers(), body, REFUSAL)
     }
 
-    /// The fault for a status that is no success, or for a redirect that is not followed.
+    /// The fault for an unsuccessful status, or for a redirect that is not followed.
     async fn refused(&self, response: Response, unfollowed: Option<&str>) -> AttemptFault {
         let status = response.status();
         let retry_after = retry_after(response.headers());
@@ -303,7 +308,7 @@ impl Call<'_> {
         }
     }
 
-    /// A hint about credentials, for a refusal that concerns them.
+    /// A hint about credentials for status 401 or 403, else an empty text.
     fn hint(&self, status: StatusCode) -> String {
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return String::new();
@@ -318,7 +323,7 @@ impl Call<'_> {
         }
     }
 
-    /// The error that ends the call. Its message names the number of attempts.
+    /// The error that ends the call: that of the last attempt, with the number of attempts.
     pub(crate) fn counted(&self, fault: AttemptFault) -> Error {
         self.with_attempts(fault, "")
     }
@@ -360,7 +365,7 @@ enum Head {
     Redirect(Url),
 }
 
-/// The target of a redirect, or why it is not followed.
+/// The target of a redirect, or the reason why the redirect is not followed.
 fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     let shown = error::masked(location);
     let Ok(target) = from.join(location) else {

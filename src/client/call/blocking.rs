@@ -1,8 +1,8 @@
 //! Blocking calls on the caller's own thread.
 //!
-//! The caller waits anyway, so its thread drives the sockets. This saves two thread switches, which dominate a small
-//! call. Each call takes a [`Blocking`]: a single-threaded runtime with connections of its own, which the next call
-//! reuses. The rate limit and the retry quota belong to the client.
+//! The caller waits anyway, so its thread drives the sockets. This saves two thread switches, which take most of the
+//! time of a small call. Each call takes a [`Blocking`]: a single-threaded runtime with separate connections, which the
+//! next call reuses. All calls of a client share its rate limit and its retry quota.
 
 use std::future::Future;
 use std::io;
@@ -35,7 +35,7 @@ pub struct Blocking {
 }
 
 impl Client {
-    /// Takes a runtime for one call.
+    /// Takes an idle runtime for one call, or creates one.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Client {
 }
 
 impl Blocking {
-    /// The client for this runtime. Its futures must not run on another one.
+    /// The client for this runtime. Its futures must not run on another runtime.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
@@ -79,8 +79,8 @@ impl Blocking {
         Ok(runtime.block_on(work))
     }
 
-    /// Lets connections process the end of a cancelled call. Otherwise the service would go on sending to an unread
-    /// socket.
+    /// Lets connections process the end of a cancelled call. Otherwise the service would continue to send to a socket
+    /// that nothing reads.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Blocking {
         self.block_on(take_turns())
     }
 
-    /// Returns the connections for the next call. Dropping this value instead closes them.
+    /// Stores the runtime and its connections for the next call. Dropping this value instead closes the connections.
     pub fn leave(self) {
         let Self {
             client,

@@ -1,7 +1,8 @@
 //! Decompresses bodies within a size limit.
 //!
-//! Uncompressed and zstd bodies are passed on as they arrive. A gzip body is buffered and inflated at once into a
-//! reused buffer, which takes two thirds of the time. A large one is inflated as it arrives.
+//! Uncompressed and zstd bodies are passed on as they arrive. A gzip body is buffered, then inflated in one call into a
+//! reused buffer. This takes two thirds of the time of inflating it in pieces. A gzip body above [`AT_ONCE`] is
+//! inflated as it arrives.
 
 use std::io::{self, Write};
 
@@ -12,33 +13,33 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use crate::wire::Feed;
 
-/// The `Accept-Encoding` header, best first.
+/// The value of the `Accept-Encoding` header, preferred encoding first.
 pub(crate) const ACCEPTED: &str = "zstd, gzip";
-/// Accepted encodings for messages.
+/// The accepted encodings, as error messages list them.
 const ALLOWED: &str = "gzip, zstd or none";
-/// The largest body inflated at once, and the largest compressed body buffered.
+/// Maximum size in bytes of a gzip body inflated in one call, both compressed and decompressed.
 const AT_ONCE: usize = 64 << 20;
-/// The highest compression ratio of deflate, rounded up.
+/// Maximum compression ratio of deflate, rounded up.
 const SWELLING: usize = 1040;
 /// The first bytes of a gzip member.
 const GZIP: &[u8; 3] = b"\x1f\x8b\x08";
-/// The smallest size of a gzip header and trailer.
+/// Minimum total size of a gzip header and trailer, in bytes.
 const FRAME: usize = 18;
-/// The largest buffers that are reused.
+/// Maximum capacity in bytes of a buffer that is reused.
 const SPARE: usize = 16 << 20;
-/// The longest header of a zstd frame.
+/// Maximum size of the header of a zstd frame, in bytes.
 const HEAD: usize = 18;
-/// How many bytes are decompressed from zstd at a time.
+/// Size in bytes of the output buffer for zstd.
 const PIECE: usize = 128 << 10;
 
 /// Why a body cannot be decompressed.
 #[derive(Debug)]
 pub(crate) enum Spoiled {
-    /// It exceeds the size limit.
+    /// The body exceeds the size limit.
     Over,
-    /// Its encoding was not requested.
+    /// The body has an encoding that was not requested.
     Unknown(String),
-    /// It is malformed.
+    /// The body is malformed.
     Damaged(String),
 }
 
@@ -50,8 +51,8 @@ pub(crate) struct Spare {
 }
 
 impl Spare {
-    /// Clears the compressed bytes and drops large buffers. Decompressed bytes stay; overwriting them is cheaper than
-    /// zeroing.
+    /// Removes the compressed bytes and frees large buffers. Decompressed bytes stay in their buffer, because
+    /// overwriting them is cheaper than zeroing memory.
     fn cleared(mut self) -> Self {
         self.packed.clear();
         for buffer in [&mut self.packed, &mut self.body] {
@@ -63,7 +64,7 @@ impl Spare {
     }
 }
 
-/// The destination of decompressed bytes.
+/// The destination of decompressed bytes, with a size limit.
 struct Sink<'a> {
     intake: &'a mut dyn Feed,
     cap: usize,
@@ -114,19 +115,20 @@ enum Stage<'a> {
 struct Zstd<'a> {
     decoder: Decoder<'static>,
     room: Vec<u8>,
-    /// Whether a frame has begun that has not ended.
+    /// Whether the current frame is incomplete.
     open: bool,
     /// Whether the decoder may have more output, because the last output filled the buffer.
     full: bool,
-    /// The first bytes of the frame; they may contain its size.
+    /// The first bytes of the current frame. Its header may state the decompressed size.
     head: Vec<u8>,
-    /// How many bytes of the frame have been decompressed.
+    /// Number of bytes decompressed from the current frame.
     out: u64,
     sink: Sink<'a>,
 }
 
 impl<'a> Unpacking<'a> {
-    /// Starts a body with these headers and `announced` compressed bytes. At most `cap` bytes go to `intake`.
+    /// Starts a body with these headers and `announced` compressed bytes, if known. At most `cap` decompressed bytes go
+    /// to `intake`.
     pub(crate) fn begin(
         headers: &HeaderMap,
         announced: Option<usize>,
@@ -148,7 +150,7 @@ impl<'a> Unpacking<'a> {
                 return Err(Spoiled::Over);
             }
             Coding::Plain => Stage::Plain(sink(intake, announced)),
-            // A gzip body names its decompressed size only at the end.
+            // A gzip body states its decompressed size only in its last bytes.
             Coding::Gzip => Stage::Gzip {
                 decoder: Box::new(MultiGzDecoder::new(sink(intake, None))),
                 keeping: true,
@@ -166,7 +168,7 @@ impl<'a> Unpacking<'a> {
         Ok(Self { stage, spare })
     }
 
-    /// Decompresses the next piece.
+    /// Decompresses the next piece of the body.
     pub(crate) fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
         match &mut self.stage {
             Stage::Plain(sink) => sink.take(chunk),
@@ -218,7 +220,8 @@ impl<'a> Unpacking<'a> {
 impl Zstd<'_> {
     fn take(&mut self, chunk: &[u8]) -> Result<(), Spoiled> {
         let mut input = InBuffer::around(chunk);
-        // Without input, the decoder says how the next frame would begin.
+        // After the end of a frame, the decoder is not called without input. It would ask for the header of a next
+        // frame, and the complete body would seem incomplete.
         while input.pos() < chunk.len() || self.full {
             if self.head.is_empty() {
                 self.begin_frame(chunk, &mut input)?;
@@ -227,7 +230,7 @@ impl Zstd<'_> {
             let mut output = OutBuffer::around(self.room.as_mut_slice());
             let before = input.pos();
             let hint = self.decoder.run(&mut input, &mut output);
-            // The bytes left of the frame; 0 at its end.
+            // `hint` is 0 at the end of a frame and positive within it.
             self.open = hint.map_err(|error| damaged(&error))? != 0;
             // At the end of a frame no output is pending.
             self.full = self.open && output.pos() == PIECE;
@@ -243,8 +246,8 @@ impl Zstd<'_> {
         Ok(())
     }
 
-    /// Passes only the first byte of a frame to the decoder. If the decoder got a complete frame at once, it would use
-    /// another path with other error checks.
+    /// Passes only the first byte of a frame to the decoder. For a complete frame in one piece, the decoder would take
+    /// a faster path with different error checks.
     fn begin_frame(&mut self, chunk: &[u8], whole: &mut InBuffer<'_>) -> Result<(), Spoiled> {
         let Some(first) = chunk.get(whole.pos()..=whole.pos()) else {
             self.full = false;
@@ -258,7 +261,8 @@ impl Zstd<'_> {
         Ok(())
     }
 
-    /// Refuses a frame that is shorter than its header says. The decoder accepts one with an empty last block.
+    /// Refuses a frame if its content has another size than its header states. The decoder itself accepts a frame that
+    /// is too short if its last block is empty.
     fn check_length(&mut self) -> Result<(), Spoiled> {
         let said = get_frame_content_size(&self.head).ok().flatten();
         if let Some(said) = said.filter(|said| *said != self.out) {
@@ -300,7 +304,7 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Spoiled> {
     )))
 }
 
-/// A decoder with a window of at most the size limit, and at least the 8 MiB of RFC 9659.
+/// A decoder with a maximum window of `cap` bytes, but at least the 8 MiB of RFC 9659 and at most 128 MiB.
 fn zstd_decoder(cap: usize) -> io::Result<Decoder<'static>> {
     let mut decoder = Decoder::new()?;
     let most = cap.max(1).ilog2().clamp(23, 27);
@@ -313,15 +317,16 @@ fn inflate(decoder: &mut MultiGzDecoder<Sink<'_>>, chunk: &[u8]) -> Result<(), S
     written.map_err(|error| spoiled_by(decoder.get_ref(), &error))
 }
 
-/// Inflates a gzip file at once. `None` leaves unusual files to the streaming decoder.
+/// Inflates a complete gzip body in one call. `None` leaves an unusual or damaged body to the streaming decoder.
 fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a [u8]> {
     if packed.len() < FRAME || !packed.starts_with(GZIP) {
         return None;
     }
     let size: &[u8; 4] = packed.last_chunk()?;
-    // Here only the first member of a gzip file is inflated, so a file with several members must be left to the
-    // streaming decoder. The code searches for the size field of the last member followed by the beginning of another
-    // member. The beginning alone occurs by chance in many large files.
+    // libdeflater inflates only the first member of a gzip file, so the streaming decoder must inflate a file with
+    // several members. If the first and the last member have different sizes, the comparison with `length` below
+    // detects that. If they have the same size, the first member ends with `size`, and the beginning of a second member
+    // follows. The beginning alone occurs by chance in many large files.
     let between = [size.as_slice(), GZIP].concat();
     if memchr::memmem::find(packed, &between).is_some() {
         return None;
@@ -336,8 +341,8 @@ fn inflated<'a>(packed: &[u8], room: &'a mut Vec<u8>, cap: usize) -> Option<&'a 
     }
     let whole = room.get_mut(..length)?;
     let written = libdeflater::Decompressor::new().gzip_decompress(packed, whole);
-    // The decoder ignores data after the first member. The checksum shows that the trailer at the end is the first
-    // member's own.
+    // libdeflater ignores data after the first member. The checksum shows that the last 8 bytes are the trailer of the
+    // first member.
     let sum = packed.last_chunk::<8>()?.first_chunk::<4>()?;
     (written == Ok(length) && u32::from_le_bytes(*sum) == libdeflater::crc32(whole))
         .then_some(whole)
@@ -368,7 +373,7 @@ impl Feed for Taken {
     }
 }
 
-/// Decompresses a body that arrives in `pieces`, as every client does; for property tests.
+/// Decompresses a body that arrives in `pieces`, with the decoder of the client. For property tests.
 ///
 /// # Errors
 ///
@@ -397,7 +402,7 @@ pub fn unpacked<'a>(
     }
 }
 
-/// The beginning of a compressed body, at most `most` bytes.
+/// Decompresses the beginning of a body, to at most `most` bytes. Returns an uncompressed body unchanged.
 pub(crate) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<u8> {
     if matches!(coding(headers), Ok(Coding::Plain)) {
         return came;
@@ -407,7 +412,7 @@ pub(crate) fn beginning(headers: &HeaderMap, came: Vec<u8>, most: usize) -> Vec<
         if let Stage::Gzip { keeping, .. } = &mut unpacking.stage {
             *keeping = false;
         }
-        // A truncated body still has a readable beginning.
+        // Errors are ignored, because a truncated body still has a readable beginning.
         let _ = unpacking.take(&came);
         let _ = unpacking.finish();
     }
@@ -447,7 +452,7 @@ mod tests {
             .collect()
     }
 
-    /// Decompresses `packed` in pieces of the given size.
+    /// Decompresses `packed` in pieces of `piece` bytes.
     fn received(
         coding: &'static str,
         packed: &[u8],
@@ -473,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_zstd_frame_that_ends_short_of_what_its_head_says_is_refused_however_it_arrives() {
-        // A frame with a header that promises one byte and with an empty last block. Below, a complete frame.
+        // The header of this frame states one byte of content, but the only block is empty.
         let short = b"\x28\xb5\x2f\xfd\x20\x01\x01\0\0";
         let whole = zstd::encode_all(b"[1,2]".as_slice(), 1).unwrap();
         let behind = [whole.as_slice(), short].concat();

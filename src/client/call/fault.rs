@@ -16,9 +16,9 @@ pub(crate) struct AttemptFault {
 }
 
 impl AttemptFault {
-    /// No connection, or one that ended before the complete head of an answer.
+    /// The fault for a failed connection, or for one that ended before the head of the answer was complete.
     ///
-    /// `reused` says that the connection may have been idle in the pool.
+    /// `reused` says whether the request may have used an idle connection of the pool.
     pub(crate) fn before_the_answer(error: reqwest::Error, config: &Config, reused: bool) -> Self {
         let place = config.place();
         let (kind, message) = if let Some(tls) = find::<rustls::Error>(&error) {
@@ -61,7 +61,7 @@ impl AttemptFault {
         Self::no_answer(kind, message, error)
     }
 
-    /// A body that broke off.
+    /// The fault for an answer that broke off after `got` bytes of its body.
     pub(crate) fn within_the_body(error: reqwest::Error, config: &Config, got: usize) -> Self {
         let message = format!(
             "the answer of {} broke off after {got} bytes: {}",
@@ -93,7 +93,7 @@ impl AttemptFault {
             kind,
             error: Error::NoAnswer {
                 message,
-                // The message contains the address without its query.
+                // The URL is removed from the source, because the message already names the service.
                 source: Some(Cause::from(error.without_url())),
             },
             retry_after: None,
@@ -120,7 +120,7 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
-/// The deepest source of `error`.
+/// The text of the innermost source of `error`.
 pub(crate) fn root(error: &(dyn StdError + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {

@@ -7,19 +7,19 @@ use reqwest::StatusCode;
 
 use crate::net::{is_passing, longest_wait};
 
-/// Tokens in a new quota, and its maximum.
+/// Number of tokens in a new quota, and the maximum of a quota.
 const QUOTA: u32 = 500;
-/// The longest `Retry-After` that is honoured, in seconds.
+/// Maximum `Retry-After` that the client waits for, in seconds. A longer one ends the retries.
 const LONGEST_RETRY_AFTER: f64 = 60.0;
-/// The longest backoff.
+/// Maximum backoff before a retry.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(20);
 
-/// The kind of a failure.
+/// The kind of a failure. It decides whether and how soon to retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// Temporary.
     Transient,
-    /// An idle connection was closed by the service. The retry opens a new one.
+    /// The service closed a reused connection. The retry opens a new one without a delay.
     Stale,
     /// The service asks to slow down.
     Throttled,
@@ -30,7 +30,7 @@ pub(crate) enum FailureKind {
 }
 
 impl FailureKind {
-    /// The kind of an HTTP status that is no success.
+    /// The kind of an unsuccessful HTTP status.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status.as_u16() {
             status if is_passing(status) => Self::Transient,
@@ -40,7 +40,7 @@ impl FailureKind {
         }
     }
 
-    /// Tokens that a retry costs.
+    /// Number of tokens that a retry costs.
     fn cost(self) -> u32 {
         match self {
             Self::Throttled | Self::Banned => 5,
@@ -108,7 +108,7 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// The retries of a call after `done` earlier retries.
+    /// The retries of a call, if `done` retries were made before.
     pub(crate) fn after(done: u32, most: u32, quota: &'a Quota) -> Self {
         Self {
             done,
@@ -153,7 +153,7 @@ impl<'a> Retries<'a> {
         Some(wait)
     }
 
-    /// The upper bound of the next delay: the base of the kind, doubled for each attempt.
+    /// The upper bound of the next delay: the base of the kind, doubled for each earlier retry.
     fn bound(&self, kind: FailureKind) -> Duration {
         longest_wait(kind.base(), self.done, LONGEST_BACKOFF)
     }

@@ -1,4 +1,4 @@
-//! Redacts header values, tokens included.
+//! Removes secrets from texts: the values of request headers, tokens included.
 //!
 //! A service may repeat a secret in a refusal, and errors end up in logs, pickles and reports.
 
@@ -7,11 +7,11 @@ use reqwest::header::HeaderMap;
 
 use crate::client::error::Error;
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 const VEIL: &str = "***";
-/// Shorter values occur in ordinary text and are not redacted.
+/// Minimum length in bytes of a redacted value. Shorter values occur in ordinary text.
 const SHORTEST: usize = 4;
-/// A cut text may end with the beginning of a secret. A beginning of at least this length is redacted too.
+/// A truncated text may end with the beginning of a secret. A beginning of at least this many bytes is redacted too.
 const TELLING: usize = 8;
 
 /// Texts to redact, longest first.
@@ -39,7 +39,7 @@ impl Secrets {
         Self(known)
     }
 
-    /// The text without secrets and without their prefixes.
+    /// Returns `text` without secrets and without beginnings of secrets.
     pub(crate) fn veiled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
@@ -60,7 +60,7 @@ impl Secrets {
         text
     }
 
-    /// The error without secrets.
+    /// Returns `error` without secrets in its texts.
     pub(crate) fn redact(&self, mut error: Error) -> Error {
         match &mut error {
             Error::NoAnswer { message, .. } | Error::TooSlow { message, .. } => {

@@ -15,7 +15,7 @@ use crate::net::NoClient;
 /// task to act, and one for the pool to notice.
 const TURNS: usize = 3;
 
-/// Lets connection tasks process what has happened.
+/// Lets connection tasks process pending events.
 pub(crate) async fn take_turns() {
     for _ in 0..TURNS {
         tokio::task::yield_now().await;
@@ -25,7 +25,7 @@ pub(crate) async fn take_turns() {
 /// Connections of one runtime.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// The HTTP client, or why there is none.
+    /// The HTTP client, or the reason why it cannot be built.
     pub(crate) http: Result<reqwest::Client, Arc<NoClient>>,
     /// Whether a complete answer was read, so that the pool may have an idle connection.
     answered: AtomicBool,
@@ -55,7 +55,7 @@ impl Connections {
         }
     }
 
-    /// Lets the pool notice closed idle connections. On a single-threaded runtime, no task runs between calls.
+    /// Lets the pool notice closed idle connections. On a single-threaded runtime, its tasks do not run between calls.
     pub(crate) async fn freshen(&self) {
         let left_alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
         if left_alone && self.may_reuse() {
@@ -63,7 +63,7 @@ impl Connections {
         }
     }
 
-    /// Whether a request may use a connection that has served another.
+    /// Whether a request may use a connection that an earlier request used.
     pub(crate) fn may_reuse(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
 //! The connections of a client in one process.
 //!
-//! A forked child inherits the pool and its sockets but not the threads that drive it. Using or dropping it could
-//! deadlock on a lock of such a thread. The pool is therefore keyed by process id: a child leaks what it inherited and
-//! creates its own.
+//! A forked child inherits the pool and its sockets but not the threads that drive it. Using or dropping the inherited
+//! pool could deadlock on a lock that such a thread had taken. The pool is therefore keyed by process id: a child leaks
+//! the inherited state and creates a new one.
 
 use std::io;
 use std::mem;
@@ -19,17 +19,17 @@ use crate::net::Limiter;
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
 const MOST_IDLE: usize = 16;
 
-/// The state that a client keeps between calls, one per process.
+/// The state of a client between calls, one per process.
 #[derive(Debug, Default)]
 pub(crate) struct Pool(ArcSwapOption<Share>);
 
 impl Pool {
-    /// The state of this process, created by its first call.
+    /// The state of this process. The first call creates it.
     pub(crate) fn enter(&self, config: &Config) -> Arc<Share> {
         self.enter_as(std::process::id(), config)
     }
 
-    /// Drops idle connections. Running calls use theirs until they end.
+    /// Releases the state. Its connections close when the running calls have ended.
     pub(crate) fn leave(&self) {
         self.0.store(None);
     }
@@ -62,7 +62,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// The state; `Some` while the share lives.
+    /// The state. `None` only while the share is dropped.
     pub(crate) fn live(&self) -> Option<&ProcessState> {
         self.live.as_ref()
     }
@@ -86,7 +86,7 @@ pub(crate) struct ProcessState {
     /// `None` without a rate limit.
     limiter: Option<Limiter>,
     pub(crate) quota: Quota,
-    /// Idle runtimes, last used last. Locked only by the process that created this state.
+    /// Idle runtimes, the most recently used one last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
 }
 
@@ -120,7 +120,7 @@ impl ProcessState {
         idle.map_or_else(|| OwnRuntime::new(config).map(Arc::new), Ok)
     }
 
-    /// Returns a runtime for the next call, unless there are many.
+    /// Stores a runtime for the next call. Closes it if [`MOST_IDLE`] are stored already.
     pub(crate) fn put_runtime(&self, runtime: Arc<OwnRuntime>) {
         let mut idle = self.idle();
         if idle.len() < MOST_IDLE {

@@ -5,7 +5,7 @@ use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Decode, DecodeError};
 
-/// The contract of ten endpoints.
+/// The dialect of services that speak the contract ([`api`](crate::api)).
 #[derive(Clone, Copy, Debug)]
 pub struct ContractDialect;
 
@@ -16,15 +16,16 @@ fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
         .judged(move |reply: &R| answers(&asked, &reply.echo()))
 }
 
-/// Checks that the parameters repeated in a reply match the question. Aliases are resolved: a pair matches its coin,
-/// and `1d` matches `24h`.
+/// Checks that the parameters repeated in a reply match the question. Equivalent values match: a trading pair and its
+/// coin, or `1d` and `24h`.
 fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result<(), DecodeError> {
     let asked = question.to_query();
     for (name, echoed) in echo {
         let Some((_, wanted)) = asked.iter().find(|(asked, _)| asked == name) else {
             continue;
         };
-        // A custom model is named by text; only the service knows its number, so it is not compared.
+        // A query names a custom model by text, but the reply repeats a number that only the service knows. They cannot
+        // be compared.
         if *name == "model" && wanted.parse::<i64>().is_err() {
             continue;
         }

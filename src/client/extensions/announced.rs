@@ -10,10 +10,10 @@ use crate::client::extensions::list::List;
 use crate::client::extensions::parameters::{Explained, ExtraParameters};
 use crate::wire::Reading;
 
-/// The path of the service's list.
+/// The path of the service's list of endpoints and extensions.
 const INDEX: &str = "/api";
 
-/// The allowed values, for the error about a question that the service does not announce.
+/// The allowed values, as named in the error for a question that the service does not announce.
 const ALLOWED: &str =
     "what GET /api lists; the ten endpoints, and what a liqdata server has is_extension them";
 
@@ -89,7 +89,7 @@ impl Client {
         Ok(missing)
     }
 
-    /// The service's list. A service without one has no extensions.
+    /// Downloads the service's list. A service without a list has no extensions.
     async fn list(&self) -> Result<List, Error> {
         let read = |body: &[u8]| Ok(Reading::Reply(List::read(body)));
         let mut request: Request<List> = Request::whole(INDEX, read);

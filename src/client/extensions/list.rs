@@ -1,4 +1,6 @@
 //! The list of extensions that a service announces.
+//!
+//! An extension is an endpoint, a parameter or a parameter value that is not part of the contract.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +31,7 @@ impl KnownExtensions {
 pub(crate) struct List {
     extensions: HashSet<String>,
     everywhere: HashSet<String>,
-    /// The parameters of each question with their listed values.
+    /// For each question, its parameters and their listed values.
     parameters: HashMap<String, HashMap<String, HashSet<String>>>,
 }
 
@@ -53,12 +55,12 @@ impl List {
         }
     }
 
-    /// Whether it lists the question `name`, which is not in the contract.
+    /// Whether the list has the extension endpoint `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions.contains(name)
     }
 
-    /// Whether it lists `beyond` for `question`.
+    /// Whether the list has the parameter or value `beyond` for `question`.
     pub(crate) fn takes(&self, question: &str, beyond: &Extension) -> bool {
         if EVERYWHERE
             .iter()

@@ -1,4 +1,4 @@
-//! Parameters for every question that only liqdata servers understand.
+//! Parameters that only liqdata servers understand. Every question can have them.
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -11,11 +11,11 @@ use crate::wire::{self, BodyReader, DecodeError, Feed, Reading};
 /// Extra parameters of a question. They are sent only to a service that announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtraParameters {
-    /// The instant of the answer; `None` means now.
+    /// The instant that the reply describes; `None` for the present.
     pub as_of: Option<Millis>,
     /// Whether to request an explanation.
     pub explain: bool,
-    /// Whether to request an explanation by a header, which services without explanations ignore.
+    /// Whether to request an explanation by the `Prefer` header. Services without explanations ignore the header.
     pub preferred: bool,
 }
 
@@ -54,7 +54,7 @@ impl ExtraParameters {
     }
 }
 
-/// The member `explain` of a body, which is not part of the reply.
+/// The member `explain` of a body, which the decoder of the reply ignores.
 #[derive(Deserialize)]
 struct Sent<'a> {
     #[serde(borrow)]
@@ -66,9 +66,10 @@ struct Sent<'a> {
 pub(crate) struct Explanation {
     /// The complete explanation as JSON, if requested.
     pub(crate) text: Option<String>,
-    /// Coverage of each exchange's totals.
+    /// Coverage of each exchange in the time range of the reply.
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before the reply's bars that cannot be converted to their interval.
+    /// The first bar in the requested range that the reply omits because it cannot be converted to the requested
+    /// interval.
     pub(crate) earlier: Option<EarlierBar>,
 }
 
@@ -104,13 +105,13 @@ impl Explanation {
     }
 }
 
-/// Receives the head and body of an answer.
+/// Receives the headers and the body of an answer.
 pub(crate) trait Headed: Feed {
-    /// Receives the head before the body.
+    /// Receives the headers, before the body.
     fn see(&mut self, head: &HeaderMap);
 }
 
-/// Decodes a body and its explanation. Without an explanation the body is passed on as it arrives.
+/// Decodes a body and its explanation. Passes the body on as it arrives; copies it only if it contains an explanation.
 pub(crate) struct Explained<'a, R> {
     reply: &'a mut dyn BodyReader<R>,
     extra: ExtraParameters,
@@ -187,7 +188,8 @@ mod tests {
     const BODY: &[u8] =
         br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
 
-    /// Bytes buffered of a body after this head, and the text of its explanation.
+    /// Returns the size of the body's copy and the text of its explanation. `preference_applied` is a header of the
+    /// answer.
     fn read(
         extra: ExtraParameters,
         preference_applied: Option<&'static str>,
