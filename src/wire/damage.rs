@@ -6,11 +6,11 @@ use std::fmt::{Display, Write};
 use serde::de;
 use serde_path_to_error::{Path, Segment};
 
-/// Most characters of a body value that a message repeats.
+/// Maximum length of a body value that a message quotes, in characters.
 const SHOWN: usize = 40;
-/// Most characters of a message, so that a hostile body is not echoed in full.
+/// Maximum length of a message, in characters, so that a hostile body is not echoed in full.
 const MESSAGE: usize = 400;
-/// Separates path and message inside a serde error. Printed values are escaped, so none contains it.
+/// Separates path and message inside a serde error. Quoted values are escaped, so they never contain this character.
 const MARK: char = '\u{1}';
 
 /// An error in a body that breaks the contract.
@@ -37,7 +37,7 @@ impl DecodeError {
         }
     }
 
-    /// The same error with its path relative to `place`.
+    /// Returns the error with `place` prepended to its path.
     #[must_use]
     pub fn below(self, place: &str) -> Self {
         let mut path = place.to_owned();
@@ -50,14 +50,14 @@ impl DecodeError {
         Self::at("", message)
     }
 
-    /// Converts it to a serde error with a path relative to the reader.
+    /// Converts this error to a serde error; the path is relative to the value that is being read.
     pub(super) fn raise<E: de::Error>(self) -> E {
         at(self.path, self.message)
     }
 
-    /// The error that a failed read reports.
+    /// Converts a serde error at `path`.
     ///
-    /// For a matrix cell the path names the row and the message the cell, because users can ask a service about rows.
+    /// For a matrix cell, the path ends at the row, and the message starts with the index of the cell.
     pub(super) fn of(path: &Path, error: &serde_json::Error) -> Self {
         let mut place = String::new();
         let mut column = None;
@@ -128,7 +128,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// A serde error about `path`, relative to the reader.
+/// A serde error with a path relative to the value that is being read.
 pub(super) fn at<E: de::Error>(path: impl Display, message: impl Display) -> E {
     E::custom(format_args!("{MARK}{path}{MARK}{message}"))
 }
@@ -142,7 +142,7 @@ pub(super) fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// A member name for a path: shortened if long, without control characters.
+/// A member name for use in a path: control characters escaped, shortened if long.
 pub(super) fn excerpt(name: &str) -> String {
     cut(name.escape_debug().to_string(), SHOWN)
 }

@@ -1,4 +1,7 @@
-//! Response bodies: fast read, envelope, refusals, and a second read that locates an error.
+//! Reads response bodies: fast read, envelope, refusals, and a second read that locates an error.
+//!
+//! An envelope is the object `{"success": true, "data": …}` around a reply. A refusal is a body in which the service
+//! says why it does not reply.
 
 use std::fmt;
 
@@ -12,7 +15,7 @@ use super::reply::{Reply, settled};
 use super::token::{Key, Of, Read, Skip, fill, settle};
 use super::verdict::{ReplyState, Verdict, is_success};
 
-/// The member of a body that may say that it is a refusal in spite of its data.
+/// The member that can mark a body as a refusal even if the body has data.
 const CODE: &[u8] = b"\"code\"";
 
 /// A reply type that can be decoded from JSON.
@@ -21,7 +24,7 @@ pub trait Decode: Reply {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if `json` breaks the contract; it names the place.
+    /// [`DecodeError`] with the place, if `json` breaks the contract.
     fn decode(json: &[u8]) -> Result<Self, DecodeError> {
         alone(json, &|fields| Ok(settled(Self::of(fields)?)?.0))
     }
@@ -33,9 +36,10 @@ impl<R: Reply> Decode for R {}
 ///
 /// # Errors
 ///
-/// [`DecodeError`] if the body breaks the contract; it names the place. A body with `success: false` is a refusal, not
-/// an error, whatever else it contains, as long as it is JSON. So is a body with a reason (`error`, `message` or `msg`)
-/// that does not say `success: true`, has no data, or has a code other than 0, 1, 200 and `success`.
+/// [`DecodeError`] with the place, if the body breaks the contract. A refusal is not an error. Every JSON body with
+/// `success: false` is a refusal. A body with a reason (`error`, `message` or `msg`) is a refusal in three more cases:
+/// it has no data; its `code` is not 0, 1, 200 or `success`; or the endpoint is enveloped and the body has neither
+/// `success: true` nor such a code.
 ///
 /// # Examples
 ///
@@ -59,12 +63,12 @@ impl<R: Reply> Decode for R {}
 /// # Ok::<(), liqdata::wire::DecodeError>(())
 /// ```
 pub fn read<R: Decode>(body: &[u8], enveloped: bool) -> Result<Reading<R>, DecodeError> {
-    // A fault of an instant is left to the tolerant reader, which names its place.
+    // After an invalid instant the tolerant reader runs, because it reports the place.
     let quick = R::quick(body, enveloped).and_then(|reply| settled_reading(reply).ok());
     quick.map_or_else(|| tolerant(body, enveloped, R::of), Ok)
 }
 
-/// A complete reply, with its instants in milliseconds.
+/// Converts the instants of a complete reply to milliseconds.
 pub(super) fn settled_reading<R: Reply>(reply: R) -> Result<Reading<R>, DecodeError> {
     settled(reply).map(|(reply, unit)| match unit {
         Some(unit) => Reading::Converted { reply, unit },
@@ -72,7 +76,7 @@ pub(super) fn settled_reading<R: Reply>(reply: R) -> Result<Reading<R>, DecodeEr
     })
 }
 
-/// The body reader for replies of type `R`; decodes like [`read`].
+/// Returns a body reader for replies of type `R`; it decodes like [`read`].
 ///
 /// # Examples
 ///
@@ -130,11 +134,13 @@ pub(super) fn tolerant<S: for<'de> Read<'de>, R: Reply>(
     }
 }
 
-/// Reads a body of any shape. A member read with [`lenient`](super::lenient) may be a string or a number.
+/// Decodes a JSON body into any deserializable type.
+///
+/// A member read with [`lenient`](super::lenient) may be a string or a number.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] if the body has another shape; it names the place.
+/// [`DecodeError`] with the place, if the body does not fit the type.
 ///
 /// # Examples
 ///
@@ -156,7 +162,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
     alone(body, &|Own(value)| Ok(value))
 }
 
-/// A value with its own [`Deserialize`](serde::Deserialize).
+/// Implements `Read` for a type that has its own [`Deserialize`](serde::Deserialize).
 struct Own<T>(T);
 
 impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
@@ -165,7 +171,7 @@ impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
     }
 }
 
-/// Reads a bare value; `of` converts it to the reply.
+/// Reads a value without an envelope; `of` converts it to the reply.
 fn alone<S: for<'de> Read<'de>, R>(
     body: &[u8],
     of: &dyn Fn(S) -> Result<R, DecodeError>,
@@ -184,7 +190,7 @@ pub fn reason(body: &[u8]) -> Option<String> {
     verdict(text(body).ok()?)?.stated()
 }
 
-/// The body as text; rejects what cannot be JSON.
+/// The body as text; rejects bodies that cannot be JSON.
 fn text(body: &[u8]) -> Result<&str, DecodeError> {
     let json = std::str::from_utf8(body).map_err(|error| {
         DecodeError::whole(format!("is not UTF-8 from byte {}", error.valid_up_to()))
@@ -224,7 +230,7 @@ fn second_read<S: for<'de> Read<'de>, R>(
     let tracked = serde_path_to_error::Deserializer::new(&mut from, &mut track);
     match around.read(tracked) {
         Err(error) => DecodeError::of(&track.path(), &error),
-        // The value is valid, so the error is in what follows it.
+        // The value is valid, so the error is in the text after it.
         Ok(_) => DecodeError::whole(error.to_string()),
     }
 }
@@ -245,7 +251,7 @@ impl<'de, S: Read<'de>, R> Around<'_, S, R> {
     }
 }
 
-/// Reads the reply itself.
+/// Reads the reply without its envelope.
 impl<'de, S: Read<'de>, R> DeserializeSeed<'de> for &Around<'_, S, R> {
     type Value = R;
 
@@ -281,14 +287,14 @@ impl<'de, S: Read<'de>, R> Visitor<'de> for &Around<'_, S, R> {
                 }
             }
         }
-        // Some services have a code instead.
+        // Some services send `code` instead of `success`.
         let succeeded = code.as_ref().is_some_and(is_success);
         settle(success.or(succeeded.then_some(true)), "success")?;
         data.ok_or_else(|| at("data", "is missing"))
     }
 }
 
-/// The verdict of a body, if it is an object.
+/// The members that decide whether a body is a refusal; `None` if the body is no object.
 fn verdict(json: &str) -> Option<Verdict> {
     let alone = Around {
         enveloped: false,

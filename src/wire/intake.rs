@@ -1,12 +1,12 @@
-//! Body readers: decode a body on arrival where that saves memory.
+//! Body readers: receive a body in chunks and decode it.
 //!
-//! Most replies are small, so [`BufferedBody`] buffers them until the end. An incremental reader buffers only what it
-//! must. Both accept the same bodies and report the same errors.
+//! Most replies are small, so [`BufferedBody`] buffers the whole body and decodes it at the end. An incremental reader
+//! decodes rows while they arrive, to save memory. Both kinds accept the same bodies and report the same errors.
 
 use super::damage::DecodeError;
 use crate::model::TimeUnit;
 
-/// Most bytes reserved because the body announced its length.
+/// Maximum number of bytes reserved for an announced body length.
 const EARLY_ROOM: usize = 8 << 20;
 
 /// The outcome of reading a body.
@@ -30,7 +30,7 @@ pub enum Reading<R> {
 
 /// Receives the bytes of a body.
 pub trait Feed: Send {
-    /// Starts a new body of `announced` bytes, if known.
+    /// Starts a new body; `announced` is its length in bytes, if known.
     fn begin(&mut self, announced: Option<usize>);
 
     /// Receives the next bytes.
@@ -50,7 +50,7 @@ pub trait BodyReader<R>: Feed {
     fn buffered(&self) -> &[u8];
 }
 
-/// A body that is buffered and read at its end.
+/// A body reader that buffers all bytes and decodes them at the end.
 #[derive(Debug)]
 pub struct BufferedBody<F> {
     body: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct BufferedBody<F> {
 }
 
 impl<F> BufferedBody<F> {
-    /// A body reader that calls `read` at the end.
+    /// A body reader that passes the complete body to `read`.
     pub fn read_by(read: F) -> Self {
         Self {
             body: Vec::new(),

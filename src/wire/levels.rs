@@ -1,4 +1,4 @@
-//! Key liquidation levels.
+//! Decodes key liquidation levels.
 
 use super::reply::reply;
 use super::token::object;

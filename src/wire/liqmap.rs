@@ -1,4 +1,6 @@
-//! The liquidation map: bins into one flat table of tiers.
+//! Decodes liquidation maps; one flat table holds the tiers of all bins.
+//!
+//! A bin is a price interval on one side of the market. A tier is a leverage; its value is the USD in the bin.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,7 @@ use super::time::InstantPlace;
 use super::token::object;
 use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
 
-/// A decoded map before its tiers are in place, because `leverages` may follow `bins`.
+/// The members of a liquidation map. Each bin still has its own tiers, because `leverages` may follow `bins`.
 #[derive(Debug)]
 pub struct LiqmapFields {
     success: Option<bool>,
@@ -100,7 +102,9 @@ impl LiqmapFields {
 }
 
 impl LiqmapFields {
-    /// Reads the members in any order, each once and no others; tier keys are integers.
+    /// Reads a map with its members in any order.
+    ///
+    /// `None` if a member is missing, repeated or unknown, or if a tier key is not an integer.
     fn quick(from: &mut Cursor<'_>) -> Option<Self> {
         let (mut symbol, mut range, mut updated_at) = (None, None, None);
         let (mut current_price, mut bin_width, mut leverages, mut bins) = (None, None, None, None);

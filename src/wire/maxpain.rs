@@ -1,4 +1,4 @@
-//! Max pain.
+//! Decodes max pain: the strongest cluster of estimated liquidations on each side of the price.
 
 use super::reply::reply;
 use super::token::object;

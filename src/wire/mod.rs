@@ -1,10 +1,12 @@
 //! JSON decoding at high speed: tolerant of spelling, never silently wrong.
 //!
-//! [`read`] decodes a whole body, [`intake()`] one on arrival. A fast pass reads large plain bodies and leaves all others to
-//! the tolerant reader. Values go directly into the types of [`model`](crate::model), a matrix into one flat buffer. Paths
-//! are only tracked in a second read after an error. Dialects of other services use the same parts: [`parse`], [`lenient`],
-//! [`Matrix`] and [`BufferedBody`]. A number may be a string and a string a number: the type of the field decides. Decimals are
-//! exact or an error. Instants of a reply that are not in milliseconds are converted.
+//! [`read`] decodes a whole body, [`intake()`] a body that arrives in chunks. The fast reader (`quick`) decodes large plain
+//! bodies; the tolerant reader decodes all others. Values go directly into the types of [`model`](crate::model), a matrix
+//! into one flat buffer. After an error, a second read finds the path of the fault. Decoders for other services use the same
+//! parts: [`parse`], [`lenient`], [`Matrix`] and [`BufferedBody`].
+//!
+//! The type of a field decides how a JSON string or number is read: a number may be sent as a string, a text as a number.
+//! A decimal that cannot be represented exactly is an error. Instants in another unit are converted to milliseconds.
 
 mod damage;
 mod envelope;

@@ -8,9 +8,9 @@ use rust_decimal::Decimal;
 use super::damage::shown;
 use crate::model;
 
-/// Most significant digits of a decimal without trailing zeros.
+/// Maximum number of significant digits of a decimal, trailing zeros excluded.
 const DIGITS: i64 = 28;
-/// Most digits after the point of a decimal.
+/// Maximum number of digits of a decimal after the point.
 const SCALE: i64 = 28;
 
 /// A number split according to JSON's grammar.
@@ -68,7 +68,7 @@ impl<'a> Number<'a> {
                 if digits.is_empty() || !rest.is_empty() {
                     return None;
                 }
-                // An exponent beyond 64 bits is as invalid as the largest one.
+                // An exponent beyond 64 bits gives the same result as the largest one.
                 let size = digits.parse::<i64>().unwrap_or(i64::MAX);
                 if down { -size } else { size }
             }
@@ -83,7 +83,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// The digits; `None` if there are too many significant ones.
+    /// The digits; `None` if more than 28 of them are significant.
     fn digits(&self) -> Option<Digits> {
         let (mut mantissa, mut length, mut zeros) = (0_i128, 0_i64, 0_i64);
         for byte in self.integer.bytes().chain(self.fraction.bytes()) {
@@ -133,7 +133,7 @@ impl<'a> Number<'a> {
         Decimal::try_from_i128_with_scale(self.signed(size), u32::try_from(scale).ok()?).ok()
     }
 
-    /// The number times 10^`shift`, if that is an integer in range.
+    /// The number times 10^`shift`, if that is an integer that fits 128 bits.
     pub(super) fn whole(&self, shift: i64) -> Option<i128> {
         let digits = self.digits()?;
         if digits.mantissa == 0 {
@@ -148,7 +148,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Parses a plain decimal of at most 18 characters, as nearly every price and amount is.
+/// Parses a decimal of at most 18 characters without an exponent, the form of nearly every price and amount.
 fn short_decimal(text: &str) -> Option<Decimal> {
     const DIGITS: usize = 18;
     let (negative, digits) = match text.as_bytes() {
@@ -190,8 +190,8 @@ fn short_decimal(text: &str) -> Option<Decimal> {
 ///
 /// # Errors
 ///
-/// A sentence that quotes the text, if it is not a JSON number or does not fit 28 significant digits and 28 digits
-/// after the point.
+/// A message that quotes `text`, if it is not a JSON number, or if it needs more than 28 significant digits or more
+/// than 28 digits after the point.
 ///
 /// # Examples
 ///
@@ -221,7 +221,7 @@ pub fn exact_decimal(text: &str) -> Result<Decimal, String> {
 ///
 /// # Errors
 ///
-/// A sentence that says that `text` is not a number or is beyond the largest double.
+/// A message that quotes `text`, if it is not a JSON number or is beyond the largest double.
 pub fn nearest_double(text: &str) -> Result<f64, String> {
     Number::read(text)
         .and_then(|_| text.parse().ok())

@@ -1,7 +1,7 @@
 //! Order rows, decoded into columns.
 //!
-//! A row with the members in the contract's order and without whitespace is compared with a template. Any other row is
-//! read member by member. A body that is not plain is left to the tolerant reader.
+//! A row with its members in the contract's order and without whitespace is read by a template. Any other row is read
+//! member by member. The tolerant reader reads bodies that are not plain (see `wire::quick`).
 
 use rust_decimal::Decimal;
 
@@ -55,7 +55,7 @@ impl Reply for OrderColumns {
     }
 }
 
-/// A row of the body.
+/// A decoded row that borrows its text from the body.
 struct Row<'a> {
     exchange: &'a str,
     symbol: &'a str,
@@ -83,7 +83,9 @@ impl Amount {
     }
 }
 
-/// Reads a row in the contract's order without whitespace; consumes nothing if it is different.
+/// Reads a row with its members in the contract's order and no whitespace.
+///
+/// Consumes nothing if the row has another form.
 #[inline]
 fn template<'a>(from: &mut Cursor<'a>) -> Option<Row<'a>> {
     let mut row = *from;
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(OrderColumns::quick(&invalid, true), None);
     }
 
-    /// A member of a row with possible values.
+    /// Generates a member of a row; the pattern `value` gives its possible values.
     fn member(name: &'static str, value: &'static str) -> impl Strategy<Value = String> {
         let blank = "[ \n\t]{0,2}";
         (blank, value, blank)

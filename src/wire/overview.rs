@@ -1,4 +1,4 @@
-//! The totals of the four windows.
+//! Decodes the liquidation totals of the last 1, 4, 12 and 24 hours.
 
 use serde::Deserializer;
 

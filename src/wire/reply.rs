@@ -1,4 +1,4 @@
-//! The trait of reply types: their decoded form, the conversion to the reply, and the unit of its instants.
+//! The trait of reply types, and the conversion of their instants to milliseconds.
 
 use super::damage::DecodeError;
 use super::intake::BodyReader;
@@ -12,11 +12,11 @@ pub trait Reply: Sized {
     #[doc(hidden)]
     type Fields: for<'de> Read<'de>;
 
-    /// Converts the decoded form to the reply, its instants as they stand.
+    /// Converts the decoded form to the reply; instants stay in the unit of the body.
     #[doc(hidden)]
     fn of(sheet: Self::Fields) -> Result<Self, DecodeError>;
 
-    /// The echoed parameters of the query, by name.
+    /// The query parameters that the reply repeats, by name.
     #[doc(hidden)]
     fn echo(&self) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -26,24 +26,27 @@ pub trait Reply: Sized {
     #[doc(hidden)]
     fn instants(&mut self, _visit: impl FnMut(InstantPlace, &mut Millis)) {}
 
-    /// Reads a plain body quickly, its instants as they stand; `None` leaves it to the tolerant reader.
+    /// Reads a plain body with the fast reader; instants stay in the unit of the body.
+    ///
+    /// `None` if only the tolerant reader can read the body.
     #[doc(hidden)]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
         None
     }
 
-    /// The incremental reader of a bare reply; `None` if bodies are buffered.
+    /// The incremental reader for a reply without an envelope; `None` if bodies are always buffered.
     #[doc(hidden)]
     fn arriving() -> Option<Box<dyn BodyReader<Self>>> {
         None
     }
 }
 
-/// What the instants of a column look like.
+/// The time unit that the instants of a column suggest.
 struct ColumnUnit {
     column: &'static str,
-    /// The unit of those that tell one.
+    /// The unit of the first instant that can be assigned to a unit.
     unit: Option<TimeUnit>,
+    /// Whether another instant has another unit.
     is_mixed: bool,
 }
 
@@ -54,14 +57,16 @@ impl ColumnUnit {
         }
     }
 
-    /// The unit of the column: what all its instants look like, else that of the contract.
+    /// The unit that all instants suggest, or milliseconds, the unit of the contract.
     fn unit(&self) -> TimeUnit {
         let unit = self.unit.filter(|_| !self.is_mixed);
         unit.unwrap_or(TimeUnit::Milliseconds)
     }
 }
 
-/// Converts the instants of a complete reply to milliseconds. Returns the unit that the service used instead, if any.
+/// Converts the instants of a complete reply to milliseconds.
+///
+/// Also returns the unit that the service used, if it is not milliseconds.
 pub(super) fn settled<R: Reply>(mut reply: R) -> Result<(R, Option<TimeUnit>), DecodeError> {
     let (mut least, mut most) = (i64::MAX, i64::MIN);
     reply.instants(|_, Millis(number)| {
@@ -116,7 +121,9 @@ pub(super) fn settled<R: Reply>(mut reply: R) -> Result<(R, Option<TimeUnit>), D
     }
 }
 
-/// Implements [`Reply`] for a type that is read like any other value, with its echoed fields and its instant.
+/// Implements [`Reply`] for a type that is its own decoded form.
+///
+/// The arguments are the type, the fields that repeat query parameters, and the instant with its JSON name.
 macro_rules! reply {
     ($type:ty $(, $echo:ident)* $(; $at:ident: $name:literal)?) => {
         impl $crate::wire::reply::Reply for $type {

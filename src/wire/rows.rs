@@ -50,7 +50,7 @@ impl<'de, R: Record> Visitor<'de> for Row<R> {
     }
 }
 
-/// A decoded member, until its row is complete.
+/// A decoded member of a row that is not complete yet.
 enum StoredCell {
     Text(String),
     Other(Cell<'static>),
@@ -97,7 +97,7 @@ impl<E: Error> Source for Slots<E> {
         };
         T::of(cell).ok_or_else(|| match cell {
             Cell::Absent => at(column.name, "is missing"),
-            // Only counts reject an integer.
+            // An integer is rejected only in a column of counts, because it is negative.
             Cell::Int(value) => at(
                 column.name,
                 format_args!("\"{value}\" is not a whole number from 0 to {}", i64::MAX),
@@ -107,7 +107,7 @@ impl<E: Error> Source for Slots<E> {
     }
 }
 
-/// The members of a plain row in the order of its columns.
+/// Reads the members of a plain row, which must be in the order of the columns.
 struct Plain<'c, 'a> {
     from: &'c mut Cursor<'a>,
     before: u8,
@@ -150,7 +150,7 @@ impl Source for Plain<'_, '_> {
     }
 }
 
-/// `null` is an empty list: some services encode "no rows" that way.
+/// Replies with rows. `null` is an empty list, because some services send it for "no rows".
 impl<R: Record> Reply for Vec<R> {
     type Fields = Option<Self>;
 

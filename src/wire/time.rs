@@ -1,8 +1,8 @@
-//! Instants: single ones in the spellings of services, and those of a reply, which share a unit.
+//! Parses instants.
 //!
-//! The contract has epoch milliseconds. Some services send seconds, microseconds or nanoseconds. The unit is judged by
-//! all instants of a column, because a single number may be an instant of 1970. So readers store instants as they
-//! stand, and [`settled`](super::reply::settled) converts them when the reply is complete.
+//! The contract uses epoch milliseconds. Some services send seconds, microseconds or nanoseconds. The unit is inferred
+//! from all instants of a column, because a single small number may also be an instant of 1970 in a finer unit. Readers
+//! therefore store numbers as received, and [`settled`](super::reply::settled) converts them when the reply is complete.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::damage::shown;
 use super::number::{Number, whole_number};
 use crate::model::{Millis, TimeUnit};
 
-/// Numbers below this are seconds (until the year 5138), others milliseconds (from 1973).
+/// A smaller number is in seconds (until the year 5138), any other in milliseconds (from 1973).
 const SECONDS_BELOW: i64 = 100_000_000_000;
 
 /// Parses an instant.
@@ -36,7 +36,7 @@ fn no_instant(text: &str) -> String {
 
 fn epoch(number: &Number<'_>) -> Option<Millis> {
     let millis = |shift| i64::try_from(number.whole(shift)?).ok();
-    // Accept whole milliseconds, in either unit; finer instants are invalid.
+    // Both units must give whole milliseconds; a finer instant is invalid.
     match millis(3) {
         Some(value) if value.abs() < SECONDS_BELOW * 1000 => Some(Millis(value)),
         _ => millis(0)
@@ -45,22 +45,23 @@ fn epoch(number: &Number<'_>) -> Option<Millis> {
     }
 }
 
-/// Marks a stored instant that names its unit in its text: twice its milliseconds follow, plus one for seconds.
+/// Offset of a stored instant with a text that determines its unit (ISO 8601, or seconds with a fraction).
 ///
-/// No instant is near it in any unit.
+/// The stored number is this offset, plus twice the milliseconds, plus one if the text has seconds. No instant in any
+/// unit is near this offset.
 const NAMED: i64 = i64::MIN / 2;
 
 fn named(Millis(millis): Millis, in_seconds: bool) -> Millis {
     Millis(NAMED + 2 * millis + i64::from(in_seconds))
 }
 
-/// The milliseconds of a marked instant, and whether they were seconds.
+/// The milliseconds of an instant stored by [`named`], and whether its text has seconds.
 pub(super) fn unmarked(stored: i64) -> Option<(i64, bool)> {
     let marked = stored < NAMED / 2;
     marked.then(|| ((stored - NAMED) >> 1, stored & 1 == 1))
 }
 
-/// Parses a whole number in the unit of its reply, or seconds with a fraction.
+/// Parses a whole number in the yet unknown unit of its reply, or seconds with a fraction.
 pub(super) fn as_it_stands(text: &str) -> Result<Millis, String> {
     let whole = whole_number(text, "in 64 bits");
     match whole {
@@ -76,7 +77,7 @@ fn fraction(text: &str) -> Option<Millis> {
     is_instant.then(|| named(Millis(nanos.div_euclid(1_000_000)), true))
 }
 
-/// Parses an instant of an axis: a number as [`as_it_stands`], or ISO 8601.
+/// Parses an instant of an axis: a number like [`as_it_stands`], or ISO 8601.
 pub(super) fn axis_instant(text: &str) -> Result<Millis, String> {
     if Number::read(text).is_some() {
         return as_it_stands(text).map_err(|_| no_instant(text));
@@ -94,12 +95,12 @@ pub enum InstantPlace {
     Member(&'static str),
     /// An item of a member that is an array.
     Item(&'static str, usize),
-    /// A column of a row.
+    /// A column of the row with this index.
     Cell(usize, &'static str),
 }
 
 impl InstantPlace {
-    /// The member or column. Its instants share a unit.
+    /// The name of the member or column; its instants share a unit.
     pub(super) fn column(self) -> &'static str {
         match self {
             Self::Member(name) | Self::Item(name, _) | Self::Cell(_, name) => name,

@@ -1,4 +1,4 @@
-//! Reading of single values: the type of the field decides, not the JSON token.
+//! Reads single values; the type of the field decides how, not the JSON token.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::number::{exact_decimal, nearest_double, whole_number};
 use super::time::{as_it_stands, axis_instant, instant};
 use crate::model::{Millis, Side, Vocabulary};
 
-/// Deepest nesting of a body, skipped parts included.
+/// Maximum nesting depth of a skipped member.
 const DEPTH: usize = 128;
 
 /// A value of the contract that may be a string or a number token.
@@ -30,12 +30,13 @@ pub trait Read<'de>: Sized {
     }
 }
 
-/// Reads a value by the contract's rules: numbers may be strings and strings may be numbers. For
-/// `#[serde(deserialize_with)]`.
+/// Reads a number that may be a string, or a string that may be a number.
+///
+/// For use in `#[serde(deserialize_with)]`.
 ///
 /// # Errors
 ///
-/// If the token has another type of value.
+/// If the token cannot be read as `T`.
 pub fn lenient<'de, T: Read<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     T::read(from)
 }
@@ -49,7 +50,7 @@ pub fn lenient_instant<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::
     Instant::read(from).map(|Instant(time)| time)
 }
 
-/// Reads a `T`.
+/// A serde seed that reads a `T`.
 pub(super) struct Of<T>(PhantomData<T>);
 
 impl<T> Of<T> {
@@ -79,13 +80,15 @@ pub(super) fn fill<'de, T: Read<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// The value of member `key` after the object was read.
+/// The value of member `key` after the object was read; an error if a required member is missing.
 pub(super) fn settle<'de, T: Read<'de>, E: Error>(slot: Option<T>, key: &str) -> Result<T, E> {
     slot.or_else(T::absent).ok_or_else(|| at(key, "is missing"))
 }
 
-/// Implements reading of a struct from an object. Members may come in any order, none twice; unknown members are
-/// skipped. The member name is the field name unless another is given.
+/// Implements [`Read`] for a struct that is a JSON object.
+///
+/// Members may come in any order, each at most once; unknown members are skipped. The member name is the field name
+/// unless the macro call gives another name.
 macro_rules! object {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
@@ -154,7 +157,7 @@ impl<'de> Read<'de> for Key<'de> {
     }
 }
 
-/// An unused member: validated as JSON and skipped.
+/// The value of an unused member: validated as JSON and skipped.
 pub(super) struct Skip;
 
 impl<'de> Read<'de> for Skip {
@@ -226,7 +229,7 @@ fn scalar<'de, D: Deserializer<'de>>(from: D, what: &str) -> Result<Cow<'de, str
     }
 }
 
-/// The type of a JSON text that is neither a string nor a number.
+/// Describes a JSON value that is neither a string nor a number, for messages.
 fn kind(json: &str) -> &str {
     match json.bytes().next() {
         Some(b'[') => "an array",
@@ -268,7 +271,7 @@ impl<'de> Read<'de> for u64 {
     }
 }
 
-/// An instant in the unit of its reply, which is known when the reply is complete.
+/// An instant in the unit of its reply, which is only known when the reply is complete.
 impl<'de> Read<'de> for Millis {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         as_it_stands(&scalar(from, "a whole number")?).map_err(D::Error::custom)
@@ -323,7 +326,7 @@ impl<'de> Read<'de> for bool {
 
 /// Reads a double from a number token or a string.
 ///
-/// A number token goes directly through the parser, because matrices have hundreds of thousands of them.
+/// A number token is parsed without a copy of its text, because matrices have hundreds of thousands of tokens.
 struct Double {
     /// Whether `null` is allowed, as NaN.
     null: bool,

@@ -1,4 +1,4 @@
-//! The members of a body that say whether it is a refusal, and why.
+//! Decides whether a body is a refusal, and finds the reason.
 
 use serde::Deserializer;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::damage::{DecodeError, cut, printable, shown};
 use super::token::{Read, Skip, object};
 
-/// Most characters of a service's reason.
+/// Maximum length of a service's reason, in characters.
 const REASON: usize = 1000;
-/// The codes of a success.
+/// Values of `code` that mean success.
 const SUCCESS_CODES: [f64; 3] = [0.0, 1.0, 200.0];
-/// Words that say no more than that it is a success.
+/// Texts that mean success and are therefore not a reason of a refusal.
 const SUCCESS_WORDS: [&str; 2] = ["success", "ok"];
 
 /// The members that say whether and why a body is a refusal.
@@ -45,15 +45,15 @@ pub(super) fn is_success(code: &Value) -> bool {
 impl Verdict {
     /// The reason of a refusal; `None` for other bodies.
     ///
-    /// A body with `success: false` is a refusal. With a reason it is one too if it does not say that it succeeded, if
-    /// its code is that of a failure, or if it has no data.
+    /// A body with `success: false` is a refusal. A body with a reason is also a refusal if neither `success` nor `code`
+    /// means success, if its `code` means failure, or if it has no data.
     pub(super) fn refusal(&self, enveloped: bool, reply: ReplyState) -> Option<String> {
         if self.success == Some(Value::Bool(false)) {
             return Some(self.reason());
         }
         let succeeded = match (&self.success, self.succeeds()) {
             (Some(success), code) => *success == Value::Bool(true) && code != Some(false),
-            // A bare reply need not say that it is one.
+            // A reply without an envelope needs neither `success` nor `code`.
             (None, code) => code.unwrap_or(!enveloped),
         };
         let lacks_data = match reply {
@@ -64,7 +64,7 @@ impl Verdict {
         self.words().filter(|_| !succeeded || lacks_data)
     }
 
-    /// What is wrong with `success` in a body that is no refusal.
+    /// The error about the `success` member of a body that is not a refusal, if any.
     pub(super) fn fault(&self, enveloped: bool) -> Option<DecodeError> {
         match &self.success {
             None if enveloped && self.succeeds() != Some(true) => {
@@ -78,13 +78,13 @@ impl Verdict {
         }
     }
 
-    /// The reason of the body, whatever else it says.
+    /// The reason in the body, even if the body has data or states success.
     pub(super) fn stated(&self) -> Option<String> {
         let refused = self.success == Some(Value::Bool(false));
         self.words().or_else(|| refused.then(|| self.reason()))
     }
 
-    /// Whether the code says that the request succeeded, if there is one.
+    /// Whether `code` means success; `None` if the body has no `code`.
     fn succeeds(&self) -> Option<bool> {
         self.code.as_ref().map(is_success)
     }
@@ -119,14 +119,14 @@ impl Verdict {
     }
 }
 
-/// How much of a reply a body holds.
+/// How much of a reply a body contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyState {
-    /// All of it.
+    /// The whole reply.
     Complete,
-    /// A part that cannot be read.
+    /// A reply that cannot be decoded.
     Damaged,
-    /// Nothing: the first member that it must have is missing.
+    /// No reply: a required member is missing.
     Missing,
 }
 

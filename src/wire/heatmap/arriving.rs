@@ -1,9 +1,9 @@
 //! Incremental heatmap reader: decodes each row on arrival and drops its bytes.
 //!
-//! Memory use is little more than the result. Only plain bodies are read this way. If something unexpected follows
-//! after rows were dropped, the reader buffers the rest of the body, puts zeros of equal length in place of the
-//! dropped rows, and reads all of it with the tolerant reader. The result and the error place are those of the
-//! original body. The decoded cells replace the zeros.
+//! The reader needs little more memory than the result. It reads only plain bodies (see `wire::quick`). At the first
+//! unexpected byte it writes zeros with the same number of bytes in place of the dropped rows, and buffers the rest of
+//! the body. The tolerant reader then reads this body, and the decoded cells replace the zeros. The result and the
+//! place of an error equal those of the original body.
 
 use std::mem;
 
@@ -21,11 +21,11 @@ use crate::wire::time::InstantPlace;
 use crate::wire::token::AxisInstant;
 
 const MATRIX: &[u8] = b"\"matrix\"";
-/// Bytes that must follow the name of the matrix before its bracket is searched.
+/// Number of bytes after the matrix name that must arrive before the bracket is looked for.
 const BEHIND: usize = 16;
-/// Bytes searched for that name per step.
+/// Number of bytes searched for the matrix name per step.
 const PIECE: usize = 64 << 10;
-/// Most cells reserved in advance while the length of the body is unknown.
+/// Maximum number of cells reserved at first if the length of the body is unknown.
 const AHEAD: usize = 1 << 16;
 
 impl Reply for HeatmapGrid {
@@ -65,14 +65,14 @@ impl Reply for HeatmapGrid {
     }
 }
 
-/// The state of a heatmap read.
+/// The incremental heatmap reader.
 #[derive(Debug, Default)]
 struct Arriving {
     announced: Option<usize>,
     stage: Stage,
-    /// Buffered body: up to the bracket that opens the matrix, or all that the tolerant reader gets.
+    /// The body up to the opening bracket of the matrix; in stage `Body`, the whole body for the tolerant reader.
     buffer: Vec<u8>,
-    /// Start of the zeros that replace dropped rows.
+    /// Index in `buffer` of the zeros that replace dropped rows.
     rewritten: Option<usize>,
     members: Members,
     rows: Rows,
@@ -82,9 +82,10 @@ struct Arriving {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Before or at the name of the matrix.
+    /// The name of the matrix has not arrived.
     #[default]
     Head,
+    /// The name of the matrix starts at this index of the buffer.
     Named(usize),
     /// Before a row of the matrix.
     Row,
@@ -92,7 +93,7 @@ enum Stage {
     Separator,
     /// After the matrix.
     Tail,
-    /// Not plain: the rest is buffered.
+    /// The body is not plain, and all its bytes are buffered.
     Body,
 }
 
@@ -131,7 +132,7 @@ impl BodyReader<HeatmapGrid> for Arriving {
             }
             sheet.in_order()
         });
-        // A refusal must show the original bytes.
+        // For a refusal, `buffered` must return original bytes only: the part before the zeros.
         if let Ok(Reading::Refused { .. }) = reading {
             self.buffer.truncate(self.rewritten.unwrap_or(usize::MAX));
         }
@@ -144,7 +145,7 @@ impl BodyReader<HeatmapGrid> for Arriving {
 }
 
 impl Arriving {
-    /// Searches a piece of the head for the name of the matrix.
+    /// Buffers a piece of the head and searches it for the matrix name.
     fn search(&mut self, piece: &[u8]) {
         // The end of the previous piece may be the start of the name.
         let searched = self.buffer.len().saturating_sub(MATRIX.len() - 1);
@@ -162,7 +163,7 @@ impl Arriving {
         }
     }
 
-    /// Reads the head, which contains the name of the matrix.
+    /// Reads the buffered members up to the opening bracket of the matrix.
     fn open(&mut self) {
         let mut from = Cursor::of(&self.buffer);
         if self.members.head(&mut from).is_none() {
@@ -179,7 +180,7 @@ impl Arriving {
         self.read(&rest);
     }
 
-    /// Reads the rows that `chunk` completes and buffers the rest.
+    /// Reads the rows that `chunk` completes and buffers the remaining bytes.
     fn read(&mut self, mut chunk: &[u8]) {
         if !self.rest.is_empty() {
             // A partial row ends at the next bracket.
@@ -212,7 +213,7 @@ impl Arriving {
         }
     }
 
-    /// The decoded sheet, if the whole body was plain.
+    /// The decoded heatmap members, if the whole body was plain.
     fn plain(&mut self) -> Option<HeatmapFields> {
         if matches!(self.stage, Stage::Named(_)) {
             self.open();
@@ -225,7 +226,7 @@ impl Arriving {
         members.with(|| self.rows.matrix())
     }
 
-    /// Buffers the body from here on; `behind` follows the unread bytes.
+    /// Switches to buffering for the tolerant reader; `behind` follows the unread bytes.
     fn give_up(&mut self, behind: &[u8]) {
         if matches!(self.stage, Stage::Row | Stage::Separator | Stage::Tail) {
             self.rewritten = Some(self.buffer.len());
@@ -237,21 +238,22 @@ impl Arriving {
     }
 }
 
-/// The decoded rows.
+/// The decoded rows of the matrix.
 #[derive(Debug, Default)]
 struct Rows {
     cells: Vec<f64>,
     count: usize,
     width: usize,
-    /// Bytes of the rows and their separators.
+    /// Number of body bytes of these rows and their separators.
     bytes: usize,
-    /// Number of cells by the axes.
+    /// Number of cells that the axes imply; 0 if an axis follows the matrix.
     expected: usize,
 }
 
 impl Rows {
-    /// Reads the rows in `bytes` and their separators. Returns the bytes up to the end of the matrix, or up to the
-    /// first unexpected byte as an error.
+    /// Reads the rows in `bytes` and their separators.
+    ///
+    /// Returns the number of bytes read. It is an error if an unexpected byte follows them.
     fn take(&mut self, bytes: &[u8], stage: &mut Stage) -> Result<usize, usize> {
         let mut from = Cursor::of(bytes);
         let used = loop {
@@ -270,7 +272,7 @@ impl Rows {
         used
     }
 
-    /// Reads one row; `None` if it is not plain or has another length.
+    /// Reads one row; `None` if it is not plain or differs in length from the first row.
     fn row(&mut self, from: &mut Cursor<'_>) -> Option<()> {
         let before = self.cells.len();
         if self.cells.capacity() - before < self.width {
@@ -292,7 +294,9 @@ impl Rows {
         Matrix::even(mem::take(&mut self.cells), self.count, self.width)
     }
 
-    /// Writes rows of zeros with the same number of rows and bytes; a cell and its separator take at least two bytes.
+    /// Writes zeros with the same number of rows, cells and bytes as the decoded rows.
+    ///
+    /// The zeros fit, because each decoded cell took at least two bytes with its separator.
     fn stand_in(&self, body: &mut Vec<u8>, stage: Stage) {
         let end = body.len() + self.bytes;
         for row in 0..self.count {
@@ -346,7 +350,7 @@ impl Members {
         from.end()
     }
 
-    /// Reads the member `name`, other than the matrix; times must be integers.
+    /// Reads the value of the member `name`, which is not the matrix; times must be integers.
     fn take(&mut self, name: &str, from: &mut Cursor<'_>) -> Option<()> {
         match name {
             "symbol" => first(&mut self.symbol, from.string().map(str::to_owned)),
@@ -367,14 +371,14 @@ impl Members {
         }
     }
 
-    /// Number of cells by the axes, as far as known.
+    /// Number of cells that the axes imply; 0 unless both axes have been read.
     fn cells(&self) -> usize {
         let prices = self.prices.as_ref().map_or(0, Vec::len);
         let times = self.times.as_ref().map_or(0, Vec::len);
         prices.saturating_mul(times)
     }
 
-    /// The complete sheet, if only the matrix is missing.
+    /// All heatmap members, `matrix` included; `None` if one is missing.
     fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<HeatmapFields> {
         Some(HeatmapFields {
             success: None,

@@ -7,20 +7,20 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use crate::wire::damage::DecodeError;
 use crate::wire::token::{CellToken, Of, Read};
 
-/// Most cells allocated without being spelled out in the body.
+/// Maximum number of cells allocated for a body that does not list all cells.
 ///
-/// A dense matrix is as large as its body. Two long axes without cells could request any amount of memory. This bound
-/// is 64 MiB, five times a map of 1000 × 1440.
+/// Without a bound, a short body with two long axes could request any amount of memory. The bound is 64 MiB, more than
+/// five maps of 1000 × 1440 cells.
 const SPARSE_CELLS: usize = 1 << 23;
 
-/// Rows of cells as the body has them, one after the other; `null` is NaN.
+/// Cells in the order of the body, row after row; `null` is NaN.
 #[derive(Debug, Default)]
 pub struct Matrix {
     pub(super) cells: Vec<f64>,
     pub(super) rows: usize,
     /// Length of the first row.
     pub(super) width: usize,
-    /// The first row with another length than row 0, and its length.
+    /// Index and length of the first row that differs in length from row 0.
     odd: Option<(usize, usize)>,
 }
 
@@ -35,14 +35,14 @@ impl Matrix {
         }
     }
 
-    /// The cells with one row per price level.
+    /// Returns the cells with one row per price level.
     ///
     /// Accepts one row per price level, one row per time if the lengths are unambiguous, and [triples](Self::triples)
     /// if nothing else fits.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with a path below the matrix, if the shape does not fit the axes.
+    /// [`DecodeError`] with a path relative to the matrix, if the shape does not fit the axes.
     pub fn in_order(self, prices: usize, times: usize) -> Result<Vec<f64>, DecodeError> {
         if let Some(odd) = self.odd {
             return Err(self.ragged(odd, prices, times));
@@ -60,11 +60,13 @@ impl Matrix {
         Err(self.misfit(prices, times))
     }
 
-    /// The cells of rows `[time_index, price_index, value]`, with one row per price level; unnamed cells are zero.
+    /// Converts rows `[time_index, price_index, value]` to one row per price level.
+    ///
+    /// A cell that no row names is zero.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with a path below the matrix, for a malformed row or a repeated cell.
+    /// [`DecodeError`] with a path relative to the matrix, for a malformed row or a repeated cell.
     pub fn triples(&self, prices: usize, times: usize) -> Result<Vec<f64>, DecodeError> {
         let other = (self.rows > 0 && self.width != 3).then_some((0, self.width));
         if let Some((row, length)) = other.or(self.odd) {
@@ -143,7 +145,7 @@ impl Matrix {
     }
 }
 
-/// Transposes cells with one row per time.
+/// Converts one row per time to one row per price level.
 fn transposed(cells: &[f64], prices: usize) -> Vec<f64> {
     let mut turned = Vec::with_capacity(cells.len());
     for price in 0..prices {
@@ -181,7 +183,7 @@ impl<'de> Read<'de> for Matrix {
     }
 }
 
-/// Appends one row to the buffer and returns its length.
+/// Reads one row: appends its cells to the buffer and returns their number.
 struct Row<'a>(&'a mut Vec<f64>);
 
 impl<'de> DeserializeSeed<'de> for Row<'_> {
@@ -218,7 +220,7 @@ pub(in crate::wire) fn spread(value: f64, rows: usize, columns: usize) -> Result
         })
 }
 
-/// `value` as an index below `length`.
+/// `value` as an index, if it is an integer from 0 to `length` − 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -5,7 +5,7 @@ use crate::model::{HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
 use crate::wire::token::{AxisInstant, object};
 
-/// The members of the contract.
+/// The members of a heatmap reply.
 #[derive(Debug)]
 pub struct HeatmapFields {
     pub(super) success: Option<bool>,
@@ -25,7 +25,9 @@ object!(HeatmapFields, "a heatmap", {
 });
 
 impl HeatmapFields {
-    /// The heatmap with one row of cells per price level, its instants as they stand.
+    /// Converts to the heatmap, with one row of cells per price level.
+    ///
+    /// Instants stay in the unit of the body.
     pub(super) fn in_order(self) -> Result<HeatmapGrid, DecodeError> {
         if self.success == Some(false) {
             return Err(DecodeError::at("success", "is false"));

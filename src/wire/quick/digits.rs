@@ -2,11 +2,11 @@
 
 use crate::model::{POWERS_OF_TEN, POWERS_OF_TEN_F64, ShortDecimal};
 
-/// Most digits of a number that is parsed here.
+/// Maximum number of digits of a number that is parsed here.
 const DIGITS: usize = 19;
-/// Digits of an integer that a double represents exactly.
+/// A double represents every integer of at most this many digits exactly.
 const EXACT_DIGITS: usize = 15;
-/// Digits of a decimal that always fit 64 bits.
+/// Every integer of at most this many digits fits a signed 64-bit integer.
 const SHORT: usize = 18;
 
 /// Eight zeros as text.
@@ -34,22 +34,23 @@ const FIFTHS: [(u64, u64); 18] = [
     (0x9392_ee8e_921d_5d07, 0x3aff_322e_6243_9fd0),
 ];
 
-/// A number of the common form: at most seven digits, optionally a point and at most 16 digits.
+/// A number of the common form: up to seven digits, optionally followed by a point and up to 16 digits.
 #[derive(Clone, Copy)]
 pub(super) struct Common {
     /// All digits as one integer.
     pub(super) size: u64,
+    /// Number of digits.
     pub(super) count: usize,
-    /// Digits after the point.
+    /// Number of digits after the point.
     pub(super) behind: usize,
     /// Length in bytes.
     pub(super) length: usize,
 }
 
-/// The unsigned number of the common form at the start of `from`.
+/// Parses an unsigned number of the common form at the start of `from`.
 ///
-/// It is parsed in registers after one length check. The end of the number is found independently of its value, so
-/// that a processor can start on the next number early.
+/// After one length check the parser works in registers. It finds the end of the number independently of the value, so
+/// that the processor can start on the next number early.
 #[inline]
 pub(super) fn common(from: &[u8]) -> Option<Common> {
     let chunk = from.first_chunk::<24>()?;
@@ -108,7 +109,7 @@ pub(super) fn common(from: &[u8]) -> Option<Common> {
     })
 }
 
-/// The high bit of each byte that is not a digit; the input is combined with `ZEROS` by exclusive or.
+/// Sets the high bit of each byte that is not a digit. `digits` is the text XOR `ZEROS`.
 #[inline]
 fn others(digits: u64) -> u64 {
     (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
@@ -131,8 +132,9 @@ pub(super) fn strip(rest: &mut &[u8], byte: u8) -> bool {
     }
 }
 
-/// Appends the leading digits of `rest` to `before`; returns the value and the digit count. `None` if there are too
-/// many.
+/// Appends the leading digits of `rest` to the number `before`.
+///
+/// Returns the value and the number of digits appended, or `None` if there are too many digits.
 #[inline]
 pub(super) fn digits(rest: &mut &[u8], before: u64) -> Option<(u64, usize)> {
     let (mut value, mut count) = (before, 0);
@@ -185,7 +187,7 @@ fn up_to_eight(bytes: u64) -> (u64, usize) {
     }
 }
 
-/// The number of eight digits, first digit in the lowest byte.
+/// The value of eight digits, with the first digit in the lowest byte.
 #[inline]
 fn eight(digits: u64) -> u64 {
     const MASK: u64 = 0x0000_00FF_0000_00FF;
@@ -203,7 +205,7 @@ struct Plain {
     behind: usize,
 }
 
-/// The number without an exponent at the start of `from`, and the rest.
+/// Parses a number without an exponent; also returns the rest of `from`.
 #[inline]
 fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
     let mut rest = from;
@@ -235,7 +237,7 @@ fn plain(from: &[u8]) -> Option<(Plain, &[u8])> {
     ))
 }
 
-/// A number of at most 18 digits without an exponent, and the rest.
+/// Parses a number of at most 18 digits without an exponent; also returns the rest of `from`.
 #[inline]
 pub(super) fn short_decimal(from: &[u8]) -> Option<(ShortDecimal, &[u8])> {
     if let Some(number) = common(from)
@@ -257,7 +259,7 @@ pub(super) fn short_decimal(from: &[u8]) -> Option<(ShortDecimal, &[u8])> {
     Some((ShortDecimal { digits, scale }, rest))
 }
 
-/// A number of at most 19 digits without an exponent, and the rest.
+/// Parses a number of at most 19 digits without an exponent; also returns the rest of `from`.
 #[inline]
 pub(super) fn short_double(from: &[u8]) -> Option<(f64, &[u8])> {
     let (number, rest) = plain(from)?;
@@ -285,7 +287,9 @@ pub(super) fn scaled(size: u64, behind: usize, count: usize) -> Option<f64> {
     nearest(size, behind)
 }
 
-/// The same by the Eisel–Lemire algorithm: the product with 5^-behind in 128 bits, rounded half to even.
+/// Like [`scaled`], by the Eisel–Lemire algorithm.
+///
+/// Multiplies `size` by 5^-`behind` in 128 bits and rounds half to even.
 #[inline]
 fn nearest(size: u64, behind: usize) -> Option<f64> {
     let (high_fifth, low_fifth) = *FIFTHS.get(behind - 1)?;
@@ -301,7 +305,7 @@ fn nearest(size: u64, behind: usize) -> Option<f64> {
     let upper = high >> 63;
     let drop = upper + 9;
     let mut mantissa = high >> drop;
-    // The biased binary exponent of 10^-behind; at most 19 digits keep it in range.
+    // The binary exponent of 10^-behind. It is in range, because a number has at most 19 digits.
     let power = (-i64::try_from(behind).ok()? * 217_706) >> 16;
     let exponent = u64::try_from(power + 63 + 1023 - i64::from(shift)).ok()? + upper;
     if low <= 1 && behind <= 4 && mantissa & 3 == 1 && mantissa << drop == high {

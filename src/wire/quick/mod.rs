@@ -1,7 +1,8 @@
 //! Fast reader for plain JSON bodies and frames: one pass over the bytes.
 //!
-//! Every function returns `None` at the first unexpected byte. The tolerant readers then read the body and report
-//! errors. A successful fast read equals that of the tolerant readers.
+//! A text is plain if its strings have no escapes, its nesting is at most 8 levels deep, and it has exactly the members
+//! that the caller reads or skips. Every function returns `None` at the first unexpected byte. A tolerant reader then
+//! reads the body and reports errors. If a fast read succeeds, its result equals that of the tolerant reader.
 
 mod digits;
 mod text;
@@ -17,22 +18,24 @@ pub(crate) fn leading_number(mut text: &[u8]) -> Option<(u64, usize)> {
     digits(&mut text, 0).filter(|(_, count)| *count < 20)
 }
 
-/// A run of zero cells, common in sparse matrices.
+/// The text of eight zero cells in a row; sparse matrices have many of them.
 const ZEROS: &[u8; 16] = b"0,0,0,0,0,0,0,0,";
 
-/// Deepest nesting of objects and arrays.
+/// Maximum nesting depth of objects and arrays.
 const DEPTH: u8 = 8;
 
 /// The unread rest of a JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
-    /// Nesting depth, counting what [`Cursor::opens`] and [`Cursor::each`] entered.
+    /// Number of open containers that [`Cursor::opens`] and [`Cursor::each`] entered.
     depth: u8,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor over bytes that may not be valid UTF-8. Strings that are read are validated, skipped values are not.
+    /// A cursor over bytes that may be invalid UTF-8.
+    ///
+    /// Strings that are read are validated as UTF-8; skipped values are not.
     #[inline]
     pub(crate) fn of(bytes: &'a [u8]) -> Self {
         Self {
@@ -62,7 +65,7 @@ impl<'a> Cursor<'a> {
         self.rest.first().copied()
     }
 
-    /// Consumes `byte` after whitespace; returns whether it was there.
+    /// Consumes `byte` after whitespace; returns whether `byte` was found.
     #[inline]
     pub(super) fn takes(&mut self, byte: u8) -> bool {
         self.blanks();
@@ -107,7 +110,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.quoted()?).ok()
     }
 
-    /// The same, not validated as UTF-8.
+    /// Like [`text`](Self::text), but not validated as UTF-8.
     #[inline]
     fn quoted(&mut self) -> Option<&'a [u8]> {
         let end = quote(self.rest)?;
@@ -125,12 +128,12 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// The same, validated as UTF-8.
+    /// Like [`name`](Self::name), but validated as UTF-8.
     pub(super) fn key(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.name()?).ok()
     }
 
-    /// Consumes a comma (true) or `close` (false).
+    /// Consumes a comma and returns `true`, or consumes `close` and returns `false`.
     #[inline]
     pub(super) fn more(&mut self, close: u8) -> Option<bool> {
         if self.takes(b',') {
@@ -156,7 +159,7 @@ impl<'a> Cursor<'a> {
         Some(!is_empty)
     }
 
-    /// Continues after a member of an [entered](Self::opens) object; returns whether there is another.
+    /// Continues after a member of an [entered](Self::opens) object; returns whether another member follows.
     #[inline]
     pub(crate) fn goes_on(&mut self) -> Option<bool> {
         let more = self.more(b'}')?;
@@ -354,7 +357,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Fills `slot`; `None` if it is already full.
+/// Stores `value` in an empty `slot`; `None` if the slot is full or the value is `None`.
 pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     if slot.is_some() {
         return None;
@@ -363,7 +366,7 @@ pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// The rest of `text` after its leading digits; `None` if there are none.
+/// The rest of `text` after its leading digits; `None` if `text` does not start with a digit.
 #[inline]
 fn behind_digits(text: &[u8]) -> Option<&[u8]> {
     let length = leading_digits(text);

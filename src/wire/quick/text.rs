@@ -1,12 +1,12 @@
 //! String scanning, eight bytes at a time without a branch per byte.
 
 const WORD: usize = 8;
-/// One in every byte of a word.
+/// A word with the value 1 in every byte.
 const ONES: u64 = u64::from_ne_bytes([1; WORD]);
-/// The high bit of every byte.
+/// A word with the high bit of every byte set.
 const TOPS: u64 = ONES << 7;
 
-/// Index of the first quote; `None` if there is none, or if an escape or control character precedes it.
+/// Index of the first quote; `None` if a backslash or control character precedes it, or if there is no quote.
 #[inline]
 pub(super) fn quote(text: &[u8]) -> Option<usize> {
     let (words, tail) = text.as_chunks::<WORD>();
@@ -22,7 +22,7 @@ pub(super) fn quote(text: &[u8]) -> Option<usize> {
     quote_one_by_one(tail).map(|end| at + end)
 }
 
-/// The same for the last few bytes of a text.
+/// Like [`quote`], byte by byte, for the last few bytes of a text.
 #[cold]
 #[inline(never)]
 fn quote_one_by_one(text: &[u8]) -> Option<usize> {
@@ -30,16 +30,18 @@ fn quote_one_by_one(text: &[u8]) -> Option<usize> {
     (text.get(end) == Some(&b'"')).then_some(end)
 }
 
-/// Whether `byte` ends plain text.
+/// Whether `byte` ends plain text: a quote, a backslash or a control character.
 #[inline]
 fn is_end(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | ..b' ')
 }
 
-/// The high bit of each quote, and of each byte that ends plain text. Bits after the first one may be wrong.
+/// Two masks: high bits of the quotes, and of all bytes that end plain text.
+///
+/// In each mask, bits after the first set bit may be wrong.
 #[inline]
 fn ends(word: u64) -> (u64, u64) {
-    // A byte below the bound borrows into its high bit, and then from the next byte.
+    // The subtraction sets the high bit of a byte below the bound. Its borrow may falsify the next byte.
     let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & TOPS;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let quotes = is(b'"');
