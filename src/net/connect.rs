@@ -1,4 +1,4 @@
-//! Opens byte streams: directly or through a proxy, with TLS where the scheme asks for it.
+//! Opens byte streams, directly or through a proxy, with TLS if the URL scheme requires it.
 
 use std::fmt;
 use std::io;
@@ -24,13 +24,13 @@ use super::tls;
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// Opens connections in place of the system's network; tests replace the network by it.
+/// Opens connections by other means than the system's network; tests simulate a network with it.
 pub trait Dial: fmt::Debug + Send + Sync {
     /// Opens a connection to the host and port of `url`.
     ///
     /// # Errors
     ///
-    /// The reason as text.
+    /// Why the connection failed, as text.
     fn dial(&self, url: &Url) -> BoxFuture<'static, Result<Box<dyn ByteStream>, String>>;
 }
 
@@ -38,9 +38,9 @@ pub trait Dial: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
     proxies: Arc<Proxies>,
-    /// The certificate verifier, or why there is none.
+    /// The TLS configuration, or the error of its creation.
     tls: Result<Arc<ClientConfig>, rustls::Error>,
-    /// Opens all connections if set, in place of the system's network.
+    /// If set, opens all connections in place of the system's network.
     elsewhere: Option<Arc<dyn Dial>>,
 }
 
@@ -54,7 +54,7 @@ impl Connector {
         }
     }
 
-    /// The same connector, which opens its connections through `elsewhere`.
+    /// Returns this connector with all connections opened by `elsewhere`.
     pub(crate) fn over(self, elsewhere: Arc<dyn Dial>) -> Self {
         Self {
             elsewhere: Some(elsewhere),
@@ -62,7 +62,9 @@ impl Connector {
         }
     }
 
-    /// The same connector with a fixed proxy, or without one. `setting` names the setting in messages.
+    /// Returns a copy that uses the proxy at `address` for all URLs, or no proxy.
+    ///
+    /// Messages name the proxy's origin as `setting`.
     pub(crate) fn with_proxy(&self, address: Option<&str>, setting: &str) -> Self {
         Self {
             proxies: Arc::new(Proxies::set(address, setting)),
@@ -76,7 +78,7 @@ impl Connector {
         self.proxies.towards(url)
     }
 
-    /// The TLS configuration, or why there is none.
+    /// The TLS configuration, or the error of its creation.
     pub(crate) fn tls(&self) -> Result<&ClientConfig, &rustls::Error> {
         self.tls.as_deref()
     }
@@ -85,7 +87,7 @@ impl Connector {
     ///
     /// # Errors
     ///
-    /// The reason as text. It names the proxy if one is in use.
+    /// Why the connection failed, as text that names the proxy, if one is used.
     pub(crate) async fn open(&self, url: &Url) -> Result<Box<dyn ByteStream>, String> {
         if let Some(elsewhere) = &self.elsewhere {
             return elsewhere.dial(url).await;
@@ -107,7 +109,7 @@ impl Connector {
                 ));
             }
         }
-        // RFC 6455 requires a tunnel for WebSockets even without TLS.
+        // RFC 6455 requires a CONNECT tunnel for WebSockets even without TLS.
         let connector = self.clone();
         let dial = service_fn(move |proxy: Uri| {
             let connector = connector.clone();
@@ -148,7 +150,7 @@ impl Connector {
         Ok(stream.into_inner())
     }
 
-    /// Connects to `target` directly.
+    /// Connects to `target` without a proxy, with TLS if it is an https address.
     async fn reach(&self, target: &Uri) -> Result<Box<dyn ByteStream>, String> {
         let said = |error: io::Error| error.to_string();
         let tcp = TcpStream::connect((host(target), port(target)))
@@ -195,7 +197,7 @@ fn is_secure(target: &Uri) -> bool {
     target.scheme_str() == Some("https")
 }
 
-/// The host; an IPv6 address without brackets.
+/// The host of `target`; an IPv6 address has no brackets.
 fn host(target: &Uri) -> &str {
     let host = target.host().unwrap_or_default();
     host.trim_start_matches('[').trim_end_matches(']')

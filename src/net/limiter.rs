@@ -1,24 +1,26 @@
 //! Rate limiter, first come, first served.
 //!
-//! `governor` does not fit: it counts from a full bucket and does not order those who wait. Here waiters are served in
-//! order of arrival, a late wake-up does not lower the rate, and the waiting time is returned, so that the caller can
-//! exclude it from time-outs.
+//! `governor` does not fit: it starts with a full allowance and does not queue waiters. This limiter serves waiters in
+//! order of arrival, and a late wake-up does not lower its rate. It returns the waiting time, so that the caller can
+//! exclude that time from time-outs.
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// How late a wake-up may come without lowering the rate. The clock ticks in milliseconds.
+/// Maximum delay of a wake-up that does not lower the rate. Tokio's timer has a resolution of one millisecond.
 const CATCH_UP: Duration = Duration::from_millis(5);
 
-/// Grants requests at a bounded rate. The mutex is fair, and a waiter holds it while it sleeps. A cancelled waiter
-/// therefore uses no allowance.
+/// Limits the rate of requests.
+///
+/// A waiter sleeps with the mutex locked. The mutex is fair, so requests are granted in order of arrival. Allowance is
+/// taken after the sleep, so a cancelled waiter uses none.
 #[derive(Debug)]
 pub(crate) struct Limiter(Mutex<Allowance>);
 
 impl Limiter {
-    /// At most `rate` requests a second, evenly spaced.
+    /// Allows at most `rate` requests per second, evenly spaced.
     pub(crate) fn per_second(rate: f64) -> Self {
         let each = Duration::from_secs_f64(rate.recip());
         Self(Mutex::new(Allowance {
@@ -29,13 +31,14 @@ impl Limiter {
         }))
     }
 
-    /// At most a weight of `most` in any window of `per`. A quarter of the weight may go at once; the rest is spaced
-    /// evenly.
+    /// Allows a total weight of `most` in any time window of length `per`.
+    ///
+    /// A quarter of that weight is granted without delay; the remaining weight is granted evenly over time.
     pub(crate) fn in_window(most: u32, per: Duration) -> Self {
         Self(Mutex::new(Allowance::of_window(most, per)))
     }
 
-    /// Waits until a request of this weight may go. Returns the waiting time.
+    /// Waits until a request of this weight may be sent, and returns the waiting time.
     pub(crate) async fn turn(&self, weight: u32) -> Duration {
         let came = Instant::now();
         let mut allowance = self.0.lock().await;
@@ -52,13 +55,13 @@ impl Limiter {
 /// State of the generic cell rate algorithm.
 #[derive(Debug)]
 struct Allowance {
-    /// The time that a weight of one takes.
+    /// Time between two requests of weight one.
     each: Duration,
-    /// Unused allowance that may accumulate, as a time: so far the schedule may lie in the past.
+    /// Maximum unused allowance that accumulates, as a time: `due` may lie this far in the past.
     slack: Duration,
-    /// When the next weight of one may go. `None` before the first request.
+    /// Earliest time of the next request of weight one. `None` before the first request.
     due: Option<Instant>,
-    /// The slack available to the first request.
+    /// Unused allowance before the first request, as a time; zero after the first request.
     saved: Duration,
 }
 
@@ -74,12 +77,12 @@ impl Allowance {
         }
     }
 
-    /// When a request of this weight that arrived at `came` may go.
+    /// Earliest send time of a request of this weight that arrived at `came`.
     fn due(&self, weight: u32, came: Instant) -> Instant {
         self.earliest(came) + self.each * weight.saturating_sub(1)
     }
 
-    /// Records a request of this weight that goes at `now`.
+    /// Records that a request of this weight is sent at `now`.
     fn take(&mut self, weight: u32, now: Instant) {
         let least = now.checked_sub(self.slack).unwrap_or(now);
         self.due = Some(self.earliest(now).max(least) + self.each * weight);
@@ -136,7 +139,7 @@ mod tests {
         );
     }
 
-    /// When requests of these weights go if all arrive at once.
+    /// Send times, from the start, of requests of these weights that all arrive at the start.
     fn turns(most: u32, per: Duration, weights: &[u32]) -> Vec<Duration> {
         let start = Instant::now();
         let mut allowance = Allowance::of_window(most, per);
@@ -159,7 +162,7 @@ mod tests {
             let window = rest.take_while(|other| **other < *turn + per).count();
             assert!(window <= 20, "{window} from {turn:?}");
         }
-        // The allowance is used: a quarter at once, three quarters evenly spaced.
+        // A quarter of the requests is sent without delay, three quarters evenly spaced.
         assert_eq!(turns.get(4), Some(&Duration::ZERO));
         assert!(*turns.last().unwrap() < Duration::from_secs(28));
     }
@@ -172,7 +175,8 @@ mod tests {
         for (index, turn) in heavy.iter().enumerate() {
             assert_eq!(Some(turn), light.get(index * 40 + 39));
         }
-        // Of three in nine seconds no two go together. A weight of five waits for all earlier ones.
+        // At a weight of 3 per 9 s, a weight of one takes 4 s, and no allowance accumulates. A request of weight 5 is
+        // sent at 24 s: after four further weights, 16 s after its turn.
         let nine = Duration::from_secs(9);
         let gone = turns(3, nine, &[1, 1, 5]);
         assert_eq!(gone, [0, 4, 24].map(Duration::from_secs));

@@ -1,4 +1,4 @@
-//! Recognises loopback addresses. They are reached directly, whatever proxy the environment names.
+//! Recognises loopback addresses. Connections to them never use a proxy.
 
 use url::{Host, Url};
 
@@ -12,9 +12,9 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether a lower-case host name can only mean this machine.
+/// Whether a lower-case host name always means this machine.
 pub(crate) fn is_local_name(name: &str) -> bool {
-    // A trailing dot marks a complete name.
+    // A trailing dot marks a fully qualified name.
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")
 }

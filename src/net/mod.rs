@@ -1,6 +1,6 @@
-//! Shared by everything that opens connections: loopback addresses, proxies, TLS, rate limits and backoff.
+//! Networking shared by all connections: loopback addresses, proxies, TLS, rate limits and backoff.
 //!
-//! This module knows neither the protocol of a connection nor its peer.
+//! Nothing in this module depends on a service or exchange.
 
 mod connect;
 mod limiter;

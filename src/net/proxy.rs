@@ -10,7 +10,7 @@ use url::Url;
 
 use super::is_loopback;
 
-/// The environment variables of one scheme; the first that is set counts.
+/// Environment variables that name the proxy for one scheme; the first one that is set applies.
 type Names = [&'static str; 2];
 
 const HTTP: Names = ["HTTP_PROXY", "http_proxy"];
@@ -24,9 +24,9 @@ pub(crate) struct Proxy {
     pub(super) address: Uri,
     /// Credentials for the `Proxy-Authorization` header.
     pub(super) credentials: Option<HeaderValue>,
-    /// The same as user and password, for SOCKS.
+    /// The same credentials as user and password, for SOCKS.
     pub(super) user: Option<(String, String)>,
-    /// The variable or setting that names the proxy. `None` if the system's settings do.
+    /// The environment variable or setting that names the proxy; `None` if the system's settings name it.
     variable: Option<Arc<str>>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Proxy {
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address has no credentials in it.
+        // The printed address contains no credentials.
         fmt::Display::fmt(self, f)
     }
 }
@@ -53,18 +53,20 @@ impl fmt::Debug for Proxy {
 /// The proxies of this machine.
 #[derive(Debug)]
 pub(crate) struct Proxies {
-    /// The rules of `reqwest`, `NO_PROXY` included.
+    /// The proxy rules that `reqwest` uses, `NO_PROXY` included.
     rules: Matcher,
     variables: [(&'static str, Option<Arc<str>>); 2],
 }
 
 impl Proxies {
-    /// Reads the environment, or the system's settings where the environment is silent.
+    /// Reads the environment, and the system's settings for schemes that the environment does not set.
     pub(crate) fn of_system() -> Self {
         Self::new(Matcher::from_system(), |name| std::env::var(name).ok())
     }
 
-    /// Uses `address` for everything, or no proxy at all if it is `None`. `setting` names the setting in messages.
+    /// Uses the proxy at `address` for all URLs, or no proxy if it is `None`.
+    ///
+    /// Messages name the proxy's origin as `setting`.
     pub(crate) fn set(address: Option<&str>, setting: &str) -> Self {
         let named = address.map(|_| Arc::from(setting));
         Self {
@@ -109,7 +111,7 @@ impl Proxies {
     }
 }
 
-/// Host and port of `url` as an HTTP address. WebSocket schemes map to their HTTP equivalents.
+/// Scheme, host and port of `url` as an HTTP address. `wss` becomes `https`, and `ws` becomes `http`.
 pub(super) fn target(url: &Url) -> Option<Uri> {
     let scheme = match url.scheme() {
         "wss" | "https" => "https",

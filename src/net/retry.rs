@@ -1,18 +1,18 @@
 //! Retry delays and `Retry-After`.
 //!
-//! `backon` does not fit: it adds jitter to the delay. Here the whole delay is random, so that clients that failed
-//! together do not return together, and `Retry-After` is honoured.
+//! `backon` does not fit: it adds jitter to a fixed delay. Here the whole delay is random, so that clients that failed
+//! at the same time retry at different times. `Retry-After` is honoured.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{AGE, DATE, HeaderMap, RETRY_AFTER};
 
-/// Whether a status is likely to be temporary.
+/// Whether an HTTP status reports a failure that is likely to be temporary.
 pub(crate) fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 500 | 502 | 503 | 504)
 }
 
-/// The longest delay after `failures` failures: `first`, doubled for each earlier failure, at most `most`.
+/// The maximum delay: `first`, doubled `failures` times, but at most `most`.
 pub(crate) fn longest_wait(first: Duration, failures: u32, most: Duration) -> Duration {
     let doubled = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
     first.saturating_mul(doubled).min(most)
@@ -27,7 +27,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Delays of up to `first` at the beginning and up to `most` in the end.
+    /// Starts with delays of up to `first`; the bound doubles with each failure, up to `most`.
     pub(crate) fn new(first: Duration, most: Duration) -> Self {
         Self {
             first,
@@ -36,21 +36,22 @@ impl Backoff {
         }
     }
 
-    /// The delay after one more failure.
+    /// Records a failure and returns the delay before the next attempt.
     pub(crate) fn next(&mut self) -> Duration {
         let most = longest_wait(self.first, self.failures, self.most);
         self.failures = self.failures.saturating_add(1);
         most.mul_f64(fastrand::f64())
     }
 
-    /// Starts again from the first delay.
+    /// Resets the bound to the first delay, after a success.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 }
 
-/// The seconds that a `Retry-After` header asks for, given in seconds or as a date. `None` if it is absent, negative
-/// or malformed.
+/// The delay that the `Retry-After` header asks for, in seconds.
+///
+/// The header has seconds or a date. `None` if the header is absent, negative or malformed.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -65,13 +66,15 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
     Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
 }
 
-/// The service's time from its `Date` header, in whole seconds.
+/// The service's time according to the `Date` header, to the second.
 fn shown(headers: &HeaderMap) -> Option<SystemTime> {
     let date = headers.get(DATE)?.to_str().ok()?;
     httpdate::parse_http_date(date.trim()).ok()
 }
 
-/// The service's time, in whole seconds. `None` if a cache served the answer, because its date is then old.
+/// The service's current time according to the `Date` header, to the second.
+///
+/// `None` if a cache served the reply, because its `Date` is then old.
 pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     let age = headers.get(AGE).and_then(|age| age.to_str().ok());
     if age.is_some_and(|age| age.trim() != "0") {

@@ -1,4 +1,4 @@
-//! TLS for outgoing connections: the system's certificate store, or the file that `SSL_CERT_FILE` names.
+//! TLS for outgoing connections. It trusts the system's certificate store, or the file that `SSL_CERT_FILE` names.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) enum NoClient {
     /// The machine has no trusted certificates.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
-    /// The options are invalid.
+    /// The options of the HTTP client are invalid.
     #[error(transparent)]
     Http(#[from] reqwest::Error),
 }
@@ -23,7 +23,7 @@ pub(crate) enum NoClient {
 /// The environment variable that names a file of trusted certificates.
 const NAMED: &str = "SSL_CERT_FILE";
 
-/// A TLS configuration that trusts what this machine trusts.
+/// A TLS configuration that trusts the certificates that this machine trusts.
 pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     if let Some(file) = std::env::var_os(NAMED).filter(|file| !file.is_empty()) {
         check(Path::new(&file)).map_err(rustls::Error::General)?;
@@ -31,8 +31,9 @@ pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
     Ok(begun()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// Refuses a certificate file without certificates. With `SSL_CERT_DIR` set as well, the library would ignore the
-/// empty file silently.
+/// Rejects a certificate file without certificates.
+///
+/// If `SSL_CERT_DIR` is also set, the library would silently ignore such a file.
 fn check(file: &Path) -> Result<(), String> {
     let shown = file.display();
     let mut certificates = CertificateDer::pem_file_iter(file)
@@ -46,15 +47,18 @@ fn check(file: &Path) -> Result<(), String> {
     }
 }
 
-/// `ring` instead of the default provider: it builds in a tenth of the time and verifies every algorithm that public
-/// authorities use.
+/// Starts a TLS configuration with `ring` as its cryptography provider.
+///
+/// `ring` compiles in a tenth of the time of the default provider, and it verifies every signature algorithm that
+/// public certificate authorities use.
 fn begun() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, rustls::Error> {
     ClientConfig::builder_with_provider(ring::default_provider().into())
         .with_safe_default_protocol_versions()
 }
 
-/// Builds an HTTP client with this TLS configuration. Without one the client speaks plain HTTP only, which needs no
-/// certificates.
+/// Builds an HTTP client with this TLS configuration.
+///
+/// Without a configuration the client trusts no certificate, so it can only use plain HTTP.
 pub(crate) fn client(
     builder: ClientBuilder,
     tls: Option<ClientConfig>,
