@@ -1,9 +1,10 @@
 //! The clock of a collector: the clock of this machine, corrected by the clocks of the exchanges.
 //!
-//! Every HTTP reply has the time of the exchange (`Date`). If the clock of this machine differs from their median by
-//! more than two seconds, it is corrected. Without the correction, an open bar could count as closed, and events could
-//! be refused as lying in the future. If someone sets the system clock, this clock does not jump. The clock also
-//! detects suspensions of this process: frames that waited during one prove nothing about coverage.
+//! The `Date` header of an HTTP reply is the time of the exchange. If the clock of this machine differs from the median
+//! of the exchanges' clocks by more than two seconds, its time is corrected. Without the correction, an open bar could
+//! count as closed, and events could be refused because their time lies in the future. If the system clock is set, this
+//! clock does not jump. The clock also detects suspensions of this process: frames that waited unread during a
+//! suspension prove nothing about coverage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,13 +17,13 @@ use super::lock::locked;
 use crate::collect::environment::CustomEnvironment;
 use crate::model::Millis;
 
-/// Allowed difference to the median of the exchanges, in milliseconds.
+/// Maximum uncorrected difference from the median of the exchanges' clocks, in milliseconds.
 const OFF: i64 = 2000;
 /// Measurement error in milliseconds: `Date` counts in whole seconds.
 const ERROR: i64 = 1000;
-/// A longer pause of this process is a suspension; shorter ones are load.
+/// A pause of this process longer than this is a suspension; a shorter pause is caused by load. In milliseconds.
 const ABSENCE: i64 = 1500;
-/// For this time after a suspension, received frames may have waited in a buffer.
+/// For this many milliseconds after a suspension, received frames may have waited in a buffer.
 const WAITED: i64 = 2000;
 /// Time between two checks for a suspension.
 const TICK: Duration = Duration::from_millis(250);
@@ -35,14 +36,14 @@ pub(crate) fn machine() -> Millis {
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The time since the machine booted, sleep included, if known.
+/// The time since the machine booted, sleep included; `None` if the system does not report it.
 fn uptime() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/uptime").ok()?;
     let seconds = text.split_whitespace().next()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// A reading of the system clock, the monotonic clock at the same instant, and the sleep of the machine before it in
+/// The system clock and the monotonic clock at one instant, and the total sleep of the machine until then in
 /// milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
@@ -51,11 +52,11 @@ struct Anchor {
     asleep: Option<i64>,
 }
 
-/// When this process was last seen running.
+/// When this process last ran.
 #[derive(Debug)]
 struct LastRun {
     at: Millis,
-    /// Until this instant, received frames may have waited.
+    /// Until this instant, received frames may have waited in a buffer.
     doubtful_until: Millis,
 }
 
@@ -72,10 +73,10 @@ pub(crate) struct AdjustedClock {
     turn: Mutex<LastRun>,
 }
 
-/// The result of a measurement.
+/// The result of a measurement of a clock offset, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockUpdate {
-    /// How far the system clock is now ahead of the exchange; `None` if that has not changed.
+    /// How far the system clock is now ahead of the exchange; `None` if the offset has not changed.
     pub(crate) of_venue: Option<i64>,
     /// The new correction; `None` if it has not changed.
     pub(crate) corrected: Option<i64>,
@@ -89,7 +90,7 @@ impl AdjustedClock {
                 .map_or_else(machine, |environment| environment.now()),
             Instant::now(),
         );
-        // A custom environment never sleeps.
+        // In a test environment, the machine never sleeps.
         let (up, asleep) = match environment {
             Some(_) => (None, Some(0)),
             None => (uptime(), None),
@@ -125,7 +126,7 @@ impl AdjustedClock {
         self.look(self.machine(), Instant::now())
     }
 
-    /// Milliseconds of sleep of the machine since the start.
+    /// How long the machine has slept since the clock was created, in milliseconds.
     fn asleep(&self, by: Instant) -> Option<i64> {
         if self.environment.is_some() {
             return Some(0);
@@ -167,17 +168,17 @@ impl AdjustedClock {
         at
     }
 
-    /// The current time of an exchange, or of this clock if that is earlier. Bars close by the clock of their
-    /// exchange.
+    /// The current time by the exchange's clock or by this clock, the earlier of the two. Bars close by the clock of
+    /// their exchange.
     pub(crate) fn now_at(&self, venue: &str) -> Millis {
         let ahead = locked(&self.of_venues).get(venue).copied();
         let there = ahead.map(|ahead| self.system_time().back(ahead));
         there.map_or_else(|| self.now(), |there| there.min(self.now()))
     }
 
-    /// Measures the clock offset from the `date` of a reply to a request that lasted `took`. The exchange may have
-    /// made the reply at any instant of the request. After a slow request, the measurement counts only if the known
-    /// offset fits none of these instants.
+    /// Measures the clock offset from the `date` of a reply to a request that lasted `took`. The exchange may have made
+    /// the reply at any instant of the request. After a slow request, the measurement is used only if the previous
+    /// offset is impossible for all of these instants.
     pub(crate) fn measure(
         &self,
         venue: &'static str,
@@ -238,7 +239,7 @@ impl AdjustedClock {
         now >= turn.doubtful_until
     }
 
-    /// Checks for suspensions again and again.
+    /// Checks for suspensions periodically; never returns.
     pub(crate) async fn tick(&self) {
         loop {
             tokio::time::sleep(TICK).await;
@@ -247,7 +248,7 @@ impl AdjustedClock {
     }
 }
 
-/// The median. Of two middle numbers it returns the one nearer to 0; without numbers it returns 0.
+/// The median. Of two middle numbers, returns the one nearer to 0; of no numbers, returns 0.
 fn median(mut numbers: Vec<i64>) -> i64 {
     numbers.sort_unstable();
     let last = numbers.len().saturating_sub(1);
@@ -289,7 +290,8 @@ mod tests {
             corrected: None,
         };
         let minute = Duration::from_mins(1);
-        // First a reply that was made early and read late, then one that was made late.
+        // The exchange made the first reply at the start of the request and the second at its end: both fit the offset
+        // 0.
         for off in [Duration::ZERO, minute] {
             let date = SystemTime::now() - minute + off;
             assert_eq!(clock.measure("okx", date, minute), none, "{off:?}");
@@ -327,7 +329,7 @@ mod tests {
         assert!(at(6000));
     }
 
-    /// During sleep the system clock goes on, and the monotonic clock does not.
+    /// While the machine sleeps, the system clock runs, but the monotonic clock stands still.
     #[test]
     fn sleep_is_a_suspension_and_no_change_of_the_clock() {
         let mut clock = AdjustedClock::new(None);
@@ -357,7 +359,7 @@ mod tests {
             at.back(clock.ahead.load(Ordering::Relaxed)).0 - start.0
         };
         assert_eq!(now(1000, 1), -89_000);
-        // The clock is set right, and then wrong again.
+        // The system clock is set back to the right time, and later ahead again: the corrected time does not jump.
         assert_eq!(now(-88_000, 2), -88_000);
         assert_eq!(now(-87_000, 3), -87_000);
         assert_eq!(now(14_000, 4), -86_000);

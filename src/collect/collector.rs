@@ -1,4 +1,4 @@
-//! The collector: live collection into one archive, on a runtime of its own.
+//! The collector: live collection into one archive, on its own Tokio runtime.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -49,8 +49,8 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// [`CollectError`] for an invalid exchange, coin or setting, or if the archive cannot be written; nothing was
-    /// connected then.
+    /// [`CollectError`] for an invalid exchange, coin or setting, or if the archive cannot be written. No connection is
+    /// opened in these cases.
     pub fn start(archive: impl AsRef<Path>, plan: &CollectPlan) -> Result<Self, CollectError> {
         plan.check()?;
         let settings = &plan.settings;
@@ -88,7 +88,7 @@ impl Collector {
         &self.archive
     }
 
-    /// The write queue of the archive, for other rows of this process.
+    /// The write queue of the archive, through which this process can store further rows.
     #[must_use]
     pub fn queue(&self) -> WriteQueue {
         self.supervisor.queue()
@@ -100,7 +100,8 @@ impl Collector {
         self.supervisor.status()
     }
 
-    /// Whether collection has ended by itself, which happens without live collection, and no day is being compacted.
+    /// Whether collection of all exchanges has ended and no day is being compacted. Before [`stop`](Self::stop), only
+    /// collection with `once` in its plan ends.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.supervisor.is_over()
@@ -113,7 +114,7 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// [`CommitError`] where the archive's keeper had failed.
+    /// [`CommitError`] if the thread that writes to the archive has failed.
     pub fn stop(&self) -> Result<(), CommitError> {
         let running = locked(&self.running).take();
         let Some(Running { runtime, keeper }) = running else {

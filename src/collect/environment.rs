@@ -1,4 +1,4 @@
-//! A test environment: a clock and a network in place of those of this machine.
+//! A test environment: replaces the clock and the network of this machine.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use url::Url;
 use crate::model::Millis;
 use crate::net::Dial;
 
-/// The reply to a request.
+/// The reply to an HTTP request.
 #[derive(Clone, Debug, Default)]
 pub struct HttpReply {
-    /// Its status.
+    /// The HTTP status code.
     pub status: u16,
-    /// Its headers.
+    /// The HTTP headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body, not decoded.
     pub body: Vec<u8>,
 }
 
-/// A clock and a network in place of those of this machine. Timers use the clock of the runtime.
+/// Replaces the clock and the network of this machine. Timers still use the clock of the Tokio runtime.
 pub trait Environment: Dial {
     /// The current time.
     fn now(&self) -> Millis;
 
-    /// The answer to a request for `url`.
+    /// The reply to a GET request for `url`.
     ///
     /// # Errors
     ///
@@ -33,5 +33,5 @@ pub trait Environment: Dial {
     fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>>;
 }
 
-/// The test environment; `None` for this machine.
+/// The test environment; `None` selects the clock and the network of this machine.
 pub(crate) type CustomEnvironment = Option<Arc<dyn Environment>>;

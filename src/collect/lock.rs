@@ -1,4 +1,5 @@
-//! Locks a mutex, even if a thread panicked while it had the lock: every critical section here leaves a valid state.
+//! Locks a mutex, even if a thread panicked while it had the lock. Every critical section of the collector leaves a
+//! valid state, so this is safe.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

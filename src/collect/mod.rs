@@ -1,13 +1,17 @@
-//! Live collection: exchange feeds and REST data go into an archive, together with the gaps in them.
+//! Live collection: stores exchange feeds and REST data in an archive, and records gaps.
 //!
 //! A [`Collector`] runs one independent set of tasks per exchange (`supervisor`, `venue_runner`, `venue_tasks`):
 //!
 //! - `reference_data` reads the markets; `subscription` selects topics; `connection` receives frames.
 //! - `intake` decodes, deduplicates and delivers rows; `quality` and `quarantine` check them.
 //! - `backfill` requests missing data within the request limits (`rest_client`); `positions` polls single accounts.
-//! - `health` watches all of it; `rebuild` replays recorded frames; `import` reads files and tables of the past.
+//! - `health` watches connections and exchanges; `rebuild` replays recorded frames; `import` reads files and tables of
+//!   historical data.
 //!
-//! [`feeds`](crate::feeds) decodes the messages of each exchange.
+//! [`feeds`](crate::feeds) decodes the messages of each exchange. A *frame* is one WebSocket message. A *topic* is one
+//! subscription, such as the liquidations of one market. A *feed group* consists of the one or two connections to the
+//! same topics. A *gap* is a time range in which orders may be missing. A *session* is the archive's record of one
+//! collection run of one exchange. Time is *covered* if the archive has all of its orders or knows the gaps in it.
 
 mod backfill;
 mod clock;

@@ -1,11 +1,11 @@
-//! The plan of a collection, and the errors of an invalid one.
+//! The plan of a collection, and the errors that prevent its start.
 
 use super::settings::{Settings, SettingsError};
 use crate::archive::ArchiveError;
 use crate::collect::subscription::coin_selection::coins_of;
 use crate::feeds::{Error, VENUES, Venue};
 
-/// The error of a collection that cannot start.
+/// Why a collection cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
@@ -15,7 +15,7 @@ pub enum CollectError {
     /// An invalid coin name.
     #[error("symbols: {message}")]
     Coin {
-        /// What is wrong, with the name and what is allowed.
+        /// The error message, with the invalid name and what is allowed.
         message: String,
     },
     /// An invalid setting.
@@ -29,7 +29,7 @@ pub enum CollectError {
     Start(String),
 }
 
-/// The plan of a collection.
+/// What a collector collects, and how.
 #[derive(Clone, Debug, Default)]
 pub struct CollectPlan {
     /// The names of exchanges; empty for all.
@@ -37,11 +37,11 @@ pub struct CollectPlan {
     /// The coins to collect. If empty, orders of all coins are collected, but bars and open interest only of the coins
     /// in the settings.
     pub coins: Vec<String>,
-    /// Whether the positions of single accounts are polled.
+    /// Whether to poll the trading positions of single accounts.
     pub positions: bool,
-    /// Whether to backfill and stop, without live collection.
+    /// Whether to backfill missing data and then stop, without live collection.
     pub once: bool,
-    /// Everything else.
+    /// Addresses, limits and times.
     pub settings: Settings,
 }
 

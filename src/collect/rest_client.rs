@@ -1,7 +1,7 @@
 //! REST requests to the exchanges, within their rate limits.
 //!
-//! Each kind of request has a rate limit of its own. If an exchange refuses a request (403, 418, 429), all requests to it
-//! pause for as long as it asks, or for a growing random time.
+//! Each kind of request has its own rate limit. If an exchange refuses a request (HTTP 403, 418, 429), all requests to
+//! this exchange pause. The pause lasts as long as the exchange asks, or for a growing random time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -23,34 +23,34 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::RestRequest;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
 
-/// How often a request is tried.
+/// Maximum number of attempts per request.
 const ATTEMPTS: u32 = 5;
 /// A cooldown of at least this length is logged.
 const LONG: Duration = Duration::from_mins(2);
-/// Most characters of a refusal in an error.
+/// Maximum length of the reply text in an error message, in characters.
 const SHOWN: usize = 200;
-/// Most bytes of a body; lists of all markets are the largest.
+/// Maximum size of a reply body, in bytes; market lists are the largest.
 const LARGEST: usize = 64 << 20;
-/// The user agent.
+/// The HTTP user agent.
 const NAME: &str = concat!("liqdata/", env!("CARGO_PKG_VERSION"));
 
 /// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RestError {
-    /// The exchange answered with an error status.
+    /// The exchange replied with an error status.
     #[error("{url} answered with {status}{}", shown(.body))]
     Status {
         url: String,
         status: u16,
         body: String,
     },
-    /// There was no answer.
+    /// The request got no reply.
     #[error("{url}: {message}")]
     NoAnswer { url: String, message: String },
 }
 
 impl RestError {
-    /// The status of the answer.
+    /// The HTTP status of the reply; `None` without a reply.
     fn status(&self) -> Option<u16> {
         match self {
             Self::Status { status, .. } => Some(*status),
@@ -58,7 +58,7 @@ impl RestError {
         }
     }
 
-    /// Whether the exchange says that the resource does not exist.
+    /// Whether the exchange replied that the resource does not exist (HTTP 404).
     pub(crate) fn is_absent(&self) -> bool {
         self.status() == Some(404)
     }
@@ -75,17 +75,17 @@ fn shown(body: &str) -> String {
 /// The HTTP clients and the connector of an exchange.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClients {
-    /// For addresses of this machine, without a proxy.
+    /// The client for loopback addresses; it uses no proxy.
     loopback: reqwest::Client,
     remote: reqwest::Client,
     /// Opens WebSocket connections through the same proxy.
     pub(crate) connector: Connector,
-    /// Answers in place of the network, in tests.
+    /// Replaces the network in tests.
     environment: CustomEnvironment,
 }
 
 impl HttpClients {
-    /// Creates the HTTP clients for all exchanges without settings of their own.
+    /// Creates the HTTP clients for all exchanges without their own proxy setting.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl HttpClients {
     ///
     /// # Errors
     ///
-    /// The error of TLS.
+    /// The error of the TLS setup, for an `https` URL.
     pub(crate) fn client(&self, url: &Url) -> Result<&reqwest::Client, String> {
         match self.connector.tls() {
             Err(error) if url.scheme() == "https" => Err(format!("TLS: {error}")),
@@ -145,7 +145,7 @@ impl HttpClients {
         }
     }
 
-    /// Requests `url`. Calls `on_headers` with the headers as soon as they arrive, and with the time until then.
+    /// Requests `url`. As soon as the headers arrive, calls `on_headers` with them and the time since the request.
     async fn get(
         &self,
         url: Url,
@@ -193,7 +193,7 @@ pub(crate) struct RestClient {
     context: Arc<VenueContext>,
     pub(crate) http: HttpClients,
     limiters: Mutex<HashMap<&'static str, Arc<Limiter>>>,
-    /// Least cooldown after a refusal.
+    /// Minimum length of the next cooldown after a refusal.
     pause: Mutex<Backoff>,
 }
 
@@ -212,7 +212,7 @@ impl RestClient {
     ///
     /// # Errors
     ///
-    /// [`RestError`] if all attempts failed, or one failed permanently.
+    /// [`RestError`] if all attempts failed, or one failed in a way that a retry cannot fix.
     pub(crate) async fn get(&self, ask: &RestRequest) -> Result<String, RestError> {
         let mut backoff = self.context.settings.pace.backoff();
         let mut attempt = 1;

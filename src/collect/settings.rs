@@ -1,6 +1,6 @@
 //! The settings of a collector: addresses of the exchanges, limits, and times.
 //!
-//! Every setting has a default, so an empty file is valid. A file is TOML:
+//! Every setting has a default, so an empty file is valid. The settings file is TOML:
 //!
 //! ```toml
 //! coins = ["BTC", "ETH"]          # coins with bars and open interest
@@ -37,7 +37,7 @@ use crate::net::Backoff;
 pub struct SettingsError {
     /// Name of the setting, such as `exchanges.binance.rest`.
     pub setting: String,
-    /// What is wrong, with the value and what is allowed.
+    /// The error message, with the invalid value and what is allowed.
     pub message: String,
 }
 
@@ -60,18 +60,18 @@ impl From<ShapeError> for SettingsError {
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct ExchangeAddress {
-    /// The proxy, such as `socks5h://127.0.0.1:1080`; empty for none, absent for that of the environment.
+    /// The proxy, such as `socks5h://127.0.0.1:1080`. Empty: no proxy. Absent: the proxy of the environment variables.
     pub proxy: Option<String>,
-    /// Replacements of paths: from the path that liqdata knows to the one to use.
+    /// Replaced URL paths: maps a default path of the exchange to the path to request instead.
     pub paths: BTreeMap<String, String>,
-    /// Addresses by the name of the host, such as `socket` and `rest`.
+    /// Base URLs by the name of the host, such as `socket` and `rest`.
     #[serde(flatten)]
     pub hosts: BTreeMap<String, String>,
 }
 
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address of a proxy may hold a password.
+        // The address of a proxy may contain a password.
         let proxy = self
             .proxy
             .as_deref()
@@ -87,7 +87,7 @@ impl fmt::Debug for ExchangeAddress {
     }
 }
 
-/// Times in seconds.
+/// Times and time limits of a collector, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pace {
@@ -95,59 +95,62 @@ pub struct Pace {
     pub connect: f64,
     /// Time limit of a REST request.
     pub request: f64,
-    /// Longest first wait before a reconnect; it doubles with every failure.
+    /// Maximum first wait before a reconnect; the maximum doubles with every failure.
     pub retry_first: f64,
-    /// Upper bound of that wait.
+    /// Maximum wait before any reconnect.
     pub retry_most: f64,
-    /// Time for which a connection must be live to reset that wait.
+    /// Time for which a connection must be live before the reconnect wait starts again at `retry_first`.
     pub healthy: f64,
-    /// Time limit of the acknowledgement of a subscription.
+    /// Time limit for the exchange to acknowledge a subscription.
     pub acknowledge: f64,
-    /// Longest first wait before a refused topic is requested again; it grows to eight times that.
+    /// Maximum first wait before a refused topic is requested again; later waits grow to at most eight times this
+    /// setting.
     pub resubscribe: f64,
     /// Time between two pings; 0 for the default of the exchange.
     pub ping: f64,
-    /// Longest silence of a control stream with one message per second, in proportion for slower ones; 0 for the default
-    /// of the exchange.
+    /// Maximum silence of a control stream, the steady messages that show that a connection delivers data. Applies to a
+    /// stream with one message per second; slower streams get proportionally more. 0 selects the default of the
+    /// exchange.
     pub control: f64,
     /// Age at which a socket is replaced; 0 for the default of the exchange.
     pub rotate: f64,
     /// How long a replaced socket stays open.
     pub overlap: f64,
-    /// If an exchange is silent for this time while others send events, it is stale and reconnects.
+    /// An exchange that is silent for this time while other exchanges send events is stale; its connections are
+    /// reopened.
     pub stale_exchange: f64,
-    /// If one of two redundant connections has lacked events of the other one for this time, it is stale and
-    /// reconnects.
+    /// A connection that has missed events of its redundant counterpart for this time is stale and is reopened.
     pub stale_connection: f64,
-    /// Time between two reads of the markets.
+    /// Time between two reads of the market lists.
     pub instruments: f64,
-    /// Least time between two reads of the markets after an unknown one appeared.
+    /// Minimum time between two reads of the market lists when an event of an unknown market triggers a read.
     pub instruments_least: f64,
     /// How long a market list must be reported as empty or missing before its markets count as delisted.
     pub delist: f64,
     /// How long a row waits for the contract size of its market.
     pub pending: f64,
-    /// How long dedupe keys are remembered, at least.
+    /// How long dedupe keys are remembered, unless there are more than `dedupe_keys`. Events with equal dedupe keys are
+    /// duplicates.
     pub dedupe: f64,
-    /// Time between two polls of open interest, and of exchanges without WebSocket feeds.
+    /// Time between two polls of open interest, and between two polls of an exchange without WebSocket feeds.
     pub poll: f64,
     /// Time between two polls of bars.
     pub bars: f64,
-    /// How late the REST data of an exchange may be; 0 for the default of the exchange.
+    /// Maximum delay between an event and its appearance in REST data; 0 selects the default of the exchange.
     pub late: f64,
     /// Time between the close of a bar and its request.
     pub settle: f64,
-    /// How long rows are gathered before a commit.
+    /// How long rows are collected into one commit.
     pub commit: f64,
-    /// Time between two checkpoints of the coverage.
+    /// Time between two writes of the coverage to the archive.
     pub checkpoint: f64,
     /// How long live rows wait for a full write queue before they are dropped.
     pub patience: f64,
-    /// Time between two attempts to write to an archive that refuses.
+    /// Time between two attempts to write to the archive after a failure.
     pub rewrite: f64,
-    /// Largest age of an order from a WebSocket feed.
+    /// Maximum age of an order from a WebSocket feed.
     pub oldest: f64,
-    /// Largest time that an order may be ahead of our clock.
+    /// Maximum time by which an order may be ahead of the collector's clock.
     pub ahead: f64,
 }
 
@@ -193,19 +196,19 @@ impl Pace {
     }
 }
 
-/// How the positions of single accounts are polled.
+/// How the trading positions of single accounts are polled.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Positions {
-    /// The WebSocket address of trades that name both accounts.
+    /// WebSocket address of a trade feed that names the buyer's and the seller's account.
     pub socket: String,
-    /// The address of requests for the positions of an account.
+    /// Base URL of requests for the positions of an account.
     pub rest: String,
-    /// How many accounts are polled in a round.
+    /// Number of accounts that one round polls.
     pub accounts: usize,
     /// Time between the starts of two rounds, in seconds.
     pub every: f64,
-    /// Most request weight per minute; the exchange allows 1200 for one address.
+    /// Maximum request weight per minute; the exchange allows 1200 per IP address.
     pub weight: u32,
 }
 
@@ -221,49 +224,50 @@ impl Default for Positions {
     }
 }
 
-/// Coins with bars and open interest by default.
+/// Default coins of which bars and open interest are collected.
 const DEFAULT_COINS: [&str; 6] = ["BTC", "ETH", "SOL", "XRP", "DOGE", "BNB"];
 
 /// All settings of a collector.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Addresses by the name of the exchange.
+    /// Addresses of the exchanges, by exchange name.
     pub exchanges: BTreeMap<String, ExchangeAddress>,
     /// Coins of which bars and open interest are collected.
     pub coins: Vec<String>,
-    /// Days of bars and open interest that are requested at the start.
+    /// Number of past days of bars and open interest to request at the start.
     pub history_days: u32,
-    /// Most hours of missing orders that are backfilled at the start. If absent: as many as the exchange has, but one
-    /// day for a new archive.
+    /// Maximum number of hours of missing orders to backfill at the start. If absent, all hours that the exchange still
+    /// offers, but one day for a new archive.
     pub backfill_hours: Option<u32>,
     /// Number of connections to each feed of an exchange that offers no backfill: 1 or 2.
     pub redundancy: usize,
-    /// Most requests of one backfill of orders; a longer one is split into halves.
+    /// Maximum number of requests in one backfill of orders; a time range that needs more is split into halves.
     pub backfill_requests: u32,
-    /// Days that raw frames of orders are stored; 0 stores none.
+    /// Number of days for which raw frames of orders are stored; 0 stores none.
     pub raw_days: u32,
-    /// Most bytes of stored raw frames on disk; 0 stores none.
+    /// Maximum size of the stored raw frames on disk, in bytes; 0 stores none.
     pub raw_bytes: u64,
-    /// Whether each order stores its raw frame.
+    /// Whether the raw frame of each order is stored in its row.
     pub raw: bool,
-    /// Most bytes of a frame.
+    /// Maximum size of a WebSocket frame, in bytes.
     pub frame_bytes: usize,
-    /// Most rows in the write queue; beyond that, connections wait.
+    /// Maximum number of rows in the write queue; while it is full, connections wait.
     pub queue_rows: usize,
-    /// Most rows of one commit.
+    /// Maximum number of rows in one commit.
     pub commit_rows: usize,
-    /// Most dedupe keys that are remembered.
+    /// Maximum number of dedupe keys that are remembered.
     pub dedupe_keys: usize,
-    /// Most rows that wait for the contract size of their market.
+    /// Maximum number of rows that wait for the contract size of their market.
     pub pending_rows: usize,
-    /// Most bytes of the dead letter file.
+    /// Maximum size of the file of rejected messages (dead letters), in bytes.
     pub dead_letter_bytes: u64,
-    /// Most bytes of estimated maps per day that a server in the same process stores, compressed; 0 stores none.
+    /// Maximum compressed size of the estimated maps that a server in the same process stores per day, in bytes; 0
+    /// stores none.
     pub maps_bytes: u64,
     /// How positions are polled, if position polling is enabled.
     pub positions: Positions,
-    /// Times in seconds.
+    /// Times and time limits, in seconds.
     pub pace: Pace,
 }
 
@@ -292,11 +296,11 @@ impl Default for Settings {
     }
 }
 
-/// Most seconds of a time: a year.
+/// Maximum of every time setting: one year, in seconds.
 const YEAR: u32 = 31_536_000;
 
-/// The bounds of numbers: name, least and largest value. If a name is that of a table, the bounds apply to each number
-/// in it.
+/// The bounds of number settings: name, minimum, maximum. If the name is that of a table, the bounds apply to each
+/// number in the table.
 const BOUNDS: [(&str, u32, u32); 10] = [
     ("history_days", 0, 3650),
     ("redundancy", 1, 2),
@@ -327,7 +331,7 @@ fn check_bounds(settings: &Value) -> Result<(), SettingsError> {
 }
 
 fn check_number(name: &str, value: &Value, least: u32, most: u32) -> Result<(), SettingsError> {
-    // JSON has no numbers for infinite values and NaN.
+    // JSON has no numbers for infinity and NaN; they become null.
     let number = value.as_f64().unwrap_or(f64::NAN);
     if (f64::from(least)..=f64::from(most)).contains(&number) {
         return Ok(());
@@ -336,13 +340,13 @@ fn check_number(name: &str, value: &Value, least: u32, most: u32) -> Result<(), 
     refused(name, message)
 }
 
-/// A time of `seconds`.
+/// Converts `seconds` to a [`Duration`].
 pub(crate) fn span(seconds: f64) -> Duration {
     // Bounds were checked when the settings were read.
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// `seconds`, or the default of the exchange if they are 0.
+/// Converts `seconds` to a [`Duration`]; 0 gives the `default` of the exchange.
 pub(crate) fn span_or(seconds: f64, default: Duration) -> Duration {
     if seconds > 0.0 {
         span(seconds)
@@ -351,12 +355,12 @@ pub(crate) fn span_or(seconds: f64, default: Duration) -> Duration {
     }
 }
 
-/// Milliseconds of `seconds`.
+/// Converts `seconds` to milliseconds.
 pub(crate) fn millis(seconds: f64) -> i64 {
     i64::try_from(span(seconds).as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The error of text that is no TOML or JSON.
+/// The error for text that is not valid TOML or JSON.
 fn unreadable(error: &impl fmt::Display) -> SettingsError {
     SettingsError::new("settings", error.to_string().trim_end().to_owned())
 }
@@ -366,7 +370,7 @@ fn refused(setting: impl Into<String>, message: String) -> Result<(), SettingsEr
 }
 
 impl Settings {
-    /// Most milliseconds of orders that are backfilled at the start, if that is limited.
+    /// Maximum length of the backfill of orders at the start, in milliseconds. `None`: no limit.
     pub(crate) fn backfill_limit(&self) -> Option<i64> {
         let hours = self.backfill_hours.map(i64::from);
         hours.map(|hours| hours.saturating_mul(Millis::HOUR))
@@ -395,11 +399,11 @@ impl Settings {
         Self::checked(settings_error::read(read)?)
     }
 
-    /// Reads settings from a JSON object of the same shape.
+    /// Reads settings from a JSON object with the structure of the TOML file.
     ///
     /// # Errors
     ///
-    /// As [`Settings::read`].
+    /// The same errors as [`Settings::read`].
     pub fn read_json(text: &str) -> Result<Self, SettingsError> {
         let read = serde_json::from_str::<Value>(text);
         let read = read.map_err(|error| unreadable(&error))?;
@@ -416,7 +420,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] of the first invalid one.
+    /// [`SettingsError`] for the first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         for (name, address) in &self.exchanges {
             check_exchange(name, address)?;
@@ -506,7 +510,7 @@ fn check_exchange(name: &str, exchange: &ExchangeAddress) -> Result<(), Settings
         let usable =
             Url::parse(address).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host());
         if !usable {
-            // The address is not repeated, as it may hold a password.
+            // The message omits the address, because it may contain a password.
             let message = format!(
                 "the address is not allowed; allowed: {} addresses, or an empty one for no proxy",
                 schemes.map(|scheme| format!("{scheme}://")).join(", ")
@@ -700,7 +704,7 @@ mod tests {
             assert!(refused.message.contains(part), "{refused}");
         }
     }
-    /// Settings of a wrong type, the name and the message of the error.
+    /// Settings of a wrong type, each with the setting name and the message of the expected error.
     const MISSHAPEN: [(&str, &str, &str); 9] = [
         (
             "pace = 3",

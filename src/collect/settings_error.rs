@@ -1,4 +1,4 @@
-//! Errors of settings with a wrong type or name, in the terms of the file that the user wrote.
+//! Errors for settings with a wrong type or name, worded as in the settings file.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ pub(crate) type ShapeError = (String, String);
 ///
 /// # Errors
 ///
-/// [`ShapeError`] of the first setting with a wrong type or name.
+/// [`ShapeError`] for the first setting with a wrong type or name.
 pub(crate) fn read<'de, T, D>(from: D) -> Result<T, ShapeError>
 where
     T: Deserialize<'de>,
@@ -27,9 +27,9 @@ where
 ///
 /// # Errors
 ///
-/// [`ShapeError`] of the first list.
+/// [`ShapeError`] for the first list.
 pub(crate) fn check_tables(all: &impl Serialize) -> Result<(), ShapeError> {
-    // A value that JSON cannot represent is no list.
+    // A value that JSON cannot represent is not a list, so it passes.
     let all = serde_json::to_value(all).unwrap_or_default();
     let tables = ["pace", "positions"].map(|name| (name, all.get(name)));
     for (setting, value) in [("settings", Some(&all))].into_iter().chain(tables) {
@@ -74,7 +74,7 @@ fn shape_error(path: &str, message: &str) -> ShapeError {
     (setting.to_owned(), message)
 }
 
-/// A value as the file spells it.
+/// A value as the settings file spells it.
 fn shown(value: &str) -> String {
     let kinds = ["integer ", "floating point ", "boolean ", "string "];
     let plain = kinds.iter().find_map(|kind| value.strip_prefix(kind));
@@ -87,7 +87,7 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// The allowed values, as a file spells them.
+/// The allowed values in the terms of the settings file, from serde's name of the type.
 fn allowed(wanted: &str) -> String {
     if wanted.starts_with("struct ") {
         return "a table of settings".to_owned();

@@ -1,7 +1,7 @@
 //! Small state files for the next process, in the folder `state` of the archive: one line of JSON and its CRC-32.
 //!
-//! State files are optional: a missing, damaged or foreign one is ignored. They are written under a hidden name and
-//! renamed, so links are never followed. They are not synced to the disk.
+//! State files are optional: a file that is missing, damaged or of another format is ignored. They are first written
+//! under a hidden name and then renamed, so links are never followed. State files are not synced to the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// The folder of the state files.
 const FOLDER: &str = "state";
-/// Most bytes of a file; the markets of an exchange take some hundred thousand.
+/// Maximum size of a state file, in bytes; the markets of an exchange take a few hundred thousand.
 const MOST: u64 = 16 << 20;
 
 /// Reads a state file; `None` if it is missing or damaged.
@@ -107,7 +107,7 @@ mod tests {
             fs::write(&path, &damaged).unwrap();
             assert_eq!(numbers(&archive), None, "{damaged:?}");
         }
-        // A complete file with other content.
+        // A valid file with content of another type.
         write(&archive, "numbers.json", &"one").unwrap();
         assert_eq!(numbers(&archive), None);
         File::create(&path).unwrap().set_len(MOST + 1).unwrap();

@@ -34,7 +34,7 @@ use crate::model::Millis;
 /// Time limit of a clean stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The tasks of all exchanges.
+/// Starts, stops and reports the tasks of all exchanges.
 #[derive(Debug)]
 pub struct Supervisor {
     clock: Arc<AdjustedClock>,
@@ -61,7 +61,7 @@ impl Supervisor {
     ///
     /// # Errors
     ///
-    /// [`CollectError`] for an invalid exchange, coin or setting; nothing was connected then.
+    /// [`CollectError`] for an invalid exchange, coin or setting. No connection is opened in these cases.
     #[expect(clippy::too_many_lines, reason = "one step after the other")]
     pub fn start(
         archive: &Path,
@@ -129,7 +129,7 @@ impl Supervisor {
                 .spawn(run_venue(Arc::clone(&one), stopped.clone()));
             venues.push(one);
         }
-        // Only coins that the user chose need a warning.
+        // A warning about coins without a market is useful only for coins that the user chose.
         if selected.is_some() || settings.coins != Settings::default().coins {
             let watch = unlisted_coins::watch(venues.clone(), history_coins.clone());
             tasks.common.spawn(watch);
@@ -149,7 +149,7 @@ impl Supervisor {
             poller = Some(positions);
         }
         if !plan.once {
-            // In a test environment the status has no reader, so the coverage is not read.
+            // In a test environment nothing reads the status, so the coverage is not computed.
             if is_real {
                 tasks.common.spawn(coverage::watch(
                     venues.clone(),
@@ -231,7 +231,7 @@ impl Supervisor {
         self.delivery.raw.stop();
     }
 
-    /// Leaks the tasks: after a fork they belong to the parent.
+    /// Leaks the tasks, because after a fork they belong to the parent process.
     pub(crate) fn forget(&self) {
         std::mem::forget(std::mem::take(&mut *locked(&self.tasks)));
     }

@@ -1,4 +1,4 @@
-//! What all tasks of one exchange share: its feed, settings, clock, status and markets.
+//! State that all tasks of one exchange share: its feed, settings, clock, status and markets.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ use crate::collect::subscription::pacer::SubscriptionPacer;
 use crate::feeds::{Listing, Venue};
 use crate::model::Millis;
 
-/// What all tasks of one exchange share.
+/// State that all tasks of one exchange share.
 pub(crate) struct VenueContext {
     pub(crate) venue: &'static Venue,
     pub(crate) settings: Arc<Settings>,
@@ -28,7 +28,7 @@ pub(crate) struct VenueContext {
     /// Cooldowns of requests and of hosts that refused a handshake.
     pub(crate) cooldowns: Cooldowns,
     pub(crate) pacer: SubscriptionPacer,
-    /// Start of this process's collection.
+    /// When this process started to collect.
     pub(crate) begun: Millis,
     /// The coins to collect; `None` for all.
     coins: Option<Vec<String>>,
@@ -72,17 +72,17 @@ impl VenueContext {
             .is_none_or(|coins| coins.iter().any(|wanted| wanted == coin))
     }
 
-    /// Records a problem for the status and the log.
+    /// Shows a warning in the status and the log.
     pub(crate) fn trouble(&self, message: String) {
         self.board.trouble(message);
     }
 
-    /// Whether every list of markets that the exchange has was read.
+    /// Whether all market lists of the exchange were read.
     pub(crate) fn knows_all_markets(&self) -> bool {
         self.is_complete(&self.markets.load())
     }
 
-    /// Whether `markets` come from all lists of the exchange.
+    /// Whether `markets` contains a reply for every market list of the exchange.
     pub(crate) fn is_complete(&self, markets: &Markets) -> bool {
         let lists = self.venue.listing_requests().len();
         markets.lists.iter().flatten().count() >= lists
@@ -115,21 +115,21 @@ impl VenueContext {
         wanted
     }
 
-    /// How late an event may arrive, in milliseconds.
+    /// How late an event may first appear in REST data, in milliseconds.
     pub(crate) fn lateness(&self) -> i64 {
         let late = Duration::from_millis(u64::try_from(self.venue.late()).unwrap_or(0));
         let late = span_or(self.settings.pace.late, late).as_millis();
         i64::try_from(late).unwrap_or(i64::MAX)
     }
 
-    /// Starts a cooldown of one host or of all requests.
+    /// Starts a cooldown of one WebSocket host or of all REST requests.
     pub(crate) fn cool_down(&self, place: &str, wait: Duration) {
         if let Err(fault) = self.cooldowns.begin(place, wait, self.clock.now()) {
             self.trouble(format!("the cooldown cannot be saved: {fault}"));
         }
     }
 
-    /// Reports the cooldowns that an earlier process left.
+    /// Reports the cooldowns of an earlier process that still last.
     pub(crate) fn report_cooldowns(&self) {
         for (place, left) in self.cooldowns.active() {
             let seconds = left.as_secs();

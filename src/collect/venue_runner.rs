@@ -1,6 +1,7 @@
-//! Runs all tasks of one exchange: markets, connections, backfill, history and checks.
+//! Runs all tasks of one exchange: market refresh, connections, backfill, history and checks.
 //!
-//! No task of one exchange affects another exchange.
+//! No task of one exchange affects another exchange. The unit check requests data that shows whether orders are decoded
+//! in the right unit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,9 +24,9 @@ use crate::model::{Millis, TimeRange};
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
-    /// It was asked to stop.
+    /// The stop signal was set.
     Stopped,
-    /// The unit check failed: time of the failed request, and the reason of the gap.
+    /// The unit check failed: the time of the request that showed it, and the reason of the gap.
     Disproved(Millis, String),
 }
 
@@ -49,7 +50,7 @@ pub(crate) async fn run_venue(tasks: Arc<VenueTasks>, mut stop: watch::Receiver<
     tasks.context.board.notes().stopped = true;
 }
 
-/// Backfills the past and returns.
+/// Backfills missing data and returns.
 async fn run_once(tasks: &VenueTasks) {
     retract_doubtful(tasks).await;
     if !UnitCheck::new(tasks).passes().await {
@@ -123,7 +124,7 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
     end
 }
 
-/// Backfills the missing ranges. Polls an exchange without connections.
+/// Backfills the missing ranges. Polls the exchange instead if it has no WebSocket connections.
 async fn backfill(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     tasks.markets_are_known().await;
     if tasks.context.venue.is_polled() {
@@ -144,7 +145,7 @@ async fn collect_history(tasks: &VenueTasks) {
     history.run().await;
 }
 
-/// Writes the daily counts from time to time.
+/// Writes the daily counts periodically; never returns.
 async fn write_counts(tasks: &VenueTasks) {
     let each = span(tasks.context.settings.pace.checkpoint).max(Duration::from_millis(10));
     loop {
@@ -153,7 +154,7 @@ async fn write_counts(tasks: &VenueTasks) {
     }
 }
 
-/// Retries pending rows from time to time, which gives up those that have waited too long.
+/// Periodically retries the rows that wait for a contract size, and gives up those that have waited too long.
 async fn expire_pending(tasks: &VenueTasks) {
     let each = span(tasks.context.settings.pace.pending).div_f64(4.0);
     loop {

@@ -1,4 +1,4 @@
-//! The handles that the tasks of one exchange share.
+//! The state and the clients that the tasks of one exchange share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::Error;
 use crate::model::Millis;
 
-/// The handles that the tasks of one exchange share. The tasks themselves are in `venue_runner`.
+/// State and clients that the tasks of one exchange share. The tasks themselves are in `venue_runner`.
 pub(crate) struct VenueTasks {
     pub(crate) context: Arc<VenueContext>,
     pub(crate) intake: Arc<Intake>,
@@ -22,17 +22,17 @@ pub(crate) struct VenueTasks {
     pub(crate) prices: Arc<ReferencePrices>,
     /// The coins of which bars and open interest are collected.
     pub(crate) history_coins: Vec<String>,
-    /// Whether collection ends once the past is complete.
+    /// Whether collection ends after the backfill, without live collection.
     pub(crate) once: bool,
-    /// Whether the backfills that were due at the start are over.
+    /// Whether the backfill of bars and open interest at the start is over.
     pub(crate) filled: AtomicBool,
-    /// Whether a session has begun.
+    /// Whether a session in the archive has begun.
     pub(crate) has_begun: AtomicBool,
-    /// The market lists of an earlier process.
+    /// The market lists that an earlier process stored.
     pub(crate) cached_lists: Vec<Option<CachedMarkets>>,
     /// Whether the current markets were already compared with the cached lists.
     pub(crate) is_compared: Mutex<bool>,
-    /// Whether the markets are known.
+    /// Whether the markets are known, from the exchange or from the cache.
     pub(crate) known: watch::Sender<bool>,
     /// Reason for a restart of all connections, for example staleness.
     pub(crate) restart: watch::Sender<Option<String>>,
@@ -62,20 +62,20 @@ impl RequestFailure {
     }
 }
 
-/// Waits until the value is true or its sender is dropped.
+/// Waits until `flag` is true or its sender is dropped.
 pub(crate) async fn is_set(flag: &mut watch::Receiver<bool>) {
     let _ = flag.wait_for(|value| *value).await;
 }
 
 impl VenueTasks {
-    /// Waits until the markets are known; returns at once for an exchange without market lists.
+    /// Waits until the markets are known. Returns immediately for an exchange without market lists.
     pub(crate) async fn markets_are_known(&self) {
         if !self.context.venue.listing_requests().is_empty() {
             is_set(&mut self.known.subscribe()).await;
         }
     }
 
-    /// Marks the backfills that were due at the start as over.
+    /// Marks the backfill of bars and open interest at the start as over.
     pub(crate) fn set_filled(&self) {
         self.filled.store(true, Ordering::Release);
     }

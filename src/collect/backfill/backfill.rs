@@ -1,4 +1,4 @@
-//! Backfill of one exchange: requests gaps again until they are recovered or lost.
+//! Backfill of one exchange: requests the orders of each gap until it is recovered or lost.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, TimeRange};
 use crate::net::Backoff;
 
-/// A backfill also requests this much time around a gap, because clocks differ; in milliseconds.
+/// A backfill also requests this many milliseconds before and after a gap, because clocks differ.
 pub(crate) const MARGIN: i64 = 5000;
-/// The shortest part that a time range is split into.
+/// The shortest part that a time range is split into, in milliseconds.
 const SHORTEST: i64 = 10 * Millis::MINUTE;
-/// Attempts per task in a process that only backfills and then stops.
+/// Maximum number of attempts per task in a process that only backfills and then stops.
 const ATTEMPTS: u32 = 3;
 
 /// The backfill of one exchange.
@@ -26,7 +26,7 @@ pub(crate) struct Backfill<'a> {
 }
 
 impl<'a> Backfill<'a> {
-    /// A backfill of some time ranges.
+    /// Creates a backfill of the time ranges in `missing`.
     pub(crate) fn new(tasks: &'a VenueTasks, missing: Vec<TimeRange>) -> Self {
         let mut backfill = Self {
             tasks,
@@ -38,7 +38,7 @@ impl<'a> Backfill<'a> {
         backfill
     }
 
-    /// Runs the tasks, including those that connections add meanwhile; never returns.
+    /// Runs all tasks, including tasks that connections add later; never returns.
     pub(crate) async fn run(mut self) {
         loop {
             self.run_due().await;
@@ -50,7 +50,7 @@ impl<'a> Backfill<'a> {
         }
     }
 
-    /// Runs each task until it succeeds or has failed often enough.
+    /// Runs each task until it succeeds or has failed [`ATTEMPTS`] times.
     pub(crate) async fn run_once(mut self) {
         while let Some(next) = self.queue.next_due() {
             sleep_until(next).await;
@@ -63,7 +63,7 @@ impl<'a> Backfill<'a> {
         }
     }
 
-    /// Runs all tasks that are due, newest first, including those that connections add meanwhile.
+    /// Runs all due tasks, the latest time range first. Includes tasks that connections add during the run.
     pub(crate) async fn run_due(&mut self) {
         loop {
             for range in self.tasks.intake.coverage.backfill.take() {
@@ -85,14 +85,14 @@ impl<'a> Backfill<'a> {
         self.queue.add(range, MARGIN, Instant::now(), backoff);
     }
 
-    /// Takes the task of the newest time range.
+    /// Removes and returns the task with the latest end of its time range.
     pub(crate) fn take_newest(&mut self) -> Option<BackfillTask> {
         self.queue.take_newest()
     }
 
     /// Requests a time range once and records the outcome. Returns the task if another attempt is needed.
     ///
-    /// A range that takes too many requests is split in halves.
+    /// A range that needs too many requests is split into halves.
     async fn attempt(&mut self, mut task: BackfillTask) -> Option<BackfillTask> {
         let (context, intake) = (&self.tasks.context, &self.tasks.intake);
         let (venue, late) = (context.venue, context.lateness());
@@ -111,14 +111,14 @@ impl<'a> Backfill<'a> {
         if task.start >= task.end {
             return None;
         }
-        // The request begins earlier than the gap: late events from before the gap are missing as well, and clocks
-        // differ.
+        // The request begins earlier than the gap: events from before the gap that arrived late are missing too, and
+        // clocks differ.
         let from = task.start.back(late.max(MARGIN)).max(forgotten);
         let lost = context.board.notes().status.lost;
         let until = task.end.on(MARGIN);
         let mut pass = request_range(self.tasks, from, until, task.watermark).await;
-        // A backfilled row counts as a duplicate as soon as its live row was received. The pass is only complete if
-        // the archive has taken that live row.
+        // A backfilled row counts as a duplicate as soon as its live row was received. The pass is complete only if the
+        // archive has taken that live row.
         let is_delivered = intake.delivered_until(task.end) >= task.end
             && lost == context.board.notes().status.lost;
         if pass.outcome == PassOutcome::Whole && !is_delivered {
@@ -156,7 +156,7 @@ impl<'a> Backfill<'a> {
                 Ok(middle) => {
                     context.trouble(format!("{}: requested in halves", pass.given_up()));
                     task.due += task.backoff.next();
-                    // The recovered rows count for one of the halves only.
+                    // The rows recovered so far count for the second half only.
                     self.queue.put_back(BackfillTask {
                         end: middle,
                         rows: 0,
@@ -166,7 +166,8 @@ impl<'a> Backfill<'a> {
                     // The halves count as attempted, so that the queue does not join them again.
                     (task.start, task.attempts) = (middle, 1);
                 }
-                // The gap stays open and this process gives up: the settings of the next one may allow more requests.
+                // This process gives up, but the gap stays open: the settings of the next process may allow more
+                // requests.
                 Err(why) => {
                     let reason = format!("{}; {why}", pass.given_up());
                     context.trouble(reason.clone());
@@ -178,7 +179,8 @@ impl<'a> Backfill<'a> {
         Some(task)
     }
 
-    /// The instant at which to split a time range that needs too many requests. An error says why it is not split.
+    /// The instant at which to split a time range that needs too many requests. The error is the reason why the range
+    /// is not split.
     fn split(&self, task: &BackfillTask, planned: usize) -> Result<Millis, &'static str> {
         let length = task.end.0.saturating_sub(task.start.0);
         if length < 2 * SHORTEST {

@@ -1,7 +1,7 @@
-//! Requests bars and open interest by REST: first the missing ones of the last days, then new ones as they appear.
+//! Requests bars and open interest over REST: first missing data of the last days, then new data as it appears.
 //!
-//! Stored data is not requested again. Newer data is requested before older data for all coins, so that every chart
-//! fills soon.
+//! Data that is already stored is not requested again. For all coins, newer data is requested before older data, so
+//! that recent data is complete soon.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -21,12 +21,12 @@ use crate::feeds::{
 use crate::model::{Millis, TimeRange, sort_small};
 use crate::net::Backoff;
 
-/// Concurrent requests to one exchange.
+/// Maximum number of concurrent requests to one exchange.
 const AT_ONCE: usize = 4;
 /// Interval of open interest readings, in milliseconds.
 const FIVE_MINUTES: i64 = 5 * Millis::MINUTE;
 
-/// A series of history.
+/// A kind of historical data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Series {
     Bars,
@@ -44,7 +44,7 @@ struct HistoryRequest {
 /// Collects the bars and open interest of one exchange.
 pub(crate) struct HistoryBackfill<'a> {
     tasks: &'a VenueTasks,
-    /// By series and coin: the end of the stored data.
+    /// The end of the stored data, by series and coin.
     stored_until: HashMap<(Series, String), Millis>,
     /// Requests that failed.
     failed: Vec<HistoryRequest>,
@@ -54,7 +54,8 @@ pub(crate) struct HistoryBackfill<'a> {
     backoff: Backoff,
 }
 
-/// The market that supplies the history of a coin. Prefers a market in single coins to one in thousands of coins.
+/// The market that supplies the history of a coin. A market that trades single coins is preferred to one that trades
+/// multiples, such as 1000 coins.
 fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
     listings
         .iter()
@@ -65,7 +66,8 @@ fn leading(listings: &[Listing], coin: &str) -> Option<Arc<Listing>> {
         .map(|(_, listing)| Arc::new(listing.clone()))
 }
 
-/// The ranges between `from` and `until` in which no multiple of `step` is in `have`.
+/// The ranges of missing instants between `from` and `until`. An instant is a multiple of `step` milliseconds from
+/// `from` on, and it is missing if it is not in `have`.
 fn missing(have: &HashSet<Millis>, from: Millis, until: Millis, step: i64) -> Vec<TimeRange> {
     let mut found: Vec<TimeRange> = Vec::new();
     let mut at = from;
@@ -88,7 +90,8 @@ fn floor(at: Millis, step: i64) -> Millis {
 }
 
 impl<'a> HistoryBackfill<'a> {
-    /// Creates the history backfill of an exchange; `None` if the exchange has no history or no coin needs one.
+    /// Creates the history backfill of an exchange; `None` if the exchange has no history or no coin is selected for
+    /// it.
     pub(crate) fn of(tasks: &'a VenueTasks) -> Option<Self> {
         let look_back = tasks.context.venue.open_interest_look_back();
         (look_back > 0 && !tasks.history_coins.is_empty()).then(|| Self {
@@ -108,7 +111,7 @@ impl<'a> HistoryBackfill<'a> {
         &self.tasks.context
     }
 
-    /// The end of the last bar that is closed and final.
+    /// The end of the last closed bar that the exchange no longer changes.
     fn settled_until(&self) -> Millis {
         let settle = millis(self.context().settings.pace.settle);
         let there = self.context().clock.now_at(self.context().name());
@@ -156,7 +159,7 @@ impl<'a> HistoryBackfill<'a> {
         self.retry_at = Instant::now() + self.backoff.next();
     }
 
-    /// Sends failed requests again when it is time.
+    /// Sends the failed requests again if their retry is due.
     async fn retry_failed(&mut self) {
         if !self.failed.is_empty() && self.retry_at <= Instant::now() {
             let failed = std::mem::take(&mut self.failed);
@@ -195,7 +198,7 @@ impl<'a> HistoryBackfill<'a> {
                     Series::OpenInterest => self.context().clock.now().on(1),
                 };
                 let key = (series, coin.clone());
-                // Open interest is requested from one step earlier, because a reading may be late.
+                // Open interest is requested from one interval earlier, because a reading may appear late.
                 let from = self
                     .stored_until
                     .get(&key)
@@ -247,7 +250,7 @@ impl<'a> HistoryBackfill<'a> {
             .collect()
     }
 
-    /// The instants of stored bars or readings.
+    /// The times of stored bars or open-interest readings.
     async fn have(
         &self,
         series: Series,
@@ -288,7 +291,8 @@ impl<'a> HistoryBackfill<'a> {
             })
     }
 
-    /// Sends requests, a few at a time. Returns the number that succeeded by series and coin, and those that failed.
+    /// Sends requests, a few at a time. Returns the number of successful requests by series and coin, and the failed
+    /// requests.
     async fn send(
         &self,
         requests: Vec<HistoryRequest>,

@@ -1,18 +1,18 @@
-//! The time ranges of which an archive may lack orders.
+//! The time ranges for which an archive may lack orders.
 
 use crate::archive::{Archive, ArchiveError};
 use crate::collect::venue_context::VenueContext;
 use crate::model::{Millis, TimeRange};
 
-/// The ranges to request at the start: open gaps, and the time since the archive was last written to.
+/// The ranges to request at the start: unsettled gaps, and the time since the last covered instant.
 ///
-/// They reach back as far as the settings allow. Parts that the exchange no longer answers are included, to be recorded as
-/// lost.
+/// The ranges reach back as far as the settings allow. Times that are too old for the exchange are included, so that
+/// they are recorded as lost.
 pub(crate) async fn missing_ranges(context: &VenueContext, now: Millis) -> Vec<TimeRange> {
     let limit = context.settings.backfill_limit();
     let look_back = context.venue.look_back();
     let reach = limit.unwrap_or(look_back).min(look_back);
-    // A new archive has no gap, but starts with some history.
+    // A new archive has no gaps, but its backfill starts with some past orders.
     let new = limit.unwrap_or(Millis::DAY).min(look_back);
     let (furthest, forgotten) = (now.back(reach), now.back(look_back));
     let (path, name) = (context.delivery.archive.clone(), context.name());

@@ -1,8 +1,8 @@
 //! Backfill: requests orders, bars and open interest that the archive lacks.
 //!
-//! `missing` finds the gaps of the archive, `requests` takes new ones from the connections, and `queue` orders them.
-//! `backfill` runs them; each attempt is a `pass`. `poll` serves exchanges without connections, and `history` requests
-//! bars and open interest.
+//! `missing` finds the gaps of the archive, `requests` takes new gaps from the connections, and `queue` orders both.
+//! `backfill` requests the gaps; each attempt is a `pass`. `poll` polls exchanges without WebSocket feeds, and
+//! `history` requests bars and open interest.
 
 pub(super) mod backfill;
 pub(super) mod history;

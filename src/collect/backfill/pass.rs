@@ -11,25 +11,25 @@ use crate::model::Millis;
 /// Result of one pass.
 #[derive(Debug)]
 pub(crate) struct Pass {
-    /// New orders.
+    /// Number of new orders.
     pub(crate) rows: u64,
-    /// Requests that were made.
+    /// Number of requests sent.
     pub(crate) requests: u32,
-    /// Requests planned at the start.
+    /// Number of requests planned at the start.
     pub(crate) planned: usize,
     /// Number of requests that were not sent because the pass was given up.
     pub(crate) left: usize,
     pub(crate) outcome: PassOutcome,
 }
 
-/// How far a pass came.
+/// How complete a pass is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassOutcome {
     /// All requests were answered, and all rows are durable.
     Whole,
     /// Some requests failed.
     Partial,
-    /// The exchange no longer answers such requests.
+    /// The exchange no longer offers these requests.
     Gone,
     /// There are more requests than the settings allow.
     TooMany,
@@ -43,7 +43,7 @@ impl Pass {
     }
 }
 
-/// Requests the orders of a time range. Before `watermark` nothing is missing.
+/// Requests the orders of a time range. No orders before `watermark` are missing.
 pub(crate) async fn request_range(
     tasks: &VenueTasks,
     from: Millis,
@@ -62,7 +62,7 @@ pub(crate) async fn request_range(
     if venue.look_back() == 0 || from >= until {
         return pass;
     }
-    // Markets that are not known yet are not requested.
+    // Only markets that were already read are requested.
     let knows_all = context.knows_all_markets();
     let mut asks: VecDeque<RestRequest> = venue
         .missed(&context.traded_since(from), from, until)
@@ -83,12 +83,12 @@ pub(crate) async fn request_range(
                 board.will_ask(rest.len());
                 asks.extend(rest);
             }
-            // An exchange may refuse requests about a closed market. The pass records that gap and goes on with the
-            // other markets.
+            // An exchange may refuse requests about a closed market. The pass records a gap of that market and
+            // continues with the other markets.
             Err(
                 fault @ (RequestFailure::Rest(RestError::Status { .. }) | RequestFailure::Reply(_)),
             ) if note_closed_market(tasks, &ask, watermark, &fault) => {}
-            // The exchange no longer has this endpoint, so the pass ends. Live collection goes on.
+            // The exchange no longer has this endpoint, so the pass ends. Live collection continues.
             Err(RequestFailure::Rest(fault)) if fault.is_absent() => {
                 context.trouble(format!("no backfill: {fault}"));
                 pass.outcome = PassOutcome::Gone;

@@ -1,4 +1,4 @@
-//! Polling of an exchange that has no connections for liquidations.
+//! Polls an exchange that has no WebSocket feed of liquidations.
 
 use std::sync::Arc;
 
@@ -14,19 +14,20 @@ use crate::model::{Millis, TimeRange};
 
 /// Polls an exchange; never returns.
 ///
-/// Time between two answered polls counts as covered. Time before the first poll is requested like a gap.
+/// The time between two answered polls counts as covered. The time before the first poll is requested like a gap.
 pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let (context, coverage) = (&tasks.context, &tasks.intake.coverage);
     let pace = &context.settings.pace;
     let late = context.lateness();
-    // Each poll overlaps the one before, because events may be late.
+    // Each poll overlaps the previous poll, because events may appear late.
     let overlap = late.max(millis(pace.poll));
     let mut backfill = Backfill::new(tasks, missing);
     // The first poll also requests the newest of the missing ranges.
     let mut from = context.clock.now();
     let mut before = None;
     if let Some(mut newest) = backfill.take_newest() {
-        // The first poll requests only the last day of a long range, so that live events do not wait for the rest.
+        // The first poll requests only the last day of a long range. The rest is requested later, so that live events
+        // do not wait for it.
         let day = from.back(Millis::DAY);
         if newest.start < day {
             backfill.add(TimeRange::new(newest.start, day));
@@ -40,7 +41,8 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
     let (mut covered, mut has_failed) = (None, false);
     let mut saved: Option<Arc<Markets>> = None;
     let mut known = context.markets.load_full();
-    // If markets were listed since the last process, the time since then is requested too, after newer ranges.
+    // If new markets were listed since the previous process read the market lists, the time since that read is
+    // requested too, after newer ranges.
     if let Some(before_us) = tasks.take_cached_markets()
         && let Some(since) = before_us.known_until()
         && since < from
@@ -89,7 +91,7 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
             }
             if let Some((run, begun)) = run {
                 context.delivery.note_seen(run, seen);
-                // Settles the gap between the last session and this one.
+                // Records the gap between the previous session and this session as recovered.
                 if let Some(start) = before.take_if(|_| complete_until >= begun)
                     && start < begun
                 {

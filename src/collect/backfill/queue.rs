@@ -10,7 +10,7 @@ use crate::net::Backoff;
 pub(crate) struct BackfillTask {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    /// New orders so far.
+    /// Number of new orders found so far.
     pub(crate) rows: u64,
     /// Watermark: before this instant nothing is missing, late events included.
     pub(crate) watermark: Option<Millis>,
@@ -28,7 +28,7 @@ pub(crate) struct BackfillQueue {
 }
 
 impl BackfillQueue {
-    /// Adds a task that is due now. It absorbs tasks within `margin` that were not attempted yet.
+    /// Adds a task that is due now. It absorbs tasks at most `margin` milliseconds away that were not attempted yet.
     pub(crate) fn add(
         &mut self,
         range: TimeRange,
@@ -57,7 +57,7 @@ impl BackfillQueue {
         self.tasks.push(new);
     }
 
-    /// Takes the newest of the tasks that are due.
+    /// Removes and returns the due task that ends last.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<BackfillTask> {
         let due = self
             .tasks
@@ -68,7 +68,7 @@ impl BackfillQueue {
         Some(self.tasks.swap_remove(place))
     }
 
-    /// Takes the newest task.
+    /// Removes and returns the task that ends last.
     pub(crate) fn take_newest(&mut self) -> Option<BackfillTask> {
         let all = self.tasks.iter().enumerate();
         let (place, _) = all.max_by_key(|(_, task)| task.end)?;
@@ -125,7 +125,7 @@ mod tests {
         task.due = later;
         task.attempts = 1;
         queue.put_back(task);
-        // An attempted task is not absorbed.
+        // An already attempted task is not merged with the new task.
         queue.add(TimeRange::new(Millis(0), Millis(2)), 0, now, backoff);
         assert_eq!(queue.take_due(now).map(|task| task.end), Some(Millis(2)));
         assert!(queue.take_due(now).is_none());

@@ -1,4 +1,4 @@
-//! Backfill requests on their way from the connections to the backfill task.
+//! Passes backfill requests from the connections to the backfill task.
 
 use std::sync::Mutex;
 
@@ -21,12 +21,12 @@ impl BackfillRequests {
         self.added.notify_one();
     }
 
-    /// The ranges requested since the last call.
+    /// Removes and returns the ranges requested since the last call.
     pub(crate) fn take(&self) -> Vec<TimeRange> {
         std::mem::take(&mut *locked(&self.ranges))
     }
 
-    /// Returns once a range was requested.
+    /// Waits until a range is requested.
     pub(crate) async fn added(&self) {
         self.added.notified().await;
     }

@@ -1,4 +1,5 @@
-//! The connections of one exchange: opens those that its markets require, and records up to when orders are covered.
+//! The connections of one exchange: opens the connections that its markets require, and records up to when orders are
+//! covered.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -19,7 +20,7 @@ use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 
-/// The open feed groups by name: the plan of each, and a command channel for each of its connections.
+/// The open feed groups by name. Each has a plan, and a command channel per connection.
 type Groups = HashMap<
     String,
     (
@@ -29,7 +30,7 @@ type Groups = HashMap<
 >;
 
 impl VenueTasks {
-    /// Keeps the connections open that the markets require, and records up to when orders are covered.
+    /// Keeps the required connections open, and records up to when orders are covered.
     ///
     /// The gap before `begun` is in the backfill queue already.
     pub(crate) async fn run_connections(&self, begun: Millis, mut stop: watch::Receiver<bool>) {
@@ -48,7 +49,7 @@ impl VenueTasks {
         let mut checkpoint = interval(span(pace.checkpoint).max(Duration::from_millis(10)));
         checkpoint.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut planned: Option<Arc<Markets>> = None;
-        // Market lists to store. They are stored after the gaps of their new topics are recorded.
+        // Market lists to store as soon as the gaps of their new topics are recorded.
         let mut to_store = None;
         loop {
             let markets = self.context.markets.load_full();
@@ -78,7 +79,7 @@ impl VenueTasks {
                 }
                 // A connection ends when its command channel is dropped.
                 groups.retain(|name, _| plan.iter().any(|line| line.name == *name));
-                // Before the session, nothing counts as covered, so a new group has no gap of its own.
+                // Before the session begins, nothing counts as covered, so a new group adds no gap.
                 let since = run.map(|_| self.context.clock.now());
                 for line in plan {
                     self.plan(line, since, &mut groups, &mut tasks, &events);
@@ -119,7 +120,7 @@ impl VenueTasks {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Records a gap of the new topics since the last read of the markets, and requests its backfill.
+    /// Records a gap of the new topics since the last read of the market lists, and requests its backfill.
     fn record_new_topics(
         &self,
         since: Option<Millis>,
@@ -149,7 +150,7 @@ impl VenueTasks {
         self.context.board.covered_until()?;
         let now = self.context.clock.now();
         let run = self.begin_session(now).await?;
-        // Backfills the orders of the time in which the markets were read and the connections opened.
+        // Backfills the time in which the markets were read and the connections opened.
         self.intake
             .coverage
             .backfill
@@ -165,7 +166,7 @@ impl VenueTasks {
         }
     }
 
-    /// Opens a feed group, or changes the topics of an open one.
+    /// Opens a feed group, or changes the topics of an open feed group.
     fn plan(
         &self,
         line: ConnectionPlan,

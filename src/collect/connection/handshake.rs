@@ -53,7 +53,8 @@ pub(crate) async fn open(
     Ok(stream)
 }
 
-/// The reason of a failed handshake, without the body of the reply. Starts a cooldown if the exchange names its length.
+/// The reason of a failed handshake, without the body of the reply. Starts a cooldown after a refusal (HTTP 403, 418,
+/// 429) if the exchange states or documents its length.
 fn refusal(context: &VenueContext, host: &'static str, error: &WebSocketError) -> String {
     let WebSocketError::Http(reply) = error else {
         return error.to_string();

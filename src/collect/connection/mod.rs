@@ -1,7 +1,8 @@
 //! WebSocket connections of one exchange: handshake, protocol state, reconnect and redundancy.
 //!
-//! `connections` opens what the markets ask for, `reconnect` keeps one connection open, `state_machine` runs it from its
-//! opening to its loss, and `redundancy` merges the coverage of two connections that carry the same topics.
+//! `connections` opens the connections that the markets require. `reconnect` keeps one connection open, and
+//! `state_machine` runs one socket from its handshake to its loss. `redundancy` merges the coverage of two connections
+//! that carry the same topics.
 
 pub(super) mod connections;
 pub(super) mod handshake;

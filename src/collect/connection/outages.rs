@@ -18,7 +18,7 @@ impl Outage {
     }
 }
 
-/// The times in which both lists have an outage; the reason is that of the outage which began later.
+/// The times in which both lists have an outage. The reason is taken from the outage that began later.
 pub(crate) fn intersection(some: &[Outage], others: &[Outage]) -> Vec<Outage> {
     let mut common = Vec::new();
     for one in some {

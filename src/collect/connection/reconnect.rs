@@ -1,11 +1,10 @@
 //! Keeps one connection open: reconnects after a loss, and replaces the socket before it grows too old.
 //!
-//! After a loss, the outage lasts from the last proof of the lost connection until the next one is live. At a
-//! replacement the new socket is live before the old one is closed. The old socket stays open for a short overlap,
-//! because events from before the replacement may still arrive; if it turns out to have been dead, that is an outage
-//! too.
+//! After a loss, the outage lasts from the last proof of receipt of the lost socket until the next socket is live. At a
+//! replacement, the new socket is live before the old socket is closed. The old socket stays open for a short overlap,
+//! because earlier events may still arrive. If the old socket turns out to have been dead, that time is an outage too.
 //!
-//! Which outages are gaps is decided by the [`FeedGroup`].
+//! The [`FeedGroup`] decides which outages are gaps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,23 +29,24 @@ use crate::net::{Backoff, Connector};
 /// A command to one connection.
 #[derive(Clone, Debug)]
 pub(crate) enum ConnectionCommand {
-    /// Treat the connection as lost, for this reason.
+    /// Treats the connection as lost, for this reason.
     Restart(String),
-    /// Change the topics of the connection.
+    /// Changes the topics of the connection.
     SetLine(Box<ConnectionPlan>),
 }
 
 /// An event of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConnectionEvent {
-    /// It became live, for the first time or again.
+    /// The connection became live, for the first time or again.
     Live,
 }
 
-/// The task of one socket.
+/// The task that runs one socket.
 struct SocketTask {
     task: JoinHandle<Loss>,
-    /// Receives the uncovered topics whenever they change. The first message also means that the socket is live.
+    /// Receives the uncovered topics (those that are not received) whenever they change. The first message also means
+    /// that the socket is live.
     uncovered: mpsc::UnboundedReceiver<BTreeSet<String>>,
     stop: watch::Sender<StopSignal>,
     live_since: Option<Instant>,
@@ -112,9 +112,9 @@ struct Retired {
     proven_until: Option<Millis>,
 }
 
-/// A change of a socket.
+/// A change of the state of a socket.
 enum SocketUpdate {
-    /// The socket is live and covers all topics but these.
+    /// The socket is live and covers all topics except these.
     Live(BTreeSet<String>),
     /// The uncovered topics have changed.
     Uncovered(BTreeSet<String>),
@@ -135,7 +135,7 @@ async fn at(instant: Option<Instant>) {
     }
 }
 
-/// Keeps a connection open until `commands` ends.
+/// Keeps a connection open until the sender of `commands` is dropped.
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
@@ -194,13 +194,13 @@ struct Reconnector {
     /// Replaced sockets that are still open.
     retiring: JoinSet<Retired>,
     retry_at: Option<Instant>,
-    /// The earliest time of the next replacement, after one has failed.
+    /// The earliest time of the next replacement, after a replacement has failed.
     no_rotation_before: Option<Instant>,
     backoff: Backoff,
     membership: Membership,
     /// When to record the uncovered topics again.
     record_at: Option<Instant>,
-    /// When to check whether the redundant connection has received events that this one has not.
+    /// When to check whether the redundant connection has received events that this connection has not.
     check_at: Option<Instant>,
     /// Whether the topics of the connection plan have changed since the current socket was opened.
     is_outdated: bool,
@@ -236,7 +236,7 @@ impl Reconnector {
         connection
     }
 
-    /// When the socket is to be replaced.
+    /// When the socket is due for replacement.
     fn rotate_at(&self) -> Option<Instant> {
         if self.next.is_some() {
             return None;
@@ -270,14 +270,14 @@ impl Reconnector {
                 self.is_outdated = true;
                 let (topics, now) = (self.topics(), self.intake.context.clock.now());
                 self.change(|group| group.set_topics(topics, now));
-                // A replacement that is being opened has the old topics too, so it is dropped.
+                // A replacement that is being opened also has the old topics, so it is dropped.
                 self.next = None;
                 self.replace();
             }
         }
     }
 
-    /// Restarts the connection if the redundant one has long received events that this one has not.
+    /// Restarts the connection if it has long missed events that the redundant connection has received.
     fn check_staleness(&mut self) {
         let patience = span(self.intake.context.settings.pace.stale_connection);
         let slot = self.membership.slot;
@@ -302,8 +302,8 @@ impl Reconnector {
         access(&mut locked(&self.membership.group))
     }
 
-    /// Applies `change` to the feed group. Before that, the topics uncovered up to now are noted; they are recorded
-    /// after it.
+    /// Applies `change` to the feed group. Then records the topics that were uncovered before the change or are
+    /// uncovered now.
     fn change(&mut self, change: impl FnOnce(&mut FeedGroup)) {
         let now = self.intake.context.clock.now();
         let (before, after) = self.group(|group| {
@@ -334,7 +334,7 @@ impl Reconnector {
         self.change(|group| group.set_uncovered(slot, &own, uncovered, is_outdated, now));
     }
 
-    /// Whether the board shows this feed group. While this group closes, a new group of the same name may have
+    /// Whether the status board shows this feed group. While this group closes, a new group of the same name may have
     /// replaced it on the board.
     fn is_shown(&self, notes: &BoardNotes) -> bool {
         let status = notes.groups.get(&self.line.name);

@@ -1,9 +1,9 @@
-//! Redundancy: one feed group is carried by one connection, or by two connections to the same topics.
+//! Redundancy: a feed group has one connection, or two connections to the same topics.
 //!
-//! A gap is the intersection of the outages of both connections. A dead connection is often detected late, so outages
-//! are compared afterwards. Each connection has a list of outages, and an instant up to which it provably received
-//! everything. Time that no connection has proven yet is not reported as covered. A connection that receives nothing
-//! new while the other does becomes stale.
+//! A gap is a time in which all connections have an outage. A dead connection is often detected late, so each new
+//! outage is compared with earlier outages of the other connection. Each connection has a list of outages, and an
+//! instant up to which it provably received everything. Time for which no connection has proven receipt yet is not
+//! reported as covered. A connection that receives no events while the other connection does becomes stale.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::collect::connection::outages::{Outage, difference, intersection};
 use crate::collect::health::liveness::IgnoredControl;
 use crate::model::{Millis, TimeRange};
 
-/// Topics that are not received, with the start and the reason.
+/// Topics that are not received, each with the start and the reason of its outage.
 pub(crate) type UncoveredTopics = BTreeMap<String, (Millis, String)>;
 
 /// One of the connections of a feed group.
@@ -32,32 +32,34 @@ pub(crate) struct Membership {
     pub(crate) slot: Slot,
     pub(crate) group: Arc<Mutex<FeedGroup>>,
     pub(crate) ignored_control: Arc<IgnoredControl>,
-    /// Notified when another connection was lost or came back: each connection then proves what it has received.
+    /// Notified when a connection of the group is lost or comes back. Each connection then sends a ping to prove what
+    /// it has received.
     pub(crate) prove: Arc<Notify>,
 }
 
 /// Placeholder for the end of an outage that still lasts.
 const NEVER: Millis = Millis(i64::MAX);
 
-/// Number of outages per connection that are always remembered. Older ones are dropped once their gaps are settled.
+/// Number of outages per connection that are always remembered. Older outages are dropped once it is decided whether
+/// they were gaps.
 const REMEMBERED: usize = 64;
-/// Most outages per connection; beyond that the two oldest are merged.
+/// Maximum number of outages per connection; beyond it, the two oldest are merged.
 const AT_MOST: usize = 1024;
 
-/// The coverage of one connection.
+/// The state and the coverage of one connection.
 #[derive(Clone, Debug, Default)]
 struct Member {
-    /// The start and the reason of an outage that goes on.
+    /// The start and the reason of an outage that still lasts.
     down: Option<(Millis, String)>,
     /// Outages that are over.
     outages: VecDeque<Outage>,
-    /// Up to this instant everything was provably received.
+    /// The instant up to which everything was provably received.
     proven_until: Option<Millis>,
     /// Time after the last proof of a replaced socket. It may turn out to be an outage.
     handover: Option<TimeRange>,
     /// When the last event was received, or the connection became live.
     last_event: Option<Millis>,
-    /// When the other connection first received an event that this one has not, by the monotonic clock and by the
+    /// When the other connection first received an event that this connection lacks, by the monotonic clock and by the
     /// collector's clock.
     behind: Option<(Instant, Millis)>,
     uncovered: UncoveredTopics,
@@ -79,7 +81,7 @@ impl Member {
         Some(end)
     }
 
-    /// All outages; one that still lasts ends `now`.
+    /// All outages; one that still lasts is cut off at `now`.
     fn outages(&self, now: Millis) -> Vec<Outage> {
         let open = self.down.iter();
         let open = open.map(|(start, reason)| Outage::new(*start, now, reason.as_str()));
@@ -93,7 +95,7 @@ impl Member {
             self.handover
                 .map(|range| Outage::new(range.start, range.end, "")),
         );
-        // While this connection is behind the other one, only the time up to its own last event is proven.
+        // While this connection is behind the other connection, only the time up to its own last event is proven.
         let proven = self.behind.map_or(self.proven_until, |_| {
             self.proven_until.min(self.last_event)
         });
@@ -101,7 +103,7 @@ impl Member {
         all
     }
 
-    /// Drops old outages that ended before `settled`.
+    /// Drops old outages that ended before `settled`, and merges outages if there are too many.
     fn forget(&mut self, settled: Millis) {
         while self.outages.len() > REMEMBERED
             && self
@@ -131,15 +133,16 @@ pub(crate) struct FeedGroup {
     /// Whether the time before the first connection is live counts as an outage.
     starts_late: bool,
     was_live: bool,
-    /// Times that no gap is reported for: gaps that were already returned, and the time before the first connection
-    /// was live.
+    /// Times for which no gap is reported again: gaps that were already returned, and the time before the first
+    /// connection was live.
     reported: Vec<TimeRange>,
 }
 
 impl FeedGroup {
     /// A group of two connections if `is_redundant`, none of them live.
     ///
-    /// `started_late` is set for a group that is added while others are live: the time from then on counts as an outage.
+    /// `started_late` is the start of a group that is added while other groups are live. The time from this start until
+    /// its first connection is live counts as an outage.
     pub(crate) fn new(
         is_redundant: bool,
         name: &str,
@@ -204,7 +207,7 @@ impl FeedGroup {
         self.members().filter(is_live).count()
     }
 
-    /// Marks a connection as live from `now` on. Returns the gaps that end by that.
+    /// Marks a connection as live from `now` on. Returns the gaps that this ends.
     pub(crate) fn on_live(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
         let is_first = !std::mem::replace(&mut self.was_live, true) && !self.starts_late;
         if let Some(member) = self.member_mut(slot) {
@@ -230,8 +233,8 @@ impl FeedGroup {
         }
     }
 
-    /// Records that a connection received events. If the other one has received nothing since `news`, it is behind
-    /// from now on.
+    /// Records that a connection received events. If the other connection's last event is older than `news`, that
+    /// connection is behind from now on.
     pub(crate) fn on_events(&mut self, slot: Slot, news: Option<Millis>, received: Millis) {
         let (member, other) = match slot {
             Slot::First => (Some(&mut self.first), self.second.as_mut()),
@@ -239,8 +242,8 @@ impl FeedGroup {
         };
         if let Some(member) = member {
             member.last_event = member.last_event.max(Some(received));
-            // The connection stays behind if its events are older than the other's: they may have waited before they
-            // were processed.
+            // The connection stays behind if its events are older than `news`: they may have waited before they were
+            // processed.
             member.behind.take_if(|(_, news)| *news <= received);
         }
         if let Some(other) = other
@@ -253,20 +256,20 @@ impl FeedGroup {
         }
     }
 
-    /// When a connection counts as stale; `None` if it is not behind the other one.
+    /// When a connection counts as stale; `None` if it is not behind the other connection.
     pub(crate) fn stale_at(&self, slot: Slot, patience: Duration) -> Option<Instant> {
         let member = self.member(slot).filter(|member| member.down.is_none())?;
         member.behind.map(|(since, _)| since + patience)
     }
 
-    /// Time of the last event of a connection; `None` if it is not behind the other one.
+    /// Time of the last event of a connection; `None` if it is not behind the other connection.
     pub(crate) fn behind_since(&self, slot: Slot) -> Option<Millis> {
         let member = self.member(slot)?;
         member.behind.and(member.last_event)
     }
 
-    /// Records that the socket of a connection was replaced at `at`. Time after the old socket's last proof does not
-    /// count as received until the old socket is closed: only then it is known how long it was alive.
+    /// Records that the socket of a connection was replaced at `at`. The time after the old socket's last proof does
+    /// not count as received until the old socket is closed, which shows how long it was alive.
     pub(crate) fn begin_handover(&mut self, slot: Slot, at: Millis) {
         if let Some(member) = self.member_mut(slot)
             && member.down.is_none()
@@ -285,7 +288,7 @@ impl FeedGroup {
         }
     }
 
-    /// The instant up to which everything was received or is a known gap; `None` while no connection is live.
+    /// The instant up to which everything was received or lies in a known gap; `None` while no connection is live.
     pub(crate) fn covered_until(&self) -> Option<Millis> {
         if self.live() == 0 {
             return None;
@@ -293,7 +296,7 @@ impl FeedGroup {
         self.settled_until()
     }
 
-    /// The instant up to which it is known what was received, and every gap was reported.
+    /// The instant up to which every time is decided: it was received, or its gap was reported.
     fn settled_until(&self) -> Option<Millis> {
         let open = difference(self.common(Member::unproven), &self.reported);
         open.iter().map(|outage| outage.range.start).min()
@@ -322,7 +325,7 @@ impl FeedGroup {
         self.new_gaps(now)
     }
 
-    /// Adds a past outage of a connection. Returns the gaps in it.
+    /// Adds a past outage of a connection. Returns the gaps in this outage.
     pub(crate) fn add_outage(&mut self, slot: Slot, outage: Outage, now: Millis) -> Vec<Outage> {
         if let Some(member) = self.member_mut(slot) {
             member.outages.push_back(outage);
@@ -330,7 +333,7 @@ impl FeedGroup {
         self.new_gaps(now)
     }
 
-    /// Records that a connection is closed for good. The last one also ends the gap that still lasts.
+    /// Records that a connection is closed for good. Closing the last connection also ends a gap that still lasts.
     pub(crate) fn close(&mut self, slot: Slot, now: Millis) -> Vec<Outage> {
         if let Some(member) = self.member_mut(slot) {
             member.closed = true;
@@ -350,11 +353,11 @@ impl FeedGroup {
         self.members().all(|member| member.closed)
     }
 
-    /// The past gaps that were not reported yet.
+    /// Returns the past gaps that were not reported yet, and marks them as reported.
     fn new_gaps(&mut self, now: Millis) -> Vec<Outage> {
         let mut gaps = self.common(|member| member.outages(now));
         if self.members().all(|member| member.down.is_some()) {
-            // That gap goes on.
+            // All connections are down: this gap still lasts, so it is not reported yet.
             let open = self.members().filter_map(|member| member.down.as_ref());
             let since = open.map(|(since, _)| *since).max();
             gaps.retain(|gap| Some(gap.range.start) != since);
@@ -388,8 +391,8 @@ impl FeedGroup {
         self.topics = topics;
     }
 
-    /// Sets which of its `own` topics a connection does not cover. A connection with an outdated list of topics
-    /// (`is_outdated`) says nothing about topics that were added since.
+    /// Sets which of its `own` topics a connection does not cover. The report of a connection with an outdated topic
+    /// list (`is_outdated`) does not mark any topic as covered.
     pub(crate) fn set_uncovered(
         &mut self,
         slot: Slot,
@@ -493,7 +496,7 @@ mod tests {
             [gap(15, 20, Slot::Second)]
         );
         assert!(feeds.on_live(Slot::Second, Millis(30)).is_empty());
-        // The connections are down one after the other, never both at once.
+        // The connections are down one after the other, never at the same time: no gap.
         assert!(lost(&mut feeds, Slot::First, 40, 41).is_empty());
         assert!(feeds.on_live(Slot::First, Millis(50)).is_empty());
         assert!(lost(&mut feeds, Slot::Second, 50, 51).is_empty());
@@ -512,7 +515,7 @@ mod tests {
             [gap(15, 20, Slot::Second)]
         );
         assert!(feeds.on_live(Slot::Second, Millis(60)).is_empty());
-        // The same case, before the second connection was live for the first time.
+        // The first connection fails before the second connection is live for the first time.
         let mut feeds = group(true, None);
         feeds.on_live(Slot::First, Millis(1));
         feeds.on_live(Slot::Second, Millis(30));
@@ -552,8 +555,8 @@ mod tests {
         feeds.prove(Slot::First, Millis(100));
         feeds.prove(Slot::Second, Millis(110));
         assert_eq!(feeds.covered_until(), Some(Millis(110)));
-        // The first connection may have died at 100. The second is lost and comes back. Only later it is known whether
-        // that was a gap.
+        // The first connection has proven receipt up to 100, and the second is down from 120 to 125. Whether that time
+        // is a gap depends on the next report of the first connection.
         assert!(lost(&mut feeds, Slot::Second, 120, 121).is_empty());
         assert!(feeds.on_live(Slot::Second, Millis(125)).is_empty());
         feeds.prove(Slot::Second, Millis(130));
@@ -582,7 +585,7 @@ mod tests {
         );
         feeds.prove(Slot::First, Millis(2000));
         assert_eq!(feeds.covered_until(), Some(Millis(2000)));
-        // The same case, but the connection is live at once.
+        // A connection that is live at its start leaves no gap.
         let topics = BTreeSet::from(["x".to_owned()]);
         let mut feeds = FeedGroup::new(false, "line", topics, None, Millis(100));
         assert!(feeds.on_live(Slot::First, Millis(100)).is_empty());
@@ -617,11 +620,12 @@ mod tests {
         assert_eq!(feeds.behind_since(Slot::Second), Some(Millis(2)));
         feeds.on_events(Slot::Second, None, Millis(11));
         assert_eq!(stale(&feeds), [false, false]);
-        // Both received the same news.
+        // Both connections receive the same event, so neither is behind.
         feeds.on_events(Slot::Second, Some(Millis(20)), Millis(20));
         feeds.on_events(Slot::First, Some(Millis(20)), Millis(20));
         assert_eq!(stale(&feeds), [false, false]);
-        // A late notice of news that both have already received.
+        // A late report of an event that is older than the last events of both connections leaves neither connection
+        // behind.
         feeds.on_events(Slot::Second, Some(Millis(19)), Millis(22));
         assert_eq!(stale(&feeds), [false, false]);
         feeds.on_events(Slot::Second, Some(Millis(30)), Millis(30));

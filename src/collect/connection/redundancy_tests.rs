@@ -1,6 +1,6 @@
 //! Checks the reported gaps against the true outages of each connection, over hundreds of random losses.
 //!
-//! A connection may never be live, or its death may be detected late.
+//! In some runs, a connection is never live, or its loss is detected late.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
@@ -16,11 +16,11 @@ type Span = (i64, i64);
 /// The true state of a connection.
 #[derive(Clone, Copy)]
 enum State {
-    /// Down since then.
+    /// Down since this instant.
     Down(i64),
     /// Live; everything up to this instant was received.
     Live(i64),
-    /// Dead since the first instant, which is detected at the second one.
+    /// Dead since the first instant; the loss is detected at the second instant.
     Dead(i64, i64),
 }
 
@@ -162,7 +162,7 @@ fn reported_gaps_are_the_times_in_which_no_connection_received_anything() {
         let mut simulation = Simulation::new(seed % 3 > 0);
         let count = simulation.states.len();
         let absent = rng.bool().then(|| count - 1).filter(|absent| *absent > 0);
-        // How late a dead connection is detected, and how often connections are lost.
+        // The maximum delay until a dead connection is detected, and the inverse probability of a loss per step.
         let late = [1, 100, 1500][rng.usize(..3)];
         let losses = [2, 10, 50][rng.usize(..3)];
         let mut now = 0;

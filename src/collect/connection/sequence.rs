@@ -1,4 +1,4 @@
-//! Sequence numbers of one connection: a missing number is a lost message.
+//! Sequence numbers of one connection: a missing number shows a lost message.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use crate::feeds::SequenceNumber;
 use crate::model::Millis;
 
-/// Greatest delay of a message, in milliseconds.
+/// Assumed maximum delay of a message, in milliseconds.
 const MOST_DELAY: i64 = 60_000;
 
-/// Sequence numbers that have not arrived.
+/// A range of consecutive sequence numbers that have not arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hole {
     first: u64,
@@ -30,7 +30,7 @@ struct NumberedStream {
     next: u64,
     /// When the last number arrived.
     at: Millis,
-    /// The newest event time.
+    /// The latest event time so far.
     newest: Option<Millis>,
     holes: Vec<Hole>,
 }
@@ -43,7 +43,7 @@ impl NumberedStream {
     }
 }
 
-/// Messages that were lost.
+/// A series of messages that were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SequenceHole {
     /// Name of the stream; empty if the whole connection is one stream.
@@ -57,7 +57,7 @@ pub(crate) struct SequenceHole {
 #[derive(Debug)]
 pub(crate) struct Sequences {
     streams: HashMap<String, NumberedStream>,
-    /// How long after its successors a number may arrive.
+    /// How long after its successors a number may still arrive.
     late: Duration,
     /// When the next hole counts as lost.
     due: Option<Instant>,
@@ -72,14 +72,15 @@ impl Sequences {
         }
     }
 
-    /// Processes the numbers of a frame received `at`. Returns how many were compared with their predecessor.
+    /// Processes the numbers of a frame received at `at`. Returns how many numbers were compared with their
+    /// predecessor.
     pub(crate) fn receive(
         &mut self,
         mut numbers: Vec<SequenceNumber>,
         at: Millis,
         now: Instant,
     ) -> u64 {
-        // Numbers of one frame may stand in any order.
+        // The numbers in one frame may have any order.
         numbers.sort_unstable_by(|a, b| (&a.stream, a.number).cmp(&(&b.stream, b.number)));
         let mut compared = 0;
         for SequenceNumber {
@@ -218,8 +219,8 @@ mod tests {
         let came = 1_000_000;
         assert_eq!(hole(came, Some(came - 10_000)), (came - 10_000, came + 9));
         assert_eq!(hole(came, None), (came, came + 9));
-        // The exchange's clock may be ahead: that does not shorten the hole. An old event time does not widen the hole
-        // beyond the greatest delay.
+        // An exchange's clock that is ahead does not shorten the hole. An old event time does not widen the hole beyond
+        // `MOST_DELAY`.
         assert_eq!(hole(came, Some(came + 70)), (came, came + 9));
         let of_yesterday = Some(came - 90_000);
         assert_eq!(hole(came, of_yesterday), (came - MOST_DELAY, came + 9));

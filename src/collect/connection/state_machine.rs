@@ -1,10 +1,10 @@
-//! The state machine of one connection: from the handshake over subscribed and live to lost.
+//! The state machine of one connection: handshake, subscribed, live, lost.
 //!
-//! Every topic must be acknowledged, the exchange must show regularly that it is alive, and the size of a frame is
+//! Every topic must be acknowledged, the exchange must regularly send a sign of life, and the size of a frame is
 //! limited. The content of a frame is decoded by the [`Intake`].
 //!
-//! A frame may be delayed, and later frames may be lost. A frame therefore proves the receipt only of earlier frames:
-//! those sent before the ping that it answers, or before the event that it contains.
+//! A frame may be delayed, and later frames may be lost. A frame therefore proves only the receipt of frames that were
+//! sent before the ping that it answers, or before the event that it contains.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,11 +33,11 @@ use crate::net::{Backoff, Connector};
 
 /// Time limit of the closing handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long to wait for the next message of a control stream; the slowest sends one every three seconds.
+/// How long to wait for the next message of a control stream; the slowest stream sends one every three seconds.
 const NEXT_CONTROL: Duration = Duration::from_millis(3200);
-/// Only control streams with at most this silence are waited for.
+/// A closing connection waits for a control stream only if its allowed silence is at most this long.
 const FREQUENT: Duration = Duration::from_secs(30);
-/// Least time that a sequence number may be late: frames of one moment may be sent in any order.
+/// Minimum time that a sequence number may be late: frames of one moment may be sent in any order.
 const MIN_LATENESS: Duration = Duration::from_secs(1);
 
 /// Why a socket was lost.
@@ -48,13 +48,13 @@ pub(crate) struct Loss {
     pub(crate) proven_until: Option<Millis>,
 }
 
-/// Redundant connections deliver the same event within this time.
+/// Redundant connections deliver the same event at most this far apart.
 const REDUNDANT_DELAY: Duration = Duration::from_secs(5);
 
-/// Whether a socket must end, and why.
+/// A signal to a socket: whether it must end, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// The socket goes on.
+    /// The socket continues.
     #[default]
     Run,
     /// The socket counts as lost, for this reason.
@@ -98,7 +98,7 @@ pub(crate) async fn run(
         .await
 }
 
-/// Returns once the socket is to end, or the sender is gone.
+/// Waits until the socket must end or the sender is dropped.
 async fn stopped(stop: &mut watch::Receiver<StopSignal>) {
     let _ = stop.wait_for(|stop| *stop != StopSignal::Run).await;
 }
@@ -111,7 +111,7 @@ struct StateMachine {
     uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
     is_live: bool,
     liveness: Liveness,
-    /// Whether every request was answered, or the time limit for answers is over.
+    /// Whether every subscription request was answered, or the time limit for answers is over.
     is_settled: bool,
     /// When uncovered topics are requested again.
     resubscribe_at: Option<Instant>,
@@ -183,7 +183,7 @@ impl StateMachine {
             Ok(()) => self.receive(&mut stop).await,
             Err(reason) => reason,
         };
-        // A dropped sender counts as a wanted close.
+        // A dropped sender counts as an intended close.
         let is_wanted = *stop.borrow() == StopSignal::Close || stop.has_changed().is_err();
         self.shut_down(is_wanted).await;
         self.record_losses(None);
@@ -195,14 +195,14 @@ impl StateMachine {
         }
     }
 
-    /// Closes the socket. On a wanted close, frames in transit are received first. The exchange's close frame comes
+    /// Closes the socket. On an intended close, frames in transit are received first. The exchange's close frame comes
     /// after them, so it proves their receipt.
     async fn shut_down(&mut self, is_wanted: bool) {
         let at = self.intake.context.clock.now();
         if is_wanted {
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.ping()).await;
-            // With a control stream, a pong proves nothing until another message of that stream follows, so this waits
-            // for one.
+            // With a control stream, a pong proves nothing until another message of that stream follows, so the loop
+            // waits for it.
             let within = self
                 .intake
                 .context
@@ -220,7 +220,7 @@ impl StateMachine {
                 && self.on_message(message).await.is_ok()
             {}
         }
-        // After a loss the close frame is a courtesy: the peer may be gone.
+        // After a loss the peer may be gone, so no answer to the close frame is awaited.
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         let sent = tokio::time::timeout_at(deadline, self.stream.close(None)).await;
         if !is_wanted || !matches!(sent, Ok(Ok(()))) {
@@ -232,7 +232,7 @@ impl StateMachine {
             if message.is_close() && !self.liveness.is_watched() {
                 self.prove(at);
             }
-            // Errors do not matter any more.
+            // The connection is closing, so errors are ignored.
             let _ = self.on_message(message).await;
         }
     }
@@ -241,18 +241,18 @@ impl StateMachine {
         for greeting in self.intake.context.venue.greeting() {
             self.send(Message::text(*greeting)).await?;
         }
-        // If the URL itself subscribes, the answer may be there already.
+        // If the URL itself subscribes, the exchange may have answered already.
         self.on_timer().await
     }
 
-    /// The last event of this connection, if the other one has had newer events for `patience`.
+    /// The time of this connection's last event, if the other connection has had newer events for `patience`.
     fn behind_since(&self, patience: Duration) -> Option<Millis> {
         let (group, slot) = (locked(&self.membership.group), self.membership.slot);
         let at = group.stale_at(slot, patience)?;
         group.behind_since(slot).filter(|_| at <= Instant::now())
     }
 
-    /// Receives frames until the connection is lost or stopped; returns the reason.
+    /// Receives frames until the connection is lost or stopped. Returns the reason of its end.
     async fn receive(&mut self, stop: &mut watch::Receiver<StopSignal>) -> String {
         let prove = Arc::clone(&self.membership.prove);
         loop {
@@ -312,7 +312,8 @@ impl StateMachine {
         if let Some(missing) = self.heartbeat.check(now)
             && !(missing.sign == LifeSign::Control && self.is_control_ignored())
         {
-            // Other signs of life may have arrived since, but they do not prove receipt in place of the missing one.
+            // Other signs of life may have arrived since then, but they do not prove receipt in place of the missing
+            // sign.
             let since = i64::try_from(missing.since.as_millis()).unwrap_or(i64::MAX);
             self.proven_until = self
                 .proven_until
@@ -329,7 +330,7 @@ impl StateMachine {
             self.schedule_request(now + self.line.between);
             let venue = self.intake.context.venue;
             let text = venue.subscription(number, &topics, self.intake.context.clock.now());
-            // Empty if the URL itself subscribes.
+            // The text is empty if the URL itself subscribes.
             if !text.is_empty() {
                 self.send(Message::text(text)).await?;
             }
@@ -359,8 +360,8 @@ impl StateMachine {
         Ok(())
     }
 
-    /// Whether the exchange ignores the topic of the control stream here as on earlier sockets. If so, the connection
-    /// gives up that stream and goes on.
+    /// Whether the exchange ignores the control stream's topic on this socket and on several earlier ones. If so, the
+    /// connection continues without the control stream.
     fn is_control_ignored(&mut self) -> bool {
         if !self.intake.context.venue.answers_steady() || !self.subscriptions.is_control_ignored() {
             return false;
@@ -373,7 +374,7 @@ impl StateMachine {
         true
     }
 
-    /// Schedules the next subscription request, not before `least`, and extends the time limit for its answer.
+    /// Schedules the next subscription request at `least` or later, and extends the time limit for its answer.
     fn schedule_request(&mut self, least: Instant) {
         self.next_request = least;
         if self.subscriptions.has_requests() {
@@ -433,7 +434,7 @@ impl StateMachine {
                 self.on_pong(number.ok());
                 Ok(())
             }
-            // The WebSocket library answers the ping by itself at the next read.
+            // The WebSocket library sends the pong at the next read.
             Message::Ping(_) => {
                 self.heartbeat.on_sign(LifeSign::Ping, Instant::now());
                 Ok(())
@@ -565,7 +566,7 @@ impl StateMachine {
         Ok(())
     }
 
-    /// Goes live if this was the last answer.
+    /// Handles the answer to a subscription; the last missing answer makes the connection live.
     fn on_answer(&mut self) {
         if self.subscriptions.is_control_refused() {
             self.drop_control("was refused by a message that names no topic");
@@ -584,7 +585,7 @@ impl StateMachine {
             return;
         }
         if !self.is_live {
-            // Coverage begins here. The first ping is sent at once.
+            // Coverage begins here. The first ping is sent immediately.
             self.proven_until = Some(self.intake.context.clock.now());
             self.next_ping = Instant::now();
         }
@@ -624,7 +625,7 @@ impl StateMachine {
         }
     }
 
-    /// Goes on without a control stream: only answers to pings show that the exchange is alive.
+    /// Continues without a control stream: from now on, only answers to pings show that the exchange is alive.
     fn drop_control(&mut self, why: &str) {
         let Some((topic, _)) = self.subscriptions.control() else {
             return;

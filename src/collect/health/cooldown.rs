@@ -1,9 +1,9 @@
-//! Cooldowns: no requests to an exchange that refuses them (403, 418, 429), for as long as it asks.
+//! Cooldowns: pauses of the requests to an exchange that refuses them (HTTP 403, 418, 429).
 //!
-//! The length comes from a header of the reply, from the text of the refusal, or from the documentation of the exchange.
-//! Requests and each WebSocket host have a cooldown of their own, because no exchange documents that a ban of one affects
-//! the other: Binance advises banned clients to use web sockets, and Bybit limits both separately. Cooldowns survive a
-//! restart.
+//! The length of a cooldown comes from a header of the reply, from the text of the refusal, or from the documentation
+//! of the exchange. REST requests and each WebSocket host have separate cooldowns, because no exchange documents that a
+//! ban of one affects the other. Binance advises banned clients to use web sockets, and Bybit limits the two
+//! separately. Cooldowns survive a restart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -21,11 +21,11 @@ use crate::feeds::Venue;
 use crate::model::Millis;
 use crate::net::retry_after;
 
-/// Longest cooldown, so that an error of the exchange does not stop collection for good.
+/// Maximum length of a cooldown, so that an error of the exchange does not stop collection for good.
 const LONGEST: Duration = Duration::from_hours(31 * 24);
-/// Cooldowns of at least this length are stored for the next process.
+/// Cooldowns longer than this are stored for the next process.
 const STORED_FROM: Duration = Duration::from_mins(1);
-/// The key of all REST requests; WebSocket hosts have keys of their own.
+/// The key of the cooldown of all REST requests; each WebSocket host has its own key.
 pub(crate) const REQUESTS: &str = "requests";
 
 /// The start and the end of a cooldown.
@@ -36,7 +36,7 @@ struct CooldownSpan {
 }
 
 impl CooldownSpan {
-    /// The remaining time; at most the whole length, even if the clock was set back.
+    /// The remaining time; at most the length of the cooldown, even if the clock was set back.
     fn left(self, now: Millis) -> Option<Duration> {
         let whole = self.until.0.saturating_sub(self.from.0);
         let left = self.until.0.saturating_sub(now.0).min(whole);
@@ -56,7 +56,7 @@ pub(crate) struct Cooldowns {
 }
 
 impl Cooldowns {
-    /// Loads the cooldowns of an earlier process that are not over.
+    /// Loads the cooldowns of an earlier process that still last.
     pub(crate) fn load(archive: &Path, venue: &str, now: Millis) -> Self {
         let file = format!("cooldowns-{venue}.json");
         let mut stored: BTreeMap<String, CooldownSpan> =
@@ -75,7 +75,7 @@ impl Cooldowns {
         }
     }
 
-    /// Begins or extends the cooldown of `place`.
+    /// Begins or extends the cooldown of `place`: a WebSocket host or [`REQUESTS`].
     pub(crate) fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
         let until = Instant::now() + wait;
         {
@@ -91,7 +91,7 @@ impl Cooldowns {
         stored.retain(|_, span| span.left(now).is_some());
         let new = CooldownSpan { from: now, until };
         let span = stored.entry(place.to_owned()).or_insert(new);
-        // Remaining times are compared, not ends, because the clock may have been set back.
+        // The remaining times are compared, not the ends, because the clock may have been set back.
         if span.left(now) < new.left(now) {
             *span = new;
         }
@@ -126,12 +126,12 @@ pub(crate) fn is_refusal(status: u16) -> bool {
     matches!(status, 403 | 418 | 429)
 }
 
-/// The length that the headers of a refusal name.
+/// The length of a cooldown in the headers of a refusal, if given.
 pub(crate) fn header_length(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers).map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST))
 }
 
-/// The length of a ban by the text of a refusal, or by the documentation of the exchange.
+/// The length of a ban: from the text of the refusal, or else as the exchange documents it.
 pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) -> Option<Duration> {
     let named = banned_until(body).map(|until| {
         let left = until.0.saturating_sub(now.0);
@@ -140,7 +140,7 @@ pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) ->
     named.or_else(|| venue.ban().filter(|_| status == 403))
 }
 
-/// The length of a cooldown: `asked` by the exchange if it names one, but at least `wait`.
+/// The length of a cooldown: the time `asked` by the exchange, if any, but at least `wait`.
 pub(crate) fn cooldown_length(asked: Option<Duration>, wait: Duration) -> Duration {
     asked.map_or(wait, |asked| asked.min(LONGEST).max(wait))
 }

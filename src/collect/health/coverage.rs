@@ -11,10 +11,10 @@ use crate::collect::settings::{Settings, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
-/// Least time between two reads.
+/// Minimum time between two reads.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Reads the coverage of the last 24 hours of every exchange, again and again.
+/// Periodically reads the coverage of every exchange in the last 24 hours.
 pub(crate) async fn watch(
     venues: Vec<Arc<VenueTasks>>,
     path: PathBuf,
@@ -47,7 +47,7 @@ fn read(known: Option<Archive>, path: PathBuf, now: Millis) -> Result<Coverage, 
         Some(archive) => archive,
         None => Archive::read(path)?,
     };
-    // The status needs no order counts, so none are read.
+    // The status does not show order counts, so none are read.
     let none = BTreeMap::new();
     let covered = archive.coverage_of(now.back(Millis::DAY), now.on(1), &none, None)?;
     Ok((archive, covered))

@@ -1,7 +1,8 @@
-//! Heartbeats: a connection is dead if an expected sign of life is missing for too long.
+//! Heartbeats: a connection is dead if an expected sign of life (pong, ping or control message) is missing for too
+//! long.
 //!
-//! Time in which this process was suspended does not count: frames that arrived meanwhile are still unread, and our own
-//! pings were sent late.
+//! Time in which this process was suspended does not count. Frames that arrived during a suspension are still unread,
+//! and the pings of this process were sent late.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use tokio::time::Instant;
 use crate::collect::settings::{Pace, span, span_or};
 use crate::feeds::{Heartbeat, LifeSign};
 
-/// Checks within the shortest allowed silence. A late check shows how long the process was suspended.
+/// Number of checks within the shortest allowed silence. The delay of a check shows how long the process was suspended.
 const CHECKS: u32 = 4;
 
-/// The usual allowed silence of a control stream: one with about one message per second.
+/// The allowed silence of a control stream with about one message per second.
 const USUAL: Duration = Duration::from_secs(15);
 
 /// A sign of life that is overdue.
@@ -26,14 +27,14 @@ pub(crate) struct MissedSign {
     pub(crate) since: Duration,
 }
 
-/// The timer of one kind of sign.
+/// The timer of one kind of sign of life.
 #[derive(Clone, Copy, Debug)]
 struct SignTimer {
     sign: LifeSign,
     within: Duration,
     last: Instant,
     is_expected: bool,
-    /// Total time of suspension when the last sign arrived.
+    /// Total time of suspension of this process when the last sign arrived.
     suspended: Duration,
 }
 
@@ -61,8 +62,8 @@ impl HeartbeatMonitor {
             within: match sign {
                 LifeSign::Pong if pace.ping > 0.0 => span(pace.ping) * 2,
                 LifeSign::Ping => span_or(pace.control, within),
-                // The setting is for a stream with one message per second; a slower stream may be silent for longer in
-                // proportion.
+                // The setting is for a stream with one message per second; the silence allowed to a slower stream is
+                // proportionally longer.
                 LifeSign::Control if pace.control > 0.0 => {
                     span(pace.control).mul_f64(within.div_duration_f64(USUAL))
                 }
@@ -86,14 +87,14 @@ impl HeartbeatMonitor {
         self.checks.map(|(_, next)| next)
     }
 
-    /// A sign arrived.
+    /// Records that a sign of life arrived.
     pub(crate) fn on_sign(&mut self, sign: LifeSign, now: Instant) {
         for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
             (timer.last, timer.suspended, timer.is_expected) = (now, self.suspended, true);
         }
     }
 
-    /// Stops expecting signs of a kind, until one arrives.
+    /// Stops expecting a kind of sign of life until such a sign arrives.
     pub(crate) fn stop_expecting(&mut self, sign: LifeSign, now: Instant) {
         for timer in self.timers.iter_mut().filter(|one| one.sign == sign) {
             timer.is_expected = false;
@@ -105,11 +106,12 @@ impl HeartbeatMonitor {
         self.timers.iter().filter(|timer| timer.is_expected)
     }
 
-    /// Returns an overdue sign. The delay of the check itself counts as a suspension of the process.
+    /// Returns an overdue sign, if any. The delay of the check itself counts as a suspension of the process.
     pub(crate) fn check(&mut self, now: Instant) -> Option<MissedSign> {
         if let (Some((last, planned)), Some(pause)) = (self.checks, self.pause()) {
             let late = now.saturating_duration_since(planned);
-            // After a long delay, the start of the suspension is unknown, so it counts from the last check on.
+            // After a long delay, the start of the suspension is unknown, so the suspension is counted from the last
+            // check on.
             let suspension = if late < pause {
                 late
             } else {
@@ -175,7 +177,7 @@ mod tests {
         HeartbeatMonitor::new(&HEARTBEAT, &Pace::default(), now, true)
     }
 
-    /// Runs every planned check, until a sign is overdue or `end` is reached.
+    /// Runs every planned check until a sign is overdue or `end` is reached.
     fn wait(monitor: &mut HeartbeatMonitor, end: Instant) -> Option<(MissedSign, Instant)> {
         loop {
             let next = monitor.next_check().unwrap();
@@ -218,13 +220,13 @@ mod tests {
         let mut monitor = monitor(start);
         let stopped = start + seconds(15.0);
         assert_eq!(wait(&mut monitor, stopped), None);
-        // Suspended for ten minutes, just before the control stream would have been overdue.
+        // The process is suspended for ten minutes, just before the control stream would have been overdue.
         let back = stopped + seconds(600.0);
         assert_eq!(monitor.check(back), None);
-        // The unread frames are processed now.
+        // The frames that arrived during the suspension are processed now.
         monitor.on_sign(LifeSign::Control, back + seconds(0.1));
         assert_eq!(wait(&mut monitor, back + seconds(16.0)), None);
-        // Without another sign the usual time applies.
+        // Without another sign, the control stream is overdue after its usual time.
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!(
             (missing.sign, at),
@@ -254,7 +256,8 @@ mod tests {
         assert_eq!(monitor.check(back), None);
         let (missing, at) = wait(&mut monitor, back + seconds(100.0)).unwrap();
         assert_eq!(missing.sign, LifeSign::Control);
-        // The sign had its whole time again after the suspension. The reported silence includes the suspension.
+        // After the suspension, the sign has its whole allowed time again. The reported silence includes the
+        // suspension.
         assert_eq!(at, back + seconds(16.0));
         assert_eq!(missing.since, seconds(616.0));
     }
@@ -263,7 +266,7 @@ mod tests {
     fn a_slow_machine_is_no_excuse() {
         let start = Instant::now();
         let mut monitor = monitor(start);
-        // Every check is late, but by less than a suspension.
+        // Every check is late, but by too little to count as a suspension.
         let missing = std::iter::from_fn(|| {
             let now = monitor.next_check()? + seconds(0.5);
             Some((now, monitor.check(now)))

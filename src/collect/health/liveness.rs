@@ -1,9 +1,9 @@
 //! Liveness: whether a connection delivers data at all.
 //!
 //! A connection may acknowledge every topic and answer pings, yet deliver nothing. Liquidations are rare, so most
-//! exchanges have a control stream that is never silent for long. With one, a connection is live only after its first
-//! message, and a pong proves something only once another message follows. If the exchange refuses that topic, pongs
-//! have to be enough.
+//! exchanges have a control stream that is never silent for long. With a control stream, a connection is live only
+//! after the first message, and a pong proves receipt only once another message follows. If the exchange refuses the
+//! topic of the control stream, pongs alone prove receipt.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,15 +13,16 @@ use crate::model::Millis;
 /// The state of the control stream of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ControlState {
-    /// No message has arrived yet.
+    /// No message of the control stream or event has arrived yet.
     PendingExchange,
-    /// A message has arrived.
+    /// A message of the control stream or an event has arrived.
     Seen,
-    /// There is no control stream.
+    /// There is no control stream, or it was given up.
     Absent,
 }
 
-/// After this many sockets in a row without any answer to the topic, the topic counts as unknown to the exchange.
+/// After this many sockets in a row without an answer to the control topic, the topic counts as unknown to the
+/// exchange.
 const IGNORED: u32 = 3;
 
 /// Counts the sockets in a row on which the exchange ignored the topic of the control stream.
@@ -29,17 +30,17 @@ const IGNORED: u32 = 3;
 pub(crate) struct IgnoredControl(AtomicU32);
 
 impl IgnoredControl {
-    /// Counts one more socket.
+    /// Counts one more socket on which the topic was ignored.
     pub(crate) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The topic was answered, or a message arrived.
+    /// Resets the count: the topic was answered, or a control message arrived.
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the exchange does not know the topic any more.
+    /// Whether enough sockets show that the exchange no longer knows the topic.
     pub(crate) fn is_certain(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= IGNORED
     }
@@ -49,7 +50,7 @@ impl IgnoredControl {
 #[derive(Debug)]
 pub(crate) struct Liveness {
     state: ControlState,
-    /// Send time of the answered ping. It becomes a proof of receipt once a message follows.
+    /// Send time of the last answered ping. Receipt is proven up to this time once a message follows.
     pending: Option<Millis>,
 }
 
@@ -93,8 +94,8 @@ impl Liveness {
         self.pending.take()
     }
 
-    /// Records that the ping sent at `sent` was answered. Returns the instant up to which that proves receipt, if it
-    /// does so already.
+    /// Records that the ping sent at `sent` was answered. Returns the instant up to which the answer proves receipt,
+    /// unless a message must follow first.
     pub(crate) fn on_answer(&mut self, sent: Option<Millis>) -> Option<Millis> {
         if self.is_watched() {
             self.pending = sent.or(self.pending);

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::model::Millis;
 
-/// For this time after a logged warning, further warnings of its kind are only counted.
+/// For this many milliseconds after a logged warning, further warnings of its kind are only counted.
 const QUIET: i64 = Millis::MINUTE;
 
-/// Limits warnings by kind. The first of a kind is logged at once. After that, one line a minute has the last warning
-/// and the number of others.
+/// Limits warnings by kind: the text before the first colon. The first warning of a kind is logged immediately. After
+/// that, one line per minute shows the last warning and how many others were not logged.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit {
     /// By kind: time of the last log line, the last unlogged warning, and the number of unlogged warnings.
@@ -16,7 +16,7 @@ pub(crate) struct LogLimit {
 }
 
 impl LogLimit {
-    /// The line to log for a warning now, if any.
+    /// Counts a warning and returns the line to log now, if any.
     pub(crate) fn admit(&mut self, message: &str, now: Millis) -> Option<String> {
         let kind = message
             .split_once(": ")
@@ -70,7 +70,7 @@ mod tests {
                 None
             );
         }
-        // Another kind is logged at once.
+        // A warning of another kind is logged immediately.
         assert!(admit(&mut limit, "usdt: no pong", now).is_some());
         assert!(limit.summaries(now.on(QUIET - 1)).is_empty());
         let minute = now.on(QUIET);
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(admit(&mut limit, "rejected: c", minute.on(1)), None);
         let next = limit.summaries(minute.on(QUIET));
         assert_eq!(next, ["rejected: c"]);
-        // After a quiet minute the next one is logged at once, and the kind is forgotten.
+        // After a minute without warnings the kind is forgotten, and its next warning is logged immediately.
         assert!(limit.summaries(minute.on(2 * QUIET)).is_empty());
         assert!(limit.kinds.is_empty());
         assert!(admit(&mut limit, "rejected: d", minute.on(2 * QUIET)).is_some());

@@ -1,4 +1,4 @@
-//! Health of connections and exchanges: heartbeat, liveness, staleness, cooldown, and the status that a user reads.
+//! Health of connections and exchanges: heartbeat, liveness, staleness, cooldown, and the status shown to users.
 
 pub(super) mod cooldown;
 pub(super) mod coverage;

@@ -1,4 +1,5 @@
-//! Pings without an answer yet. A pong proves that everything sent before its ping was received, however late it is.
+//! Pings without an answer yet. A pong proves that everything sent before its ping was received, even if the pong is
+//! late.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::model::Millis;
 
-/// An unanswered ping is dropped after this time; its answer may never come, because one pong may answer several
+/// An unanswered ping is dropped after this time. It may never get an answer, because one pong may answer several
 /// pings.
 const DROPPED_AFTER: Duration = Duration::from_mins(1);
 
@@ -35,7 +36,8 @@ impl Pings {
         number
     }
 
-    /// Removes the answered ping, or the oldest if the pong has no number; returns when it was sent.
+    /// Removes the answered ping, or the oldest ping if the pong has no number. Also drops pings that no pong will
+    /// answer. Returns when the answered ping was sent.
     pub(crate) fn on_pong(
         &mut self,
         number: Option<u64>,
@@ -52,7 +54,7 @@ impl Pings {
         }
         let ping = self.waiting.pop_front()?;
         let long = by.saturating_duration_since(ping.by).as_millis();
-        // The system clock may have been set since, so the monotonic clock limits the result.
+        // The system clock may have been set since the ping, so the monotonic clock limits the result.
         Some(
             ping.at
                 .min(at.back(i64::try_from(long).unwrap_or(i64::MAX))),
@@ -60,7 +62,7 @@ impl Pings {
     }
 }
 
-/// When the exchange sent a ping: the time in milliseconds that our answer repeats, if there is one.
+/// When the exchange sent a ping: a time of 13 digits in the pong `answer`, in milliseconds.
 pub(crate) fn ping_time(answer: &str) -> Option<Millis> {
     let mut numbers = answer.split(|letter: char| !letter.is_ascii_digit());
     let millis = numbers.find(|number| number.len() == 13)?;
@@ -83,15 +85,15 @@ mod tests {
             assert_eq!(number, seconds.unsigned_abs() / 20 + 1);
         }
         assert_eq!(pings.on_pong(None, at(45), by(45)), Some(at(0)));
-        // A pong answers the third ping, so none will answer the second. There was no fourth ping.
+        // A pong with number 3 also drops ping 2. A pong with number 4 matches no ping.
         assert_eq!(pings.on_pong(Some(3), at(46), by(46)), Some(at(40)));
         assert_eq!(pings.on_pong(Some(4), at(47), by(47)), None);
-        // The clock was set back or forward by ten seconds.
+        // The system clock is set back by ten seconds, then forward by ten.
         pings.send(at(60), by(60));
         assert_eq!(pings.on_pong(None, at(52), by(62)), Some(at(50)));
         pings.send(at(80), by(80));
         assert_eq!(pings.on_pong(None, at(92), by(82)), Some(at(80)));
-        // A dropped ping is not answered by a later pong.
+        // A ping that is older than `DROPPED_AFTER` is dropped; the pong answers the next ping.
         pings.send(at(100), by(100));
         pings.send(at(170), by(170));
         assert_eq!(pings.on_pong(None, at(171), by(171)), Some(at(170)));

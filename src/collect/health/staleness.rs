@@ -1,4 +1,5 @@
-//! Staleness: detects exchanges that are connected but silent while others report events.
+//! Staleness: detects exchanges that are connected but silent while their witnesses report events. Each exchange has a
+//! list of other exchanges as witnesses ([`Venue::witnesses`](crate::feeds::Venue::witnesses)).
 
 use std::collections::HashMap;
 use std::sync::Arc;

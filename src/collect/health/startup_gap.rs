@@ -10,7 +10,7 @@ use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
-/// Extends the startup gap from time to time until a session begins; never returns.
+/// Extends the startup gap periodically until a session begins; never returns.
 pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
     let each = span(tasks.context.settings.pace.checkpoint).max(Duration::from_millis(10));
     while note_startup_gap(tasks, since) {
@@ -19,7 +19,7 @@ pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
     std::future::pending::<()>().await;
 }
 
-/// Records the startup gap with the last problem. Returns whether the gap still lasts.
+/// Records the startup gap, with the last warning as its reason. Returns whether the gap still lasts.
 pub(crate) fn note_startup_gap(tasks: &VenueTasks, since: Millis) -> bool {
     let goes_on = !tasks.has_begun.load(Ordering::Acquire);
     if goes_on {

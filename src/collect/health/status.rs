@@ -1,4 +1,4 @@
-//! The status of a collector, as a user reads it.
+//! The status of a collector, as shown to users.
 
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ pub enum VenueState {
     /// The collector reads the markets, or opens the connections for the first time.
     #[default]
     Starting,
-    /// All feeds are received and all subscriptions acknowledged; for a polled exchange, the last poll was answered.
-    /// Of two redundant connections one is enough.
+    /// All feeds are received and all subscriptions acknowledged. One of two redundant connections is enough. For a
+    /// polled exchange, the last poll was answered.
     Live,
     /// Some feeds are received.
     Degraded,
@@ -26,78 +26,80 @@ pub enum VenueState {
 /// The status of one exchange. Counts are since the start of the collector.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VenueStatus {
-    /// The exchange.
+    /// The name of the exchange.
     pub exchange: &'static str,
-    /// Its state.
+    /// The state of the exchange.
     pub state: VenueState,
-    /// New events in the last minute.
+    /// Number of new events in the last minute.
     pub events_per_minute: u64,
-    /// New events.
+    /// Number of new events.
     pub events: u64,
     /// Event time of the latest event.
     pub last_event: Option<Millis>,
     /// Delay between event time and receipt of the last WebSocket event, in milliseconds.
     pub lag: Option<i64>,
-    /// How far the clock of this machine is ahead of that of the exchange, in milliseconds.
+    /// How far the clock of this machine is ahead of the exchange's clock, in milliseconds.
     pub clock_ahead: Option<i64>,
     /// When the last frame or reply was received.
     pub last_received: Option<Millis>,
-    /// Recorded gaps.
+    /// Number of recorded gaps.
     pub gaps: u64,
-    /// The reason of the last gap.
+    /// The reason of the last recorded gap.
     pub last_gap: Option<String>,
-    /// Opened connections.
+    /// Number of connections opened so far.
     pub connections: u64,
-    /// Live connections.
+    /// Number of live connections.
     pub sockets: u64,
-    /// Wanted connections; two for the same feed if the exchange has no data to backfill from.
+    /// Number of connections that should be live; two per feed if the exchange offers no data to backfill from.
     pub sockets_wanted: u64,
-    /// Frames, rows and replies that could not be decoded completely.
+    /// Number of frames, rows and replies that could not be decoded completely.
     pub rejected: u64,
-    /// Duplicate events, those of redundant connections included.
+    /// Number of duplicate events, including those of redundant connections.
     pub repeated: u64,
-    /// Events of coins that were not selected.
+    /// Number of events of coins that were not selected.
     pub unasked: u64,
-    /// Events that wait for the contract size of their market.
+    /// Number of events that wait for the contract size of their market.
     pub pending: u64,
-    /// Events dropped because their contract size stayed unknown.
+    /// Number of events dropped because their contract size or USD value stayed unknown.
     pub unpriced: u64,
-    /// Stored events that look wrong: far off the market price, or too large for the open interest.
+    /// Number of stored events that look wrong: more than 20 % off the reference price, or more than 5 % of the open
+    /// interest.
     pub suspect: u64,
-    /// Quarantined events, which are not stored as orders: the price is too far off the market, or the value exceeds
-    /// the open interest, so the unit must be wrong.
+    /// Number of quarantined events, which are not stored as orders. Either the unit must be wrong (the price is too
+    /// far from the reference price, or the value exceeds the open interest), or the event exceeds an announced amount.
     pub quarantined: u64,
-    /// Stored events without a reference price: no bars, no other exchange, no price of the exchange itself.
+    /// Number of stored events that were not checked for lack of a reference price: neither a bar, nor another
+    /// exchange, nor the exchange itself gave one.
     pub unjudged: u64,
-    /// Holes in the sequence numbers of the exchange: lost messages.
+    /// Number of holes in the sequence numbers of the exchange, which show lost messages.
     pub holes: u64,
-    /// Sequence numbers that were checked.
+    /// Number of sequence numbers that were checked.
     pub numbered: u64,
-    /// Covered share of the last 24 hours, by the archive.
+    /// Covered fraction of the last 24 hours, according to the archive.
     pub connected_share: Option<f64>,
-    /// How complete the feed of the exchange is.
+    /// How complete the exchange's feed of liquidations is.
     pub completeness: Option<Completeness>,
-    /// The evidence for the completeness.
+    /// The evidence for the stated completeness.
     pub known_by: Option<Evidence>,
-    /// Backfilled orders of the last 24 hours.
+    /// Number of backfilled orders of the last 24 hours.
     pub recovered: Option<u64>,
-    /// Events that were dropped because the archive could not take them.
+    /// Number of events that were dropped because the archive could not take them.
     pub lost: u64,
-    /// The time of the cached market list in use; present while the exchange has refused a list since the start.
+    /// When the oldest cached market list in use was read; absent once the exchange has sent all lists.
     pub markets_as_of: Option<Millis>,
-    /// Requested topics.
+    /// Number of requested topics.
     pub topics: u64,
-    /// Uncovered topics, the first few by name: subscriptions that were refused or not acknowledged.
+    /// Names of the first uncovered topics: subscriptions that were refused or not acknowledged.
     pub uncovered: Vec<String>,
     /// The number of uncovered topics.
     pub uncovered_count: u64,
-    /// Bars received.
+    /// Number of bars received.
     pub bars: u64,
-    /// Readings of open interest received.
+    /// Number of open-interest readings received.
     pub open_interest: u64,
-    /// Answered backfill requests.
+    /// Number of completed backfill requests.
     pub asked: u64,
-    /// Planned backfill requests.
+    /// Number of planned backfill requests, completed ones included.
     pub to_ask: u64,
     /// The last warning, as `kind: text`.
     pub trouble: Option<String>,
@@ -105,22 +107,22 @@ pub struct VenueStatus {
     pub troubles: u64,
 }
 
-/// The status of the polling of positions. Counts are since the start.
+/// The status of the polling of trading positions. Counts are since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PositionsStatus {
     /// Whether the trades of all selected coins are received.
     pub live: bool,
-    /// Accounts of the last round.
+    /// Number of accounts in the last round of polls.
     pub accounts: u64,
-    /// Accounts of the last round that could not be polled.
+    /// Number of accounts in the last round that could not be polled.
     pub missing: u64,
-    /// Positions of the last snapshot.
+    /// Number of trading positions in the last snapshot.
     pub positions: u64,
-    /// Snapshots.
+    /// Number of stored snapshots.
     pub snapshots: u64,
     /// When the last snapshot was complete.
     pub last_snapshot: Option<Millis>,
-    /// Refused requests.
+    /// Number of requests that the exchange refused.
     pub refused: u64,
     /// The last warning.
     pub trouble: Option<String>,
@@ -129,31 +131,31 @@ pub struct PositionsStatus {
 /// The status of a collector at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Status {
-    /// The instant.
+    /// When the status was taken.
     pub at: Millis,
     /// When the collector started.
     pub since: Millis,
-    /// The exchanges in the order of the plan.
+    /// The status of each exchange, in the order of the plan.
     #[serde(rename = "exchanges")]
     pub venues: Vec<VenueStatus>,
-    /// New orders that are durable.
+    /// Number of new orders stored durably.
     pub orders: u64,
-    /// New bars that are durable.
+    /// Number of new bars stored durably.
     pub bars: u64,
-    /// New readings of open interest that are durable.
+    /// Number of new open-interest readings stored durably.
     pub open_interest: u64,
-    /// Present if positions are polled.
+    /// The status of position polling; present if positions are polled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionsStatus>,
-    /// Rows that the archive had already.
+    /// Number of rows that the archive had already.
     pub repeated: u64,
-    /// Rows that wait to be committed.
+    /// Number of rows that wait to be committed.
     pub waiting: u64,
-    /// Why nothing can be written, if so.
+    /// Why the archive cannot be written; absent if it can.
     pub trouble: Option<String>,
-    /// The status of the raw files.
+    /// The status of the files with raw frames.
     pub raw: RawStatus,
-    /// Whether the backfills that were due at the start are complete.
+    /// Whether the backfill of bars and open interest at the start is complete.
     #[serde(rename = "filled")]
     pub is_filled: bool,
 }

@@ -1,4 +1,5 @@
-//! The status board of one exchange: its tasks write to it, and users read the [`VenueStatus`] it makes.
+//! The status board of one exchange: the tasks of the exchange write to it, and users read the resulting
+//! [`VenueStatus`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,9 +11,9 @@ use crate::collect::health::status::{VenueState, VenueStatus};
 use crate::collect::lock::locked;
 use crate::model::{Millis, VenueCoverage};
 
-/// Length of the window of the event rate in seconds.
+/// Length of the time window of the event rate, in seconds.
 const RATE: i64 = 60;
-/// Most topics that a status names.
+/// Maximum number of topics that a status names.
 const NAMED: usize = 20;
 
 /// The status board of one exchange.
@@ -22,17 +23,17 @@ pub(crate) struct StatusBoard {
     notes: Mutex<BoardNotes>,
 }
 
-/// What the tasks have written.
+/// What the tasks have written to the board.
 #[derive(Debug, Default)]
 pub(crate) struct BoardNotes {
     pub(crate) status: VenueStatus,
     /// The feed groups by name.
     pub(crate) groups: BTreeMap<String, GroupStatus>,
-    /// Whether the last poll was answered; `None` before the first one, and for an exchange that is not polled.
+    /// Whether the last poll was answered; `None` before the first poll, and for an exchange that is not polled.
     pub(crate) polled: Option<bool>,
     /// Whether some market lists could not be read yet, so that their topics are unknown.
     pub(crate) unlisted: bool,
-    /// Whether all lists are read by now, but the connections of the last ones are not planned yet.
+    /// Whether all lists were read, but the connections for the last lists are not planned yet.
     pub(crate) unplanned: bool,
     /// Whether the tasks of the exchange have ended.
     pub(crate) stopped: bool,
@@ -51,17 +52,17 @@ pub(crate) struct GroupStatus {
     pub(crate) was_live: bool,
     /// The feed group; `None` until its connections are planned.
     pub(crate) group: Option<Arc<Mutex<FeedGroup>>>,
-    /// Number of live connections; below, the number of wanted ones.
+    /// Number of live connections; `wanted` is the number that should be live.
     pub(crate) sockets: usize,
     pub(crate) wanted: usize,
-    /// The number of topics.
+    /// The number of requested topics.
     pub(crate) topics: usize,
     pub(crate) uncovered: BTreeSet<String>,
     /// The topic of a control stream that was given up.
     unwatched: Option<String>,
 }
 
-/// Event counts by second within the window of the rate.
+/// Event counts per second within the last [`RATE`] seconds.
 #[derive(Debug, Default)]
 struct Rate {
     seconds: VecDeque<(i64, u64)>,
@@ -101,12 +102,12 @@ impl StatusBoard {
         }
     }
 
-    /// Locks the notes.
+    /// Locks the notes of the board.
     pub(crate) fn notes(&self) -> MutexGuard<'_, BoardNotes> {
         locked(&self.notes)
     }
 
-    /// Shows a warning, and logs it unless one of its kind was logged within a minute.
+    /// Shows a warning, and logs it unless a warning of its kind was logged within a minute.
     pub(crate) fn trouble(&self, message: String) {
         let mut notes = self.notes();
         if let Some(line) = notes.troubles.admit(&message, machine()) {
@@ -179,7 +180,7 @@ impl StatusBoard {
         notes.rate.count(now, events);
     }
 
-    /// The instant up to which every feed group was received or has known gaps; `None` while a group is not live.
+    /// The instant up to which every feed group was received or has known gaps; `None` while any group is not live.
     pub(crate) fn covered_until(&self) -> Option<Millis> {
         let notes = self.notes();
         if notes.groups.is_empty() || notes.unlisted || notes.state() != VenueState::Live {
@@ -195,7 +196,7 @@ impl StatusBoard {
         covered?.into_iter().min()
     }
 
-    /// The number of requested topics, and of covered ones.
+    /// The number of requested topics and the number of covered topics.
     pub(crate) fn topics(&self) -> (u64, u64) {
         let notes = self.notes();
         let count = |of: fn(&GroupStatus) -> usize| -> u64 {
@@ -243,7 +244,7 @@ impl StatusBoard {
 }
 
 impl BoardNotes {
-    /// The state of the exchange by its connections and polls.
+    /// The state of the exchange, from its connections and polls.
     pub(crate) fn state(&self) -> VenueState {
         if self.stopped {
             return VenueState::Stopped;

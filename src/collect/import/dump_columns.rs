@@ -1,4 +1,4 @@
-//! Rows of files as columns, for the judge of tables.
+//! Collects the rows of files into columns, the form in which [`Judge`](crate::tables::Judge) checks them.
 
 use rust_decimal::Decimal;
 
@@ -7,10 +7,10 @@ use crate::feeds::dumps::{DumpRow, RowBar, RowOrder, RowReading};
 use crate::model::{Labels, Vocabulary};
 use crate::tables::{BarColumns, InterestColumns, ReadRows};
 
-/// The kind of price of orders if their format does not define it.
+/// The price kind of orders if their file format does not define it.
 const UNKNOWN_PRICE: &str = "unknown";
 
-/// The lines of rows, by table.
+/// The line number of each row in its file, by table.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pub(super) orders: Vec<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Lines {
     pub(super) open_interest: Vec<u64>,
 }
 
-/// Rows of a file by table, each numbered by its place here.
+/// Rows of a file, by table. A row's number is its index in these columns.
 #[derive(Debug, Default)]
 pub(super) struct DumpColumns {
     pub(super) orders: ReadRows<(GivenOrders, Vec<bool>)>,
@@ -28,12 +28,12 @@ pub(super) struct DumpColumns {
 }
 
 impl DumpColumns {
-    /// Number of rows.
+    /// Number of rows in all tables.
     pub(super) fn len(&self) -> usize {
         self.lines.orders.len() + self.lines.bars.len() + self.lines.open_interest.len()
     }
 
-    /// Adds the row of a line.
+    /// Adds the row at line `line` of its file.
     pub(super) fn push(&mut self, row: DumpRow, line: u64) {
         match row {
             DumpRow::Order(row) => self.order(row, line),
@@ -53,7 +53,7 @@ impl DumpColumns {
         orders.qty.push(order.qty);
         orders.value_usd.push(order.value_usd);
         orders.timestamp.push(order.timestamp);
-        // Without a time of receipt, an order counts as received when it happened.
+        // An order without a time of receipt counts as received at its event time.
         orders
             .received_at
             .push(row.received_at.unwrap_or(order.timestamp));

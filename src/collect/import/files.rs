@@ -1,4 +1,4 @@
-//! Files on disk: plain, packed by gzip or zstd, or members of a zip.
+//! Files to import: plain, compressed by gzip or zstd, or members of a zip archive.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -8,13 +8,13 @@ use zip::ZipArchive;
 
 use crate::feeds::dumps::{FileContent, FileName, unpacked};
 
-/// Bytes that name the content of a file.
+/// Number of bytes at the start of a file from which its content is recognised.
 const SAMPLE: u64 = 1024;
 
-/// The place of a row: the number of its file, and its line there.
+/// The place of a row: the index of its source, and its line number in that source.
 pub(crate) type Place = (usize, u64);
 
-/// One file, or one member of one.
+/// One source of rows: a file, or one member of a zip archive.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSource {
     pub(crate) name: FileName,
@@ -26,7 +26,7 @@ pub(crate) struct FileSource {
 enum Kind {
     Plain,
     Packed,
-    /// The member of this number.
+    /// The member of a zip archive with this index.
     Zip(usize),
 }
 
@@ -36,7 +36,7 @@ enum Kind {
 pub struct Unopened {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// Why the file could not be opened.
     pub message: String,
 }
 
@@ -47,11 +47,12 @@ fn unopened(path: &Path, why: &dyn std::fmt::Display) -> Unopened {
     }
 }
 
-/// What the file at `path` contains.
+/// The kind of content of the file at `path`.
 ///
 /// # Errors
 ///
-/// [`Unopened`] if it is missing or not a plain file, which is known before it is opened: a pipe would wait.
+/// [`Unopened`] if the file is missing or is not a regular file. The second case is detected before the file is opened,
+/// because opening a pipe blocks.
 pub fn content_of(path: &Path) -> Result<FileContent, Unopened> {
     let fault = |why: io::Error| unopened(path, &why);
     let kind = fs::metadata(path).map_err(fault)?.file_type();
@@ -89,7 +90,7 @@ fn kind_name(kind: FileType) -> &'static str {
     }
 }
 
-/// The readable parts of the file at `path`, which messages call `shown`.
+/// The sources in the file at `path`. Messages show its name as `shown`.
 pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unopened> {
     let content = content_of(path)?;
     let unopened = |why: &dyn std::fmt::Display| unopened(Path::new(shown), why);
@@ -130,10 +131,10 @@ pub(crate) fn sources(path: &Path, shown: &str) -> Result<Vec<FileSource>, Unope
     Ok(members)
 }
 
-/// The member that every Excel workbook has.
+/// A member that every Excel workbook contains; a workbook is a zip archive.
 const WORKBOOK: &str = "xl/workbook.xml";
 
-/// Whether a member of a zip is a folder, or what an operating system adds.
+/// Whether a member of a zip archive is a folder, or metadata of an operating system.
 fn is_metadata(member: &str) -> bool {
     let mut parts = member.split(['/', '\\']);
     let last = parts.next_back().unwrap_or_default();
@@ -144,7 +145,8 @@ fn is_metadata(member: &str) -> bool {
 }
 
 impl FileSource {
-    /// Whether a plain file ends within a line, as a truncated file does. A packed one reports that by itself.
+    /// Whether a plain file ends within a line, as a truncated file does. In a compressed file, the decompressor
+    /// detects truncation.
     pub(crate) fn ends_within_a_line(&self) -> bool {
         let last = || -> io::Result<u8> {
             let mut file = File::open(&self.path)?;
@@ -156,7 +158,7 @@ impl FileSource {
         matches!(self.kind, Kind::Plain) && last().is_ok_and(|byte| byte != b'\n')
     }
 
-    /// Calls `work` with its bytes.
+    /// Calls `work` with a reader of the uncompressed bytes.
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(Box<dyn Read + '_>) -> T,

@@ -1,27 +1,27 @@
-//! Readings of open interest in USD from files, converted to coins for an archive.
+//! Converts open-interest readings in USD from files to coins, the unit of an archive.
 //!
-//! The caller knows the prices of the archive's bars. Readings of several files are converted together, so that the bars
-//! are read once.
+//! The caller supplies the conversion, because it uses the prices of the archive's bars. Readings of several files are
+//! converted together, so that the bars are read only once.
 
 use crate::collect::import::files::Place;
 use crate::model::{NotInCoins, ObservedOpenInterest};
 use crate::tables::{AmountColumn, InterestColumns, observed_interest};
 
-/// Readings that are converted together.
+/// Number of readings that are converted together.
 const TOGETHER: usize = 50_000;
 
-/// Readings of files in coins, or why one has none.
+/// For each file, its readings in coins, or the reason why a reading could not be converted.
 pub type FilesInCoins = Vec<Vec<Result<rust_decimal::Decimal, NotInCoins>>>;
 
-/// Converts the readings of files to coins, each file in its order; `None` once the callback returns false. A sentence
-/// if the archive's bars cannot be read.
+/// Converts the readings of files to coins; the results have the order of the readings. Returns `None` once the
+/// callback returns false, and an error message if the archive's bars cannot be read.
 pub type ToCoins<'a> = dyn FnMut(
         Vec<Vec<ObservedOpenInterest>>,
         &mut dyn FnMut() -> bool,
     ) -> Result<Option<FilesInCoins>, String>
     + 'a;
 
-/// Readings of a file, with the place of each.
+/// Readings of a file in USD, each with its place.
 #[derive(Debug, Default)]
 struct OfFile {
     number: usize,
@@ -29,13 +29,13 @@ struct OfFile {
     places: Vec<Place>,
 }
 
-/// Readings of a file in coins.
+/// Readings of a file that were converted to coins.
 #[derive(Debug)]
 pub(crate) struct Converted {
     pub(crate) file: usize,
     pub(crate) readings: InterestColumns,
     pub(crate) places: Vec<Place>,
-    /// Readings without a value in coins.
+    /// Readings that could not be converted.
     pub(crate) refused: Vec<(Place, NotInCoins)>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Converted {
 pub(crate) struct InUsd {
     files: Vec<OfFile>,
     count: usize,
-    /// The last file with readings that are plausible as USD.
+    /// The last file in which most readings were plausible as USD.
     plausible: Option<usize>,
 }
 
@@ -58,12 +58,12 @@ impl InUsd {
         self.count >= TOGETHER
     }
 
-    /// The files with waiting readings.
+    /// The indexes of the files with readings that are not converted yet.
     pub(crate) fn files(&self) -> impl Iterator<Item = usize> {
         self.files.iter().map(|file| file.number)
     }
 
-    /// Adds readings of the file `number`.
+    /// Adds readings of the file with index `number`.
     pub(crate) fn add(&mut self, readings: InterestColumns, number: usize, places: Vec<Place>) {
         self.count += places.len();
         match self.files.last_mut() {
@@ -79,7 +79,7 @@ impl InUsd {
         }
     }
 
-    /// The readings in coins; `None` once the callback returns false.
+    /// Converts all waiting readings to coins. Returns `None` once the callback returns false.
     pub(crate) fn converted(
         &mut self,
         to_coins: &mut ToCoins<'_>,
@@ -123,7 +123,8 @@ impl InUsd {
         Ok(Some(files.collect()))
     }
 
-    /// Why a file does not hold USD: most of its judged readings are implausible as USD, and none before was plausible.
+    /// Returns a reason if the readings of a file are not in USD. In that case, most are implausible as USD, and no
+    /// earlier batch of the file was plausible.
     pub(crate) fn fault_of(&mut self, converted: &Converted) -> Option<String> {
         if self.plausible == Some(converted.file) {
             return None;

@@ -1,8 +1,9 @@
-//! Import of files into an archive: rows are read ([`dumps`](crate::feeds::dumps)), judged ([`tables`](crate::tables)) and
-//! stored in lots ([`Writer::import`](crate::archive::Writer::import)).
+//! Import of files into an archive: rows are read ([`dumps`](crate::feeds::dumps)), checked ([`tables`](crate::tables))
+//! and stored ([`Writer::import`](crate::archive::Writer::import)).
 //!
-//! A lot is stored completely or not at all, and a stored row is never changed. So an interrupted ingest is completed by
-//! running it again. Refused rows are counted by their reason, with the place of the first one.
+//! Accepted rows are stored in lots. A lot is stored completely or not at all, and a stored row is never changed.
+//! Therefore, an interrupted import is completed by running it again. Refused rows are counted by reason, with the
+//! place of the first row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,50 +24,51 @@ use crate::tables::{
     UnknownExchange, append_orders, bar_table, interest_table, order_table,
 };
 
-/// Rows of a lot.
+/// Number of rows in a full lot.
 const LOT: usize = 250_000;
-/// Rows of complete files that are stored before a lot is full, so that little is read again after an interruption.
+/// Minimum number of rows of a lot that is stored at the end of a file, before it is full. Less is read again after an
+/// interruption.
 const WHOLE: usize = 50_000;
-/// Rows that are judged together.
+/// Number of rows that are checked together.
 const CHUNK: usize = 1 << 16;
-/// Lines between two calls of `goes_on`.
+/// Number of lines between two calls of `goes_on`.
 const LOOK: u64 = 1024;
-/// How long the rows of a day stay in the journal after its end, in milliseconds.
+/// How long the rows of a day stay in the journal after the end of the day, in milliseconds.
 pub(crate) const LATE: i64 = Millis::HOUR;
 
-/// Files to ingest, and how to read them.
+/// Files to import, and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// The files.
+    /// The paths of the files.
     pub paths: Vec<PathBuf>,
-    /// Their names in messages, if not their paths.
+    /// The names of files in messages, where they differ from the paths.
     pub names: BTreeMap<PathBuf, String>,
-    /// Their format; detected if absent.
+    /// The format of all files; detected for each file if absent.
     pub format: Option<Format>,
-    /// The exchange of rows without one.
+    /// The exchange of rows that do not name one.
     pub exchange: Option<String>,
-    /// Whether rows of unknown exchanges are accepted.
+    /// Whether rows of exchanges that are unknown to liqdata and to the archive are accepted.
     pub takes_new_exchanges: bool,
-    /// The known contracts of the archive's bars and readings.
+    /// The contracts of the archive's bars and open-interest readings, as far as they are known.
     pub contracts: Vec<SeriesContract>,
-    /// USD per unit of other quote currencies.
+    /// Exchange rates of other quote currencies, in USD per unit.
     pub rates: QuoteRates,
-    /// Whether nothing is written; the outcome has what would be accepted and refused.
+    /// Whether to write nothing and only count what would be accepted and refused.
     pub is_dry_run: bool,
-    /// The ingest that the rows belong to.
+    /// The origin that is recorded with the rows.
     pub ingest: Option<IngestOrigin>,
 }
 
-/// The contract of the bars or of the open interest of a coin on an exchange.
+/// The contract that supplies the bars or the open interest of a coin on an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SeriesContract {
     /// `bars` or `open_interest`.
     pub table: String,
-    /// Exchange, lower case.
+    /// Exchange, in lower case.
     pub exchange: String,
     /// Coin.
     pub coin: String,
-    /// The contract as its files spell it.
+    /// Name of the contract, as its files spell it.
     pub contract: String,
 }
 
@@ -81,7 +83,7 @@ impl From<[String; 4]> for SeriesContract {
     }
 }
 
-/// Why an ingest failed.
+/// Why an import failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The format or the exchange of a file is unclear.
@@ -98,26 +100,26 @@ pub enum IngestError {
     Archive(#[from] ArchiveError),
 }
 
-/// The outcome of an ingest.
+/// The outcome of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ingested {
-    /// Rows that were read.
+    /// Number of rows that were read.
     pub rows: u64,
-    /// Rows that are new in the archive.
+    /// Number of rows that are new in the archive.
     pub new: u64,
-    /// Rows that the archive had before, or that were read twice.
+    /// Number of rows that the archive had already, or that were read twice.
     pub repeated: u64,
-    /// Refused rows, by their reasons.
+    /// Refused rows, by reason.
     pub refused: Vec<Refused>,
     /// The format of each file.
     pub files: Vec<(String, Format)>,
-    /// The contracts of the bars and readings.
+    /// The contracts of the bars and open-interest readings.
     pub contracts: Vec<SeriesContract>,
-    /// Files that are cut short or damaged; their rows up to there are stored.
+    /// Files that are truncated or damaged; their rows before the damage are stored.
     pub cut_short: Vec<String>,
-    /// The sessions of the orders of tables, those of earlier parts included.
+    /// The sessions of the orders of tables, including those of earlier parts of the same table.
     pub sessions: Vec<ImportedSession>,
-    /// Whether it was interrupted; then only stored and refused rows are counted.
+    /// Whether the import was interrupted; if so, only stored and refused rows are counted.
     pub is_interrupted: bool,
 }
 
@@ -126,18 +128,18 @@ pub struct Ingested {
 pub struct Finished {
     /// The file, as the caller named it.
     pub path: PathBuf,
-    /// Rows that were read.
+    /// Number of rows that were read.
     pub rows: u64,
-    /// Refused rows, by their reasons.
+    /// Refused rows, by reason.
     pub refused: Vec<Refused>,
     /// The format of the file, or of each of its members.
     pub files: Vec<(String, Format)>,
-    /// The contracts of all bars and readings so far.
+    /// The contracts of all bars and open-interest readings read so far.
     pub contracts: Vec<SeriesContract>,
 }
 
 impl From<Finished> for Ingested {
-    /// The outcome if the file were read again.
+    /// The outcome of importing the same file again: every accepted row is repeated.
     fn from(file: Finished) -> Self {
         let refused: u64 = file.refused.iter().map(|refused| refused.count).sum();
         Self {
@@ -156,11 +158,11 @@ impl From<Finished> for Ingested {
 #[derive(Debug, Default)]
 struct Part {
     read: Finished,
-    /// Members that are not read yet.
+    /// Number of sources in the file that are not read yet.
     left: usize,
-    /// Whether the file was reported as finished, or is not to be.
+    /// Whether the file was reported as finished, or must not be reported.
     is_reported: bool,
-    /// Whether a member is cut short.
+    /// Whether a source in the file is truncated or damaged.
     is_cut_short: bool,
 }
 
@@ -176,14 +178,15 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
 
 /// Stores files in the archive in the folder `path`, which is created if it is missing.
 ///
-/// `goes_on` gets the number of rows read and returns whether to go on; rows stored until then stay. `finished` gets each file
-/// as soon as all its rows are stored. Open interest in USD is read last, after the bars, and converted by `to_coins`.
+/// `goes_on` gets the number of rows read and returns whether to continue; rows that are already stored stay.
+/// `finished` gets each file as soon as all its rows are stored. Open interest in USD is read last, after the bars, and
+/// converted by `to_coins`.
 ///
 /// # Errors
 ///
 /// [`IngestError::Exchange`], [`IngestError::UnclearFile`] and [`IngestError::Unopened`] before anything is written;
-/// [`IngestError::UnclearFile`] for a file of open interest that is not in USD as stated; [`IngestError::Archive`] if another
-/// process writes to the archive, or if it cannot be written.
+/// [`IngestError::UnclearFile`] for a file of open interest that is stated to be in USD but is not;
+/// [`IngestError::Archive`] if another process writes to the archive, or if it cannot be written.
 pub fn ingest(
     path: &Path,
     files: &Files,
@@ -221,7 +224,7 @@ pub fn ingest(
         }
         parts.push(part);
     }
-    // Files of one day are stored together, whatever their contracts.
+    // Files are sorted by their dates, so that rows of one day are stored together. Files in USD come last.
     sort_small(&mut found, |one, other| {
         let place = |(source, format, _): &(FileSource, Format, usize)| {
             (format.is_in_usd(), source.name.span())
@@ -278,7 +281,7 @@ pub fn ingest(
     Ok(intake.end(is_whole))
 }
 
-/// Accepted rows that are not stored yet, each with its place.
+/// Accepted rows that are not stored yet, each with its place in the files.
 #[derive(Debug, Default)]
 struct Lot {
     orders: GivenOrders,
@@ -301,7 +304,7 @@ impl Lot {
     }
 }
 
-/// The time for which a source has an exchange's orders so far.
+/// The time span of an exchange's orders in a source, as far as it was read.
 #[derive(Clone, Copy, Debug)]
 struct Covered {
     completeness: Completeness,
@@ -319,20 +322,20 @@ struct Intake<'a> {
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
     done: Ingested,
-    /// The shown name of each source, and the number of its file among the parts.
+    /// The shown name of each source, and the index of its file in `parts`.
     names: Vec<(String, usize)>,
     parts: Vec<Part>,
     lot: Lot,
-    /// Readings in USD that are not converted yet.
+    /// Open-interest readings in USD that are not converted yet.
     in_usd: InUsd,
-    /// Sessions of what has been read completely, to be stored with its rows.
+    /// Sessions of completely read sources, which are stored together with their last rows.
     sessions: Vec<ImportedSession>,
     book: ContractBook,
     ingest: Option<&'a IngestOrigin>,
 }
 
 impl Intake<'_> {
-    /// Reads a file; returns whether it was read to its end.
+    /// Reads a source. Returns false if `goes_on` stopped it.
     fn file(
         &mut self,
         mut rows: DumpReader<'_>,
@@ -372,7 +375,7 @@ impl Intake<'_> {
             }
         }
         is_whole &= is_last_sound || !ends_within_a_line();
-        // An empty file covers its day, too.
+        // A file of a day without liquidations covers its day, too.
         if rows.format() == Format::BinanceLiquidations
             && is_whole
             && covered.is_empty()
@@ -402,7 +405,7 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Judges rows of a file and adds the accepted ones to the lot; returns whether to go on.
+    /// Checks rows of a source and adds the accepted rows to the lot. Returns false if `goes_on` stopped it.
     fn chunk(
         &mut self,
         chunk: DumpColumns,
@@ -446,7 +449,8 @@ impl Intake<'_> {
         let (Some(orders), Some(bars), Some(open_interest)) = (orders, bars, open_interest) else {
             return Ok(false);
         };
-        // A file with an unknown exchange is not finished: it is read again once the name is known.
+        // A file with an unknown exchange does not count as finished, because it can be read again once the name is
+        // known.
         if is_unknown && let Some(part) = part_of(&self.names, &mut self.parts, file) {
             part.is_reported = true;
         }
@@ -490,7 +494,7 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Converts the readings in USD to coins, now that the bars before them are stored; returns whether to go on.
+    /// Stores the lot with its bars, then converts the readings in USD to coins. Returns false if `goes_on` stopped it.
     fn convert(&mut self) -> Result<bool, IngestError> {
         if self.in_usd.is_empty() {
             return Ok(true);
@@ -513,7 +517,7 @@ impl Intake<'_> {
         };
         for of_file in converted {
             if let Some(why) = self.in_usd.fault_of(&of_file) {
-                // The readings before it are sound.
+                // The readings of the files before this one are valid, so they are stored.
                 self.store()?;
                 return Err(unclear(&self.names, of_file.file, why).into());
             }
@@ -526,7 +530,8 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Adds sessions of the covered time, which is that of the source where its name states it.
+    /// Adds a session for each exchange in a source. If the name of the source states a time span, the session covers
+    /// that span.
     fn add_sessions(
         &mut self,
         covered: &BTreeMap<String, Covered>,
@@ -543,7 +548,7 @@ impl Intake<'_> {
         }
     }
 
-    /// The outcome of everything; after an interruption, of what is settled.
+    /// The outcome of the import. After an interruption, only stored and refused rows count as read.
     fn end(self, is_whole: bool) -> Ingested {
         let contracts = contracts(&self.book);
         let mut done = Ingested {
@@ -567,7 +572,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Reports the files of which every row is stored.
+    /// Reports the files of which all accepted rows are stored.
     fn report_finished(&mut self) {
         if self.writer.is_none() {
             return;
@@ -590,7 +595,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Stores the lot; returns whether it was stored.
+    /// Stores the lot. Returns false if `goes_on` stopped it.
     fn store(&mut self) -> Result<bool, ArchiveError> {
         let lot = std::mem::take(&mut self.lot);
         let sessions = std::mem::take(&mut self.sessions);
@@ -629,14 +634,14 @@ impl Intake<'_> {
     }
 }
 
-/// The contracts of the bars and readings so far.
+/// The contracts of the bars and open-interest readings so far.
 fn contracts(book: &ContractBook) -> Vec<SeriesContract> {
     book.all()
         .map(|one| one.map(str::to_owned).into())
         .collect()
 }
 
-/// The part of a source with this number.
+/// The file to which the source with index `number` belongs.
 fn part_of<'a>(
     names: &[(String, usize)],
     parts: &'a mut [Part],
@@ -646,7 +651,7 @@ fn part_of<'a>(
     parts.get_mut(*part)
 }
 
-/// Extends the covered time by that of orders.
+/// Extends the covered time spans by the times of orders.
 fn cover(covered: &mut BTreeMap<String, Covered>, orders: &GivenOrders) {
     for (row, at) in orders.timestamp.iter().enumerate() {
         let exchange = orders.exchange.get(row).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Import of judged tables into an archive ([`Writer::import`](crate::archive::Writer::import)).
+//! Import of checked tables into an archive ([`Writer::import`](crate::archive::Writer::import)).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,14 +8,15 @@ use crate::collect::clock::machine;
 use crate::collect::import::ingest::{Ingested, LATE, reason};
 use crate::collect::import::refused::refuse;
 
-/// The row of a caller's table that each row stands in, by table.
+/// For each row of a table to store, its row number in the caller's table; by table name.
 pub type TablePlaces = HashMap<&'static str, Vec<usize>>;
 
-/// Stores judged tables in the archive in the folder `path`, which is created if it is missing.
+/// Stores checked tables in the archive in the folder `path`, which is created if it is missing.
 ///
-/// The sessions of the orders continue `sessions_before`, those of earlier parts of the same table; none are recorded if
-/// that is absent, because parts in between are still to come. The rows belong to `ingest`. `goes_on` gets the number of finished rows and returns
-/// whether to go on; rows stored until then stay.
+/// The sessions of the orders extend `sessions_before`, the sessions of earlier parts of the same table. If
+/// `sessions_before` is absent, no sessions are recorded, because earlier parts are still missing. `ingest` is recorded
+/// as the origin of the rows. `goes_on` gets the number of finished rows and returns whether to continue; rows that are
+/// already stored stay.
 ///
 /// # Errors
 ///
@@ -30,7 +31,7 @@ pub fn ingest_tables(
 ) -> Result<Ingested, ArchiveError> {
     let rows = tables.rows() as u64;
     if rows == 0 {
-        // Nothing to store creates no archive.
+        // Without rows, no archive is created.
         return Ok(Ingested::default());
     }
     let mut writer = Archive::create_or_open(path)?;

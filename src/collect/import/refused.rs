@@ -1,4 +1,4 @@
-//! Refused rows of an ingest, counted by their reasons.
+//! Refused rows of an import, counted by reason.
 
 /// Rows that were refused for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,20 +7,20 @@ pub struct Refused {
     pub reason: String,
     /// Number of rows.
     pub count: u64,
-    /// The place of the first one: file and line, or table and row.
+    /// The place of the first refused row: file and line, or table and row.
     pub place: String,
-    /// The value there.
+    /// The refused value at that place.
     pub shown: String,
 }
 
 impl Refused {
-    /// Counts a refused row by its reason; `place` says where it stands.
+    /// Counts a refused row by its reason. `place` is its file and line, or its table and row.
     pub fn count(refused: &mut Vec<Self>, reason_and_value: (&str, &str), place: &str) {
         refuse(refused, reason_and_value, place);
     }
 }
 
-/// Counts a refused row by its reason; `place` says where it stands.
+/// Counts a refused row by its reason. `place` is its file and line, or its table and row.
 pub(crate) fn refuse(refused: &mut Vec<Refused>, (reason, shown): (&str, &str), place: &str) {
     if let Some(known) = refused.iter_mut().find(|known| known.reason == reason) {
         known.count += 1;

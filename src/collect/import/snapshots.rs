@@ -1,7 +1,8 @@
-//! Snapshots of positions in a table, completed and checked for an archive.
+//! Completes and checks snapshots of trading positions in a table, for an archive.
 //!
-//! Missing values are derived from the others of their row. A snapshot with a price far from the market's is refused: it was
-//! made up, perhaps as a test. A row is refused if its value differs from its quantity at the price of the snapshot.
+//! A snapshot is the set of all rows with the same exchange, coin and time. Missing values are derived from the other
+//! values of their row. A snapshot with a price far from the market price is refused, because such data is made up,
+//! perhaps as a test. A row is refused if its value differs too much from its quantity times the price of the snapshot.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,25 +11,25 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::model::{Millis, ObservedPosition, PositionRow, Symbol, exchange_name, nearest_f64};
 
-/// Largest difference of a price from the market's, as a share of it.
+/// Maximum difference between a price and the market price, as a fraction of the market price.
 const APART: f64 = 0.10;
-/// Allowed difference of a value in USD, because small values are rounded to cents.
+/// Allowed difference between a value and price times quantity, in USD: small values are rounded to cents.
 const ROUNDED: f64 = 1.0;
-/// Greatest distance in milliseconds of snapshots that stand in for an unknown market price.
+/// Maximum distance of snapshots with prices that replace an unknown market price, in milliseconds.
 const NEAR: i64 = 3 * Millis::HOUR;
-/// Fewest such snapshots.
+/// Minimum number of snapshots with prices that replace an unknown market price.
 const SEVERAL: usize = 3;
-/// Decimal places of a derived quantity.
+/// Number of decimal places of a derived quantity.
 const DIGITS: u32 = 8;
 
-/// A row that cannot be read: its place, its column, and the reason.
+/// A row that cannot be read: its index, the column at fault, and the reason.
 pub type Unclear = (usize, &'static str, String);
 
-/// A snapshot: exchange, coin and time.
+/// The key of a snapshot: exchange, coin and time.
 type Snapshot = (String, String, Millis);
 
-/// The rows of a table as an archive stores them, and the refused ones by their reasons. Rows without an exchange are of
-/// `exchange`. `price_at` gives the market price of a coin at an instant if it is known.
+/// Converts the rows of a table to the form that an archive stores. Also returns the refused rows by reason. Rows
+/// without an exchange get `exchange`. `price_at` returns the market price of a coin at an instant if it is known.
 ///
 /// # Errors
 ///
@@ -75,19 +76,19 @@ pub fn snapshots(
     Ok((rows, refused))
 }
 
-/// The verdict on the price of a snapshot.
+/// The result of the check of a snapshot's price.
 #[derive(Clone, Copy, Debug)]
 enum Judged {
-    /// The price is known.
+    /// The price of the snapshot is known.
     At(f64),
-    /// The price, which is far from the market's, and the market's.
+    /// The price of the snapshot is far from the market price: both prices.
     Foreign(f64, f64),
-    /// The rows disagree, and no other price is known.
+    /// The rows disagree on the price, and no other price is known.
     Unknown,
 }
 
 impl Judged {
-    /// Why a row is refused, and its values.
+    /// Why a row is refused, and its values as text; `None` if it is accepted.
     fn fault(self, row: &PositionRow) -> Option<(&'static str, String)> {
         match self {
             Self::Foreign(price, market) => Some((
@@ -107,7 +108,7 @@ impl Judged {
             Self::At(price) => {
                 let (value, qty) = (nearest_f64(row.value_usd), nearest_f64(row.qty));
                 let (due, off) = (price * qty, (value - price * qty).abs());
-                // The archive refuses negative numbers for a better reason.
+                // Negative numbers pass here, because the archive refuses them with a clearer reason.
                 (qty >= 0.0 && value >= 0.0 && off > APART * due && off > ROUNDED).then(|| {
                     (
                         "value_usd over qty is not the price of the snapshot",
@@ -126,7 +127,7 @@ fn snapshot_of(row: &PositionRow) -> Snapshot {
     (row.exchange.clone(), row.coin.clone(), row.timestamp)
 }
 
-/// A row, and the price of the snapshot that follows from it; 0 if none does.
+/// Completes a row. Also returns the price of the snapshot that follows from the row, or 0 if none does.
 fn row(
     place: usize,
     one: ObservedPosition,
@@ -182,7 +183,7 @@ fn row(
     Ok((row, if price.is_finite() { price } else { 0.0 }))
 }
 
-/// The coin of a row by its column `coin` or `symbol`, which must agree.
+/// The coin of a row from its columns `coin` and `symbol`, which must agree if both are present.
 fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'static str, String)> {
     let read = |name: &String| {
         Symbol::read(name).map_or_else(|| name.clone(), |symbol| symbol.coin().to_owned())
@@ -202,9 +203,9 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
     }
 }
 
-/// The median of the prices of a snapshot's rows, each with the value of its row, if most of them agree with it.
+/// The median price of a snapshot's rows, if most rows agree with it. Each element is the price and the value of a row.
 fn agreed(rows: Vec<(f64, f64)>) -> Option<f64> {
-    // Values of cents give no exact price. They count only if there are no others.
+    // Rows with a value of at most one USD give no exact price. They count only if all rows are that small.
     let is_all_dust = rows.iter().all(|(_, value)| *value <= ROUNDED);
     let mut prices: Vec<f64> = rows
         .into_iter()
@@ -225,7 +226,7 @@ fn is_apart(price: f64, from: f64) -> bool {
     (price / from - 1.0).abs() > APART
 }
 
-/// Judges the price of a snapshot; its rows agree on `price` if that is present.
+/// Checks the price of a snapshot. `price` is the price on which its rows agree, if they agree.
 fn judge(
     agreed: &BTreeMap<Snapshot, Option<f64>>,
     snapshot: &Snapshot,
@@ -241,7 +242,7 @@ fn judge(
     }
 }
 
-/// The median price of the snapshots near one, itself included, if there are several.
+/// The median price of the snapshots near `snapshot`, itself included; `None` if there are too few.
 fn around(
     agreed: &BTreeMap<Snapshot, Option<f64>>,
     (exchange, coin, at): &Snapshot,
@@ -264,7 +265,7 @@ mod tests {
     use crate::collect::import::snapshots::*;
     use crate::model::Side;
 
-    /// Rows of one snapshot, each with its quantity and its value.
+    /// Creates the rows of one snapshot, each from its quantity and its value.
     fn of_one(rows: &[(f64, f64)]) -> Vec<ObservedPosition> {
         let rows = rows.iter().map(|(qty, value)| ObservedPosition {
             exchange: Some("hyperliquid".to_owned()),
@@ -286,7 +287,7 @@ mod tests {
         rows.collect()
     }
 
-    /// The accepted quantities, and the refused rows by reason.
+    /// Returns the accepted quantities, and the number of refused rows by reason.
     fn judged(rows: &[(f64, f64)], market: Option<f64>) -> (Vec<f64>, Vec<(String, u64)>) {
         let (rows, refused) = snapshots(of_one(rows), None, &mut |_, _| market).unwrap();
         (
@@ -299,13 +300,13 @@ mod tests {
 
     #[test]
     fn a_row_with_a_value_far_from_its_quantity_at_the_common_price_is_refused() {
-        // Ten times the true quantity, in a small row and in the largest.
+        // A row with ten times the quantity that its value allows is refused: first a small row, then the largest row.
         let rows = [(1.0, 100.0), (2.0, 201.0), (30.0, 300.0), (50.0, 4950.0)];
         let refused = vec![(OFF.to_owned(), 1)];
         assert_eq!(judged(&rows, None), (vec![1.0, 2.0, 50.0], refused.clone()));
         let rows = [(1.0, 100.0), (2.0, 201.0), (900.0, 9000.0)];
         assert_eq!(judged(&rows, None), (vec![1.0, 2.0], refused.clone()));
-        // No quantity, but a value.
+        // A row with a value but without a quantity is refused.
         let rows = [(1.0, 100.0), (2.0, 201.0), (0.0, 9000.0)];
         assert_eq!(judged(&rows, None), (vec![1.0, 2.0], refused));
     }
@@ -319,7 +320,7 @@ mod tests {
         let (reason, count) = refused.first().unwrap();
         assert_eq!((accepted.len(), *count), (0, 2));
         assert!(reason.contains("do not agree"), "{refused:?}");
-        // One row, or two that agree, need no other price.
+        // One row, or two rows that agree on the price, need no market price.
         assert_eq!(judged(&[(20.0, 200.0)], None).0, [20.0]);
         assert_eq!(judged(&[(20.0, 200.0), (1.0, 10.5)], None).0, [20.0, 1.0]);
     }
@@ -328,7 +329,7 @@ mod tests {
     fn small_values_may_be_rounded_to_cents() {
         let rows = [(1.0, 100.0), (2.0, 200.0), (0.0004, 0.05), (0.001, 0.0)];
         assert_eq!(judged(&rows, None).0.len(), 4);
-        // Values of cents do not decide the price.
+        // Rows with values of a few cents do not decide the price.
         let rows = [(0.0004, 0.08), (0.0003, 0.05), (0.0001, 0.02), (1.0, 100.0)];
         assert_eq!(judged(&rows, Some(100.0)).0.len(), 4);
     }

@@ -15,9 +15,9 @@ use crate::collect::quality::daily_counts::DailyCounts;
 use crate::collect::venue_context::VenueContext;
 use crate::model::{Millis, TimeRange};
 
-/// Two redundant connections may receive the same event this far apart, in milliseconds.
+/// Maximum time between the receipts of one event on two redundant connections, in milliseconds.
 const APART: i64 = 500;
-/// Last part of the reason of a gap that missing sequence numbers reveal.
+/// End of the reason text of a gap that missing sequence numbers show.
 const NUMBERS_MISSING: &str = "missing in the exchange's own numbers";
 
 /// Writes gaps, their outcomes, topic gaps and daily counts of one exchange to the archive.
@@ -62,7 +62,7 @@ impl CoverageLog {
         self.backfill.request(TimeRange::new(start, end));
     }
 
-    /// Records a gap without a backfill.
+    /// Records a gap without requesting its backfill.
     pub(crate) fn note_gap(&self, start: Millis, end: Millis, reason: &str) {
         let cause = if reason.ends_with(NUMBERS_MISSING) {
             GapCause::SequenceHole
@@ -90,7 +90,7 @@ impl CoverageLog {
         });
     }
 
-    /// Records the outcome of a gap.
+    /// Records the outcome of a gap: recovered or lost.
     pub(crate) fn settle(&self, range: TimeRange, outcome: GapState, rows: u64, how: &str) {
         self.settle_all(vec![self.outcome(range, outcome, rows, how)]);
     }
@@ -130,7 +130,7 @@ impl CoverageLog {
         self.topic_gaps_among(topics, usize::try_from(asked).unwrap_or(usize::MAX), now);
     }
 
-    /// As [`Self::topic_gaps`], for a given number `asked` of requested topics.
+    /// Like [`Self::topic_gaps`], but with `asked` as the number of requested topics.
     pub(crate) fn topic_gaps_among(
         &self,
         topics: &BTreeMap<String, (Millis, String)>,
@@ -153,7 +153,7 @@ impl CoverageLog {
         });
     }
 
-    /// Records that a connection has no control stream, so that nothing shows when it becomes stale.
+    /// Records that a connection has no control stream, so that nothing shows when it stops delivering data.
     pub(crate) fn no_heartbeat(&self, line: &str, topic: &str, why: &str) {
         self.context.board.note_unwatched(line, topic);
         let reason =
@@ -163,7 +163,7 @@ impl CoverageLog {
         self.topic_gaps(&BTreeMap::from([(topic.to_owned(), (now, reason))]), now);
     }
 
-    /// Records the numbers of requested and of covered topics, if they have changed.
+    /// Records the number of requested and of covered topics, if either has changed.
     pub(crate) fn topic_counts(&self) {
         let found = self.context.board.topics();
         if locked(&self.totals).topics.replace(found) == Some(found) {
@@ -219,7 +219,7 @@ impl CoverageLog {
         self.count(CounterKind::Numbered, compared, now);
     }
 
-    /// Adds to a count of the day.
+    /// Adds `count` to the daily count of `kind`.
     pub(crate) fn count(&self, kind: CounterKind, count: u64, now: Millis) {
         locked(&self.totals).counts.add(kind, count, now);
     }

@@ -1,4 +1,4 @@
-//! Decoding of frames and reply bodies with the markets of one exchange. It has no state and takes no lock.
+//! Decodes frames and reply bodies with the markets of one exchange. Has no state and takes no lock.
 
 use std::cell::RefCell;
 
@@ -22,7 +22,7 @@ pub(crate) struct DecodedFrame {
 /// The content of a frame that could be decoded.
 pub(crate) struct FrameContent {
     pub(crate) events: Vec<Event>,
-    /// Announcements of position liquidations.
+    /// Announced liquidations of trading positions.
     pub(crate) announced: Vec<PositionAnnouncement>,
     pub(crate) origin: EventOrigin,
     /// The meaning of the frame for the connection, such as an acknowledgement or a ping.
@@ -34,7 +34,7 @@ pub(crate) struct FrameContent {
 /// A decoded reply body.
 pub(crate) struct DecodedBody {
     pub(crate) events: Vec<Event>,
-    /// Announcements of position liquidations.
+    /// Announced liquidations of trading positions.
     pub(crate) announced: Vec<PositionAnnouncement>,
     /// The requests for the next pages, if any.
     pub(crate) rest: Result<Vec<RestRequest>, Error>,
@@ -43,7 +43,7 @@ pub(crate) struct DecodedBody {
 }
 
 /// Decodes a frame of a connection. Unless `all_taken`, the connection still waits for acknowledgements of the
-/// requests `asked`.
+/// subscription requests `asked`.
 pub(crate) fn decode_frame(
     context: &VenueContext,
     text: &str,
@@ -59,7 +59,8 @@ pub(crate) fn decode_frame(
     let numbers = venue.numbers(&frame);
     let decoded = venue.decode(&frame).map(|events| {
         let faults = faults.take();
-        // Some exchanges acknowledge a subscription with a frame of data, so such a frame is read both ways.
+        // Some exchanges acknowledge a subscription with a data frame, so such a frame is read both as events and as an
+        // acknowledgement.
         let control = if events.is_empty() || !all_taken {
             match venue.answer(&frame) {
                 Ok(Some(answer)) => Ok(FrameKind::Ping(answer)),

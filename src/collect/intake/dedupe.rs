@@ -14,8 +14,8 @@ use crate::model::Millis;
 pub(crate) enum Novelty {
     New,
     Duplicate,
-    /// The event has a new key, but exceeds the announced amount, so it repeats an amount that was counted before. The
-    /// text says why.
+    /// The event has a new key, but exceeds the amount announced for its position, so it repeats an amount that was
+    /// counted before. The text is the reason.
     Excess(String),
 }
 
@@ -68,8 +68,7 @@ impl Deduplicator {
         excess.map_or(Novelty::New, Novelty::Excess)
     }
 
-    /// Whether a frame that was not stored is reported for the first time. Redundant connections receive the same
-    /// frame twice.
+    /// Whether a problem with a frame is reported for the first time. Two redundant connections receive the same frame.
     pub(crate) fn is_first_report(&self, message: &str, now: Millis) -> bool {
         let key = format!("not taken|{message}");
         locked(&self.state).recent.insert(&key, now)
@@ -83,7 +82,7 @@ impl Deduplicator {
         }
     }
 
-    /// Forgets all recent keys.
+    /// Removes all recent keys.
     pub(crate) fn forget_all(&self) {
         locked(&self.state).recent.clear();
     }

@@ -1,8 +1,10 @@
-//! Dedupe keys of stored rows, where they differ from those of decoded events.
+//! Dedupe keys of stored rows, where they differ from the keys of decoded events.
 //!
-//! A decoded event's key has all that its frame says. Gate's REST rows have whole seconds and the fill, its frames
-//! milliseconds: a stored row has the fields that both share, and the second of equal rows within a second is the second
-//! one by either way. HTX has ids only in REST bodies. Bitfinex's matches may repeat an amount that was counted before.
+//! The key of a decoded event contains every field of its message. Over REST and WebSocket, some exchanges send
+//! different fields of one order, so the key of a stored row contains only the shared fields. Gate's REST rows have
+//! whole seconds and its frames have milliseconds: equal rows within one second are numbered, with the same result from
+//! both sources. HTX sends ids only over REST. Bitfinex may repeat a matched amount under a new key; such an event
+//! exceeds the amount announced for its position.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -14,16 +16,16 @@ use crate::model::Millis;
 /// The origin of an event: live or past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventOrigin {
-    /// A connection sent it when it happened.
+    /// The exchange sent the event over a connection when it happened.
     Live,
-    /// It was in the reply to a request, or in the history that follows a subscription.
+    /// The event was in the reply to a request, or in the history that follows a subscription.
     Past,
 }
 
-/// Time within which the matches of a position count as one liquidation, in milliseconds.
+/// Maximum time in which the matches of a position count as one liquidation, in milliseconds.
 const TOGETHER: i64 = 15 * Millis::MINUTE;
 
-/// A position with an announced liquidation.
+/// A trading position with an announced liquidation. The exchange reports its execution as one or more matches.
 #[derive(Debug, Default)]
 struct Position {
     announced: Decimal,
@@ -36,15 +38,15 @@ struct Position {
 /// Assigns the dedupe keys of one exchange.
 #[derive(Debug, Default)]
 pub(crate) struct DedupeKeys {
-    /// Live rows by the key without milliseconds. Each has its time, and its number among the equal rows of that time
-    /// in one frame.
+    /// Live rows by their key without milliseconds. Each row has its event time, and its number among the equal rows of
+    /// this time in one frame.
     seconds: HashMap<String, Vec<(Millis, u32)>>,
     positions: HashMap<String, Position>,
     /// The keys of `seconds` and `positions` in order of insertion, to expire them.
     order: VecDeque<(Millis, String)>,
 }
 
-/// Appends to `key` the number of its event among equal ones; the first has none.
+/// Appends to `key` the number of its event among equal events. The first event gets no number.
 fn numbered(key: &str, number: usize) -> String {
     if number > 1 {
         format!("{key}|{number}")
@@ -94,7 +96,8 @@ impl DedupeKeys {
                     event.dedupe_key = numbered(&second, place + 1);
                 }
             }
-            // The exchange sends the newest events first, but an announced amount is used up in order of time.
+            // The exchange sends the newest events first, but matches are subtracted from an announced amount in order
+            // of time.
             (KeyAmbiguity::ByAmount, _) => events.sort_by_key(|event| event.timestamp),
         }
     }
@@ -108,8 +111,8 @@ impl DedupeKeys {
                 self.order.push_back((now, name.clone()));
             }
             let position = self.positions.entry(name).or_default();
-            // A further announcement is about the rest of the position, so its amount is added to the amount matched
-            // so far.
+            // A further announcement states the rest of the position, so the total is this amount plus the amount
+            // matched so far.
             if position.triggers.insert(at) {
                 let so_far: Decimal = position.matched.values().copied().sum();
                 position.announced = position.announced.max(so_far + amount);
@@ -123,7 +126,7 @@ impl DedupeKeys {
             return None;
         }
         let qty = event.qty.unwrap_or_default();
-        // These fields are exchange and position.
+        // The first two fields of a key are exchange and position.
         let position = self.positions.get_mut(first_fields(&event.dedupe_key, 2))?;
         if position.matched.contains_key(&event.dedupe_key) {
             return None;
@@ -201,18 +204,18 @@ mod tests {
         let (key, numbered) = ("gate|X|5|-1|9", "gate|X|5|-1|9|2");
         let (early, late) = ("gate|X|5|-1|9|100ms", "gate|X|5|-1|9|900ms");
         assert_eq!(socket(&[(early, 5100)]), [key]);
-        // An equal row of the same second, in another frame.
+        // An equal row of the same second in another frame gets the number 2.
         assert_eq!(socket(&[(late, 5900)]), [numbered]);
-        // The same rows again, divided into frames in another way.
+        // The same two rows in one frame get the same keys.
         assert_eq!(socket(&[(early, 5100), (late, 5900)]), [key, numbered]);
-        // Two equal rows of the same millisecond.
+        // Two further equal rows, both of the same millisecond, get the numbers 3 and 4.
         let rows = [
             ("gate|X|5|-1|9|950ms", 5950),
             ("gate|X|5|-1|9|950ms|2", 5950),
         ];
         let twice = socket(&rows);
         assert_eq!(twice, ["gate|X|5|-1|9|3", "gate|X|5|-1|9|4"]);
-        // Over REST, with what was left and the price of each fill.
+        // The same rows over REST, which adds the rest and the price of each fill, get the same keys.
         let body = vec![
             event("gate|X|5|-1|9|0|8.5", 5000, 1, 1),
             event("gate|X|5|-1|9|0|8.25", 5000, 1, 1),
@@ -272,12 +275,12 @@ mod tests {
         assert_eq!(excess(&[], "bitfinex|7|2|1|1|40|1", 2, 40), None);
         assert_eq!(excess(&[], "bitfinex|7|2|1|1|40|1", 2, 40), None);
         assert!(excess(&[], "bitfinex|7|3|1|1|39|1", 3, 39).is_some());
-        // Later the rest of the position is liquidated, or a larger amount.
+        // A later announcement of 50 allows a further match of 50.
         assert_eq!(
             excess(&[("bitfinex|7", 50)], "bitfinex|7|9|1|1|50|1", 9, 50),
             None
         );
-        // Without an announcement there is no limit.
+        // The amount of a position without an announcement is not limited.
         assert_eq!(excess(&[], "bitfinex|8|3|1|1|39|1", 3, 39), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Delivery of rows to the archive's write queue.
 //!
-//! Rows are delivered as soon as the queue has room. If there is none for too long (for example because the disk is full),
-//! they are handed back and the caller records a gap.
+//! Rows are delivered as soon as the queue has room. If the queue stays full for too long, for example because the disk
+//! is full, the rows are handed back. The caller then records a gap.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,10 +24,10 @@ use crate::model::Millis;
 
 /// How often past days are compacted.
 const ROLL: Duration = Duration::from_hours(1);
-/// How long a past day stays in the journal, for late events; in milliseconds.
+/// How long a past day stays in the journal for late events, in milliseconds.
 const LATE: i64 = Millis::HOUR;
 
-/// Durable rows so far.
+/// Number of rows stored durably so far, by table.
 #[derive(Debug, Default)]
 pub(crate) struct StoredCounts {
     pub(crate) orders: AtomicU64,
@@ -36,7 +36,7 @@ pub(crate) struct StoredCounts {
     pub(crate) repeated: AtomicU64,
 }
 
-/// Work for the background task of a delivery, in order.
+/// Work for the background task of a delivery, done in order.
 #[derive(Debug)]
 enum Job {
     CommitHandle(CommitHandle),
@@ -45,7 +45,7 @@ enum Job {
     Flush(oneshot::Sender<()>),
 }
 
-/// Delivery of rows and notes to the archive; clones share one write queue.
+/// Delivery of rows and notes (gaps and other records) to the archive. Clones share one write queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     inbox: WriteQueue,
@@ -55,24 +55,24 @@ pub(crate) struct Delivery {
     pub(crate) quarantine: Arc<Quarantine>,
     /// The archive's folder.
     pub(crate) archive: Arc<Path>,
-    /// How long to wait for room in the write queue.
+    /// How long rows wait for room in the write queue before they are handed back.
     patience: Duration,
-    /// Wait after a failure of the archive.
+    /// How long to wait after a failure of the archive.
     retry: Duration,
-    /// Whether the write queue was full at the last attempt. Until it has room again, live rows do not wait, so that
-    /// connections go on reading.
+    /// Whether the write queue was full at the last attempt. Until the queue has room again, live rows do not wait, so
+    /// that connections continue to read.
     overflowing: Arc<AtomicBool>,
     /// Whether past days are being compacted.
     rolling: Arc<AtomicBool>,
     pub(crate) counts: Arc<StoredCounts>,
 }
 
-/// Rows that were delivered.
+/// The result of a delivery.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// For each row that the archive can never store, the reason. These rows are in the dead-letter file.
+    /// The reason for each row that the archive can never store. These rows are in the dead-letter file.
     pub(crate) unstorable: Vec<String>,
-    /// Resolves once the other rows are durable; absent if there are none.
+    /// Resolves once all other rows are durable; `None` if there are no other rows.
     pub(crate) receipt: Option<CommitHandle>,
 }
 
@@ -115,12 +115,12 @@ impl Delivery {
         }
     }
 
-    /// The same delivery, with a queue of raw frames.
+    /// Returns this delivery with `raw` as its queue of raw frames.
     pub(crate) fn keeping(self, raw: RawQueue) -> Self {
         Self { raw, ..self }
     }
 
-    /// The write queue itself.
+    /// The archive's write queue.
     pub(crate) fn queue(&self) -> WriteQueue {
         self.inbox.clone()
     }
@@ -130,19 +130,19 @@ impl Delivery {
         self.rolling.load(Ordering::Acquire)
     }
 
-    /// Rows that wait to be committed.
+    /// Number of rows that wait to be committed.
     pub(crate) fn waiting(&self) -> u64 {
         u64::try_from(self.inbox.status().waiting).unwrap_or(u64::MAX)
     }
 
-    /// Why the archive cannot be written, if it cannot.
+    /// Why the archive cannot be written; `None` if it can.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.inbox.status().stalled
     }
 
-    /// Delivers rows as soon as there is room; fails if there is none for too long.
+    /// Delivers rows as soon as the write queue has room; fails if it has no room for too long.
     ///
-    /// Returns the reasons of rows that the archive can never store. They go to the dead-letter file.
+    /// Returns the reasons for rows that the archive can never store. These rows go to the dead-letter file.
     pub(crate) async fn rows(
         &self,
         batch: Batch,
@@ -172,7 +172,8 @@ impl Delivery {
         }
     }
 
-    /// As [`Self::rows`], but returns the receipt. Past rows can be requested again, so they leave room for live ones.
+    /// Like [`Self::rows`], but returns the receipt. Past rows can be requested again, so they leave room in the queue
+    /// for live rows.
     pub(crate) async fn send(&self, batch: Batch, origin: EventOrigin) -> Result<Sent, NotTaken> {
         let mut batch = batch;
         let mut unstorable = Vec::new();
@@ -183,7 +184,7 @@ impl Delivery {
                     EventOrigin::Past => self.inbox.send_backfill(batch.clone()).await,
                 }
             };
-            // Only live rows give up at once on a full queue. Past rows have their own part of the queue, and no
+            // Only live rows give up immediately on a full queue. Past rows have their own part of the queue, and no
             // connection waits for them.
             let is_live = origin == EventOrigin::Live;
             let hopeless =
@@ -237,7 +238,7 @@ impl Delivery {
         }
     }
 
-    /// Delivers past rows; waits as long as necessary.
+    /// Delivers past rows; retries until the archive takes them.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
         while self.rows(batch.clone(), EventOrigin::Past).await.is_err() {
             tokio::time::sleep(self.retry).await;
@@ -254,7 +255,8 @@ impl Delivery {
             "positions" if row < batch.positions.len() => {
                 format!("{:?}", batch.positions.remove(row))
             }
-            // The error names no row, so the whole batch is removed. Otherwise the caller would retry it forever.
+            // The error names no row, so the whole batch is removed. Otherwise the caller would retry the batch
+            // forever.
             _ => format!("{:?}", std::mem::take(batch)),
         };
         log::warn!(target: "liqdata::archive", "a row cannot be stored: {reason}");
@@ -264,7 +266,7 @@ impl Delivery {
         });
     }
 
-    /// Writes a gap.
+    /// Records a gap.
     pub(crate) fn note_gap(&self, gap: Gap) {
         self.note(Batch {
             gaps: vec![gap],
@@ -280,7 +282,7 @@ impl Delivery {
         });
     }
 
-    /// Queues records that are no rows, such as gaps; does not wait.
+    /// Queues records other than rows, such as gaps. Does not wait.
     pub(crate) fn note(&self, batch: Batch) {
         let _ = self.jobs.send(Job::Note(Box::new(batch)));
     }
@@ -305,7 +307,7 @@ impl Delivery {
         }
     }
 
-    /// Runs work on the archive writer, after everything delivered before.
+    /// Runs `work` on the archive writer, after everything delivered before this call.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, ArchiveError> + Send + 'static,
@@ -313,7 +315,7 @@ impl Delivery {
         self.inbox.with(work)?.await
     }
 
-    /// Waits before another attempt.
+    /// Waits before another attempt to write.
     pub(crate) async fn pause(&self) {
         tokio::time::sleep(self.retry).await;
     }
@@ -336,7 +338,7 @@ impl Delivery {
     }
 }
 
-/// Work that waits for the archive, in the order of delivery.
+/// Work that waits for the archive, processed in the order of delivery.
 #[derive(Debug)]
 enum Unsettled {
     CommitHandle(CommitHandle),
@@ -345,7 +347,7 @@ enum Unsettled {
 
 /// Delivers notes and counts durable rows.
 ///
-/// A note does not wait for the receipt of the note before it, so that many share one transaction.
+/// A note does not wait for the receipt of the previous note, so that many notes share one transaction.
 async fn settle(
     inbox: WriteQueue,
     mut received: mpsc::UnboundedReceiver<Job>,
@@ -373,7 +375,7 @@ async fn settle(
     }
 }
 
-/// Waits for the first receipt and counts it. Cancel-safe: nothing is lost.
+/// Waits for the first receipt and counts its rows. Cancel-safe: a cancelled wait loses nothing.
 async fn settle_first(unsettled: &mut VecDeque<Unsettled>, counts: &StoredCounts) {
     if let Some(Unsettled::CommitHandle(receipt)) = unsettled.front_mut() {
         match receipt.await {
@@ -462,7 +464,7 @@ mod tests {
             let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
         };
-        // A page with more rows than there is room for, and one without any room.
+        // Past rows exceed their part of the queue: the next past batch waits, but live rows do not.
         let first = delivery
             .send(readings(100), EventOrigin::Past)
             .await

@@ -1,4 +1,4 @@
-//! Live rows that are not in the archive yet, and those that it did not accept in time.
+//! Live rows that are not in the archive yet, and rows that the archive did not accept in time.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use crate::collect::lock::locked;
 use crate::collect::venue_context::VenueContext;
 use crate::model::Millis;
 
-/// Tracks live rows that are in flight or lost, so that no coverage is claimed for them.
+/// Tracks live rows that are in flight or lost, so that their time does not count as covered.
 pub(crate) struct InFlight {
     context: Arc<VenueContext>,
     coverage: Arc<CoverageLog>,
@@ -22,7 +22,7 @@ struct State {
     lost: Option<LostRows>,
 }
 
-/// Rows lost since the archive last accepted rows.
+/// Rows that were lost since the archive last accepted rows.
 #[derive(Debug)]
 struct LostRows {
     since: Millis,
@@ -30,7 +30,7 @@ struct LostRows {
     reason: String,
 }
 
-/// A batch in flight, until it is dropped.
+/// A batch in flight. Dropping this value ends the flight.
 pub(crate) struct BatchInFlight<'a> {
     all: &'a InFlight,
     /// Earliest event time of the batch.
@@ -62,12 +62,12 @@ impl InFlight {
         BatchInFlight { all: self, start }
     }
 
-    /// The earliest event time of some rows.
+    /// The earliest event time of `rows`.
     fn start_of(&self, rows: &[OrderRow]) -> Millis {
         let times = rows.iter().map(|row| {
             let at = row.order.timestamp;
-            // A row without an event time has its time of receipt instead. The frame may have waited before it was
-            // read, so the event may be as old as the covered time.
+            // A row without an event time has its time of receipt instead. Its frame may have waited before it was
+            // read, so the event may have happened at any time after the covered time.
             let seen = (at == row.received_at)
                 .then(|| self.context.board.covered_until())
                 .flatten();
@@ -76,7 +76,7 @@ impl InFlight {
         times.min().unwrap_or_else(|| self.context.clock.now())
     }
 
-    /// Records lost rows: the archive did not accept them in time.
+    /// Records rows as lost because the archive did not accept them in time.
     pub(crate) fn lose(&self, rows: u64, since: Millis, reason: String) {
         self.context.board.notes().status.lost += rows;
         self.context.trouble(format!("orders are lost: {reason}"));

@@ -1,4 +1,4 @@
-//! Intake of one exchange: frames and reply bodies go in, deduplicated and checked rows go to the archive.
+//! Intake of one exchange: turns frames and reply bodies into deduplicated, checked rows of the archive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Error, Event, FrameKind, KeyAmbiguity, RestRequest, SentSubscriptions};
 use crate::model::{GapState, Millis, TimeRange};
 
-/// Decodes, deduplicates, checks and delivers what one exchange sends.
+/// Decodes, deduplicates, checks and delivers the messages of one exchange.
 ///
 /// A row with an unknown contract size waits in `pending`. Events that are not stored go to `rejections`.
 pub(crate) struct Intake {
@@ -39,16 +39,17 @@ pub(crate) struct Intake {
     rejections: Arc<Rejections>,
 }
 
-/// The events in a frame of a connection, summarised.
+/// Summary of the events in a frame of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameReport {
     /// Whether the frame has any event.
     pub(crate) has_events: bool,
-    /// Event time of the newest new event. A redundant connection should have received it too.
+    /// Time from which a redundant connection should have received an event too: the receipt of live rows, or the
+    /// newest event time of past rows. `None` without new rows.
     pub(crate) news: Option<Millis>,
     /// Whether the events are history that comes with a subscription.
     pub(crate) is_past: bool,
-    /// Time of the last event, if the exchange sends event times.
+    /// Event time of the latest event, if the exchange sends event times.
     pub(crate) last: Option<Millis>,
 }
 
@@ -103,7 +104,7 @@ impl Intake {
         if self.context.venue.is_steady(text) {
             return (FrameKind::Control, FrameReport::default());
         }
-        // Decoding takes no lock over an await.
+        // Decoding is a separate synchronous step, so that no await happens under a lock.
         let (meaning, mut report, rows) = self.read_frame(text, asked, all_taken, sequences, now);
         report.news = self.news_since(&rows, report.is_past, now);
         let known_until = report
@@ -138,7 +139,7 @@ impl Intake {
             has_events: !content.events.is_empty(),
             news: None,
             is_past: content.origin == EventOrigin::Past,
-            // An event without a time of its own has the time of receipt, so it is left out here.
+            // An event without its own time has the time of receipt, so it is left out here.
             last: content
                 .events
                 .iter()
@@ -161,19 +162,19 @@ impl Intake {
         (meaning, report, rows)
     }
 
-    /// Event time of the newest row that redundant connections should have received too.
+    /// The time from which a redundant connection should have received these rows too.
     fn news_since(&self, rows: &[CheckedRow], is_past: bool, now: Millis) -> Option<Millis> {
         if !is_past {
             return (!rows.is_empty()).then_some(now);
         }
-        // The dedupe keys of older rows are forgotten. Such a row may be a repeat, so it is no news.
+        // Dedupe keys of older rows are no longer remembered. Such a row may be a repeat, so it is not news.
         let forgotten = now.on(-millis(self.context.settings.pace.dedupe));
         let times = rows.iter().map(|one| one.row.order.timestamp);
         times.max().filter(|newest| *newest > forgotten)
     }
 
-    /// Processes the reply to a backfill request. Its rows are delivered even if the next requests cannot be derived
-    /// from it.
+    /// Processes the reply to a backfill request. Its rows are delivered even if the requests for the next pages cannot
+    /// be derived from the reply.
     pub(crate) async fn receive_body(
         &self,
         ask: &RestRequest,
@@ -208,7 +209,7 @@ impl Intake {
         })
     }
 
-    /// Decodes the pending rows again with the current markets, and gives up those that have waited too long.
+    /// Decodes the pending rows again with the current markets. Gives up rows that have waited too long.
     pub(crate) async fn retry_pending(&self) {
         let now = self.context.clock.now();
         let waiting = self.pending.take();
@@ -254,7 +255,7 @@ impl Intake {
         }
         drop(decoded);
         self.coverage.settle_all(outcomes);
-        // While the markets cannot be read, no row is given up.
+        // A row is given up only if the markets were read after it had waited long enough.
         let since = now.back(millis(self.context.settings.pace.pending));
         let read = markets.known_until().unwrap_or(Millis(i64::MIN));
         self.pending.expire(since.min(read));
@@ -319,7 +320,7 @@ impl Intake {
         (rows, is_new)
     }
 
-    /// Returns a reason if the time of an event cannot be right.
+    /// Returns a reason if the time of an event is impossible.
     fn out_of_time(&self, event: &Event, origin: EventOrigin, now: Millis) -> Option<String> {
         let at = event.timestamp?;
         let pace = &self.context.settings.pace;
@@ -341,7 +342,7 @@ impl Intake {
         }
     }
 
-    /// Delivers live rows. Those that the archive cannot take in time are lost and become a gap, which starts no earlier
+    /// Delivers live rows. Rows that the archive cannot take in time are lost and become a gap, which starts no earlier
     /// than `known_until`.
     async fn deliver_live(&self, rows: Vec<CheckedRow>, known_until: Option<Millis>) {
         if rows.is_empty() {
@@ -362,7 +363,8 @@ impl Intake {
         }
     }
 
-    /// Delivers rows of a reply. Those that the archive cannot take in time are not lost, because they are requested again.
+    /// Delivers rows of a reply. Rows that the archive cannot take in time are not lost, because they are requested
+    /// again.
     async fn deliver_past(&self, rows: Vec<CheckedRow>) -> (Option<CommitHandle>, bool) {
         if rows.is_empty() {
             return (None, true);
@@ -392,12 +394,13 @@ impl Intake {
         self.in_flight.end_loss();
     }
 
-    /// The time, at most `at`, up to which all rows are in the archive or their gap is on record.
+    /// The latest instant, at most `at`, up to which all rows are in the archive or their gap is recorded.
     pub(crate) fn delivered_until(&self, at: Millis) -> Millis {
         self.in_flight.delivered_until(at)
     }
 
-    /// Clears the received keys and the pending rows, so that retracted rows count as new when they arrive again.
+    /// Clears the remembered dedupe keys and the pending rows, so that retracted rows count as new when they arrive
+    /// again.
     pub(crate) fn forget_all(&self) {
         self.dedupe.forget_all();
         self.pending.take();
@@ -417,14 +420,14 @@ impl Intake {
         }
     }
 
-    /// Whether a problem is reported for the first time. With redundant connections it occurs twice.
+    /// Whether a problem is reported for the first time. With redundant connections, each problem occurs twice.
     fn is_first_report(&self, what: &str, now: Millis) -> bool {
         let can_repeat = self.context.is_redundant() && !what.is_empty();
         !can_repeat || self.dedupe.is_first_report(what, now)
     }
 }
 
-/// Makes a batch of the rows. Also returns those that were not checked against a reference.
+/// Makes a batch of the rows. Also returns the orders that were not checked against a reference.
 fn batch_of(rows: Vec<CheckedRow>) -> (Batch, Vec<UncheckedOrder>) {
     let mut unchecked = Vec::new();
     let orders = rows.into_iter().map(|CheckedRow { row, is_unchecked }| {

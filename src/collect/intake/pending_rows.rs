@@ -12,13 +12,13 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Event, KeyAmbiguity};
 use crate::model::{GapState, Millis, TimeRange};
 
-/// A waiting row, with its frame, from which it is decoded again later.
+/// A waiting row and its frame, from which the row is decoded again later.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingRow {
     /// The event as decoded so far, without its contract size.
     pub(crate) event: Event,
     pub(crate) frame: Arc<str>,
-    /// The market of a body that does not name it.
+    /// The market that was requested, if the reply body does not name it.
     pub(crate) market: Option<String>,
     pub(crate) received_at: Millis,
 }
@@ -26,9 +26,9 @@ pub(crate) struct PendingRow {
 impl PendingRow {
     /// Finds the event of this row among the events of its frame, decoded again.
     ///
-    /// The key of a decoded event may have more fields than that of the row. On some exchanges the unit of the size depends
-    /// on the market, and the size is part of the key. So the event is found by the shared fields and its time, or else by
-    /// side, price and time.
+    /// The key of a decoded event may have more fields than the key of the row. On some exchanges the unit of the size
+    /// depends on the market, and the size is part of the key. Therefore, the event is found by the shared key fields
+    /// and its time, or else by side, price and time.
     pub(crate) fn find_in<'e>(
         &self,
         events: &'e [Event],
@@ -49,7 +49,7 @@ impl PendingRow {
         })
     }
 
-    /// The event time, or the time of receipt where the event has none.
+    /// The event time, or the time of receipt if the event has no time.
     pub(crate) fn timestamp(&self) -> Millis {
         self.event.timestamp.unwrap_or(self.received_at)
     }
@@ -57,7 +57,7 @@ impl PendingRow {
 
 /// The pending rows of one exchange.
 ///
-/// A gap of its market is recorded for each pending row at once, so that a crash does not hide the row. The gap is
+/// As soon as a row is added, a gap of its market is recorded, so that a crash does not hide the row. The gap is
 /// settled once the row is stored or given up.
 pub(crate) struct PendingRows {
     context: Arc<VenueContext>,
@@ -92,7 +92,7 @@ impl PendingRows {
         self.added.notified().await;
     }
 
-    /// Adds a row. The oldest row is given up if there are too many.
+    /// Adds a row. If there are too many rows, the oldest is given up.
     pub(crate) fn add(&self, row: PendingRow) {
         let at = row.timestamp();
         let reason = "its multiplier is not known yet".to_owned();
@@ -110,17 +110,17 @@ impl PendingRows {
         self.added.notify_one();
     }
 
-    /// Removes and returns all rows, so that the caller decodes them again.
+    /// Removes and returns all rows, so that the caller can decode them again.
     pub(crate) fn take(&self) -> Vec<PendingRow> {
         std::mem::take(&mut *locked(&self.rows)).into()
     }
 
-    /// Puts back a row that still cannot be priced.
+    /// Puts back a row with a contract size that is still unknown.
     pub(crate) fn put_back(&self, row: PendingRow) {
         locked(&self.rows).push_back(row);
     }
 
-    /// Gives up the rows received before an instant.
+    /// Gives up the rows received before `before`.
     pub(crate) fn expire(&self, before: Millis) {
         let expired = take_expired(&mut locked(&self.rows), before);
         self.give_up(&expired, "its multiplier is not known");
@@ -155,7 +155,7 @@ impl PendingRows {
     }
 }
 
-/// Appends a row and returns the oldest if there are more than `most`.
+/// Appends a row. Removes and returns the oldest row if there are more than `most`.
 fn push(rows: &mut VecDeque<PendingRow>, row: PendingRow, most: usize) -> Option<PendingRow> {
     rows.push_back(row);
     if rows.len() > most {
@@ -165,7 +165,7 @@ fn push(rows: &mut VecDeque<PendingRow>, row: PendingRow, most: usize) -> Option
     }
 }
 
-/// Removes the rows received before an instant.
+/// Removes and returns the rows received before `before`.
 fn take_expired(rows: &mut VecDeque<PendingRow>, before: Millis) -> Vec<PendingRow> {
     let (expired, rest): (Vec<PendingRow>, Vec<PendingRow>) = std::mem::take(rows)
         .into_iter()

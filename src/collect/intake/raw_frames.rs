@@ -1,4 +1,4 @@
-//! Recording of raw frames: frames with rows, frames that could not be decoded, and the lists of markets.
+//! Records raw messages: frames and replies with rows, messages that could not be decoded, and market lists.
 //!
 //! Heartbeats, control messages, ordinary trades and duplicates are not recorded.
 
@@ -7,7 +7,7 @@ use crate::collect::venue_context::VenueContext;
 use crate::feeds::RestRequest;
 use crate::model::Millis;
 
-/// The path and query of a request, as they are recorded.
+/// The path and query of a request, in the form that is recorded.
 pub(crate) fn path_and_query(ask: &RestRequest) -> String {
     let query = ask.query.iter();
     let query: Vec<String> = query

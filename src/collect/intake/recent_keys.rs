@@ -1,4 +1,4 @@
-//! The first duplicate check, in memory: dedupe keys that one exchange sent recently, over all of its connections.
+//! The first duplicate check, in memory: recent dedupe keys from all connections of one exchange.
 //!
 //! The final check is `insert` in `src/archive/journal/table.rs`, which ignores rows with an existing key.
 
@@ -10,7 +10,7 @@ use crate::model::Millis;
 /// Recent dedupe keys, oldest first, stored as 128 bits of a keyed hash.
 ///
 /// The final check is `insert` in `src/archive/journal/table.rs`. This set stops most repeats (an overlap of two
-/// connections, a snapshot after a reconnect, a backfill of received events) before they get there.
+/// connections, a snapshot after a reconnect, a backfill of received events) before that check.
 #[derive(Debug)]
 pub(crate) struct RecentKeys {
     keys: HashSet<u128>,
@@ -18,7 +18,7 @@ pub(crate) struct RecentKeys {
     hashers: [RandomState; 2],
     /// How long a key is remembered, in milliseconds.
     memory: i64,
-    /// Most keys that are remembered.
+    /// Maximum number of keys that are remembered.
     most: usize,
 }
 

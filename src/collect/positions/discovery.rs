@@ -1,6 +1,6 @@
 //! Discovery of accounts: follows the public trades of an exchange that names both accounts of each trade.
 //!
-//! Trades are not stored, and missed ones are not backfilled: an active account is discovered by a later trade.
+//! Trades are not stored, and missed trades are not backfilled: an active account is discovered by a later trade.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::feeds::hyperliquid;
 
 /// Time between two pings: the exchange closes connections that are silent for a minute.
 const PING: Duration = Duration::from_secs(30);
-/// Longest silence; pings are answered.
+/// Maximum silence of a connection; the exchange answers pings, so a longer silence is a loss.
 const SILENCE: Duration = Duration::from_secs(75);
 
 /// Follows the trades of `coins` until `stop`.

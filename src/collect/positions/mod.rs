@@ -1,4 +1,4 @@
-//! Positions of single accounts: discovery from public trades, the watch list, and polling.
+//! Trading positions of single accounts: discovery from public trades, the watch list, and polling.
 
 pub(super) mod discovery;
 pub(super) mod polling;

@@ -1,7 +1,8 @@
-//! Polling of positions: each round polls the watched accounts and makes one snapshot.
+//! Polling of trading positions: each round polls the accounts of the watch list and makes one snapshot.
 //!
-//! A snapshot is stored completely or not at all. An account that cannot be polled is missing from the snapshot and from
-//! its share of the open interest. There is no snapshot of an interrupted round, or if most accounts are missing.
+//! A snapshot is stored completely or not at all. An account that cannot be polled is missing from the snapshot, and
+//! from the share of the open interest that the snapshot covers. An interrupted round, or a round in which most
+//! accounts are missing, makes no snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,9 +34,9 @@ use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};
 use crate::net::{Limiter, is_passing, retry_after};
 
-/// Attempts of a request.
+/// Maximum number of attempts per request.
 const ATTEMPTS: u32 = 5;
-/// Longest wait before the first round. It lets discovery find accounts first.
+/// Maximum wait before the first round, in which discovery can find accounts.
 const FIRST: Duration = Duration::from_mins(1);
 
 /// Polls the positions of watched accounts.
@@ -44,14 +45,14 @@ pub(crate) struct PositionPoller {
     pub(crate) http: HttpClients,
     pub(crate) clock: Arc<AdjustedClock>,
     delivery: Delivery,
-    /// The coins of stored positions; `None` for all.
+    /// The coins of which positions are stored; `None` for all.
     selected: Option<Vec<String>>,
     limiter: Limiter,
     watch_list: Mutex<WatchList>,
     notes: Mutex<PollingNotes>,
 }
 
-/// The status and the warnings.
+/// The status of the polling, and its recent warnings.
 #[derive(Debug, Default)]
 struct PollingNotes {
     status: PositionsStatus,
@@ -59,7 +60,7 @@ struct PollingNotes {
 }
 
 impl PollingNotes {
-    /// Shows a warning; returns the line to log now, if any.
+    /// Shows a warning in the status; returns the line to log now, if any.
     fn trouble(&mut self, message: String, now: Millis) -> Option<String> {
         let line = self.troubles.admit(&message, now);
         self.status.trouble = Some(message);
@@ -98,7 +99,7 @@ impl PositionPoller {
         change(&mut locked(&self.notes).status);
     }
 
-    /// Shows a warning, and logs it unless one of its kind was logged within a minute.
+    /// Shows a warning, and logs it unless a warning of its kind was logged within a minute.
     pub(crate) fn trouble(&self, message: String) {
         if let Some(line) = locked(&self.notes).trouble(message, machine()) {
             log::warn!(target: "liqdata::collect", "positions: {line}");
@@ -112,13 +113,13 @@ impl PositionPoller {
         }
     }
 
-    /// Notes that an account traded.
+    /// Records a trade of an account and its value in USD.
     pub(crate) fn traded(&self, account: &str, usd: f64) {
         let now = self.clock.now();
         locked(&self.watch_list).traded(account, usd, now);
     }
 
-    /// Loads the accounts of the snapshots of the last day.
+    /// Adds the accounts in the snapshots of the last day to the watch list.
     pub(crate) fn load_accounts(&self, archive: &Path) -> Result<(), ArchiveError> {
         let filter = Filter {
             start: Some(self.clock.now().back(Millis::DAY)),
@@ -131,14 +132,14 @@ impl PositionPoller {
             *sizes.entry((row.account, row.timestamp)).or_default() += usd;
         }
         let mut watch_list = locked(&self.watch_list);
-        // The sizes are in order of time, so the last size of an account remains.
+        // The position values are in order of time, so the last value of an account remains.
         for ((account, _), usd) in sizes {
             watch_list.set_size(&account, usd);
         }
         Ok(())
     }
 
-    /// The names of coins at the exchange. Warns about coins that it does not list.
+    /// The names that the exchange uses for coins. Warns about coins that the exchange does not list.
     pub(crate) async fn native_names(&self, coins: &[String]) -> Result<Vec<String>, String> {
         let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.ask(question, weight).await?;
@@ -161,7 +162,7 @@ impl PositionPoller {
         Ok(names)
     }
 
-    /// Polls round after round until `stop`.
+    /// Runs one round after the other until `stop`.
     pub(crate) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let every = span(self.settings.positions.every);
         let mut next = Instant::now() + every.min(FIRST);
@@ -240,7 +241,7 @@ impl PositionPoller {
             at: timestamp,
             value: i64::try_from(value).unwrap_or(i64::MAX),
         };
-        // A snapshot without positions is stored too: it ends the positions of the one before.
+        // A snapshot without positions is stored too: it shows that the positions of the previous snapshot are closed.
         self.store(Batch {
             positions: rows,
             measurements: vec![
@@ -273,8 +274,8 @@ impl PositionPoller {
         Ok(())
     }
 
-    /// The share of the open interest of each coin, both sides, that the positions cover. A coin gets no share if its
-    /// positions exceed its open interest, because then one of the two is wrong.
+    /// The share of each coin's open interest, counted on both sides, that the positions cover. A coin gets no share if
+    /// its positions exceed its open interest, because then one of these two numbers is wrong.
     fn shares(
         &self,
         rows: &[PositionRow],
@@ -308,8 +309,8 @@ impl PositionPoller {
         shares
     }
 
-    /// Sends a request as soon as the rate limit allows it; returns the body. After a refusal (403, 418, 429) it waits as
-    /// long as the exchange asks.
+    /// Sends a request as soon as the rate limit allows it; returns the body. After a refusal (HTTP 403, 418, 429),
+    /// waits as long as the exchange asks.
     async fn ask(&self, question: &str, weight: u32) -> Result<String, String> {
         let address = format!(
             "{}/info",

@@ -1,21 +1,21 @@
-//! The watch list: the most active and the largest of the discovered accounts are polled.
+//! The watch list: selects the most active and the largest discovered accounts for polling.
 
 use std::collections::HashMap;
 
 use crate::model::Millis;
 
-/// Half-life of traded USD in milliseconds.
+/// Half-life of an account's traded USD, in milliseconds.
 const HALF_LIFE: f64 = 24.0 * 3_600_000.0;
-/// The list remembers this many times the number of polled accounts.
+/// Number of remembered accounts, as a multiple of the number of polled accounts.
 const REMEMBERED: usize = 20;
 
 /// The activity of an account.
 #[derive(Clone, Copy, Debug, Default)]
 struct Activity {
-    /// Traded USD with decay, as of `at`.
+    /// Traded USD, decayed to the instant `at`.
     traded: f64,
     at: Millis,
-    /// USD of its positions at the last poll.
+    /// Value of the account's positions at the last poll, in USD.
     size: f64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct WatchList {
 }
 
 impl WatchList {
-    /// An empty list, of which at most `most` accounts are polled.
+    /// Creates an empty list that selects at most `most` accounts.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             accounts: HashMap::new(),
@@ -43,7 +43,7 @@ impl WatchList {
         }
     }
 
-    /// Notes that an account traded.
+    /// Records a trade of an account.
     pub(crate) fn traded(&mut self, account: &str, usd: f64, now: Millis) {
         if !self.accounts.contains_key(account) {
             self.make_room(now);
@@ -56,12 +56,12 @@ impl WatchList {
         }
     }
 
-    /// Sets the size of the positions of an account.
+    /// Sets the value of the positions of an account, in USD.
     pub(crate) fn set_size(&mut self, account: &str, usd: f64) {
         self.accounts.entry(account.to_owned()).or_default().size = usd;
     }
 
-    /// The accounts to poll, by the sum of their size and traded USD.
+    /// The accounts to poll: those with the largest sum of position value and traded USD.
     pub(crate) fn chosen(&self, now: Millis) -> Vec<String> {
         let mut ranked = self.ranked(now);
         ranked.truncate(self.most);
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(watched.chosen(start), ["once", "large"]);
         watched.traded("often", 700.0, day);
         assert_eq!(watched.chosen(day), ["often", "large"]);
-        // Many small accounts do not displace the large ones.
+        // Many small accounts do not displace the large accounts.
         for number in 0..100 {
             watched.traded(&format!("small {number}"), 1.0, day);
         }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use crate::archive::{Counter, CounterKind};
 use crate::model::Millis;
 
-/// Counted for every exchange.
+/// Kinds of events that are counted for every exchange.
 const KINDS: [CounterKind; 4] = [
     CounterKind::Rejected,
     CounterKind::Unpriced,
     CounterKind::Quarantined,
     CounterKind::Unjudged,
 ];
-/// Counted for exchanges with sequence numbers.
+/// Further kinds, counted for exchanges with sequence numbers.
 const NUMBERS: [CounterKind; 2] = [CounterKind::Hole, CounterKind::Numbered];
 
-/// Counts that are not written yet, by day.
+/// Counts by day that are not written yet.
 #[derive(Debug, Default)]
 pub(crate) struct DailyCounts {
     by_day: BTreeMap<(i64, CounterKind), (Millis, u64)>,
-    /// The day for which zeros were written last.
+    /// The last day for which zeros were written.
     begun: Option<i64>,
     /// Whether the exchange sends sequence numbers.
     has_numbers: bool,
@@ -37,7 +37,7 @@ impl DailyCounts {
         }
     }
 
-    /// Adds to a count.
+    /// Adds `count` to the count of `kind` on the day of `now`.
     pub(crate) fn add(&mut self, kind: CounterKind, count: u64, now: Millis) {
         let (_, sum) = self.by_day.entry((day(now), kind)).or_insert((now, 0));
         *sum += count;

@@ -1,7 +1,8 @@
-//! Quality checks of what an exchange sends.
+//! Quality checks of the data that an exchange sends.
 //!
-//! `order_check` compares orders with `reference_price`, `unit_check` tests how rows are read, and `venue_totals` compares
-//! stored orders with the totals of the exchange. `daily_counts` and `unchecked_orders` count the results.
+//! `order_check` compares orders with the prices in `reference_price`. `unit_check` tests whether orders are decoded in
+//! the right unit. `venue_totals` compares stored orders with the totals that the exchange publishes. `daily_counts`
+//! and `unchecked_orders` count the results.
 
 pub(super) mod daily_counts;
 pub(super) mod order_check;

@@ -1,4 +1,4 @@
-//! The outlier check of one exchange: turns events into rows, and sends impossible ones to quarantine.
+//! The outlier check of one exchange: turns events into rows, and quarantines events with impossible values.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::model::{Millis, Order, Vocabulary};
 #[derive(Debug)]
 pub(crate) struct CheckedRow {
     pub(crate) row: OrderRow,
-    /// Whether there was no reference to check it against.
+    /// Whether there was no reference price to check the row against.
     pub(crate) is_unchecked: bool,
 }
 
@@ -42,13 +42,13 @@ impl OrderCheck {
         }
     }
 
-    /// Whether an event is in quarantine and arrives in the same unit again.
+    /// Whether an event is in quarantine and has arrived again in the same unit.
     pub(crate) fn is_quarantined(&self, event: &Event) -> bool {
         let quarantine = &self.context.delivery.quarantine;
         quarantine.contains(&event.dedupe_key, &Figures::from(event))
     }
 
-    /// Quarantines an event that repeats an amount.
+    /// Quarantines an event that exceeds the amount announced for its position.
     pub(crate) fn quarantine_excess(&self, event: &Event, why: &str, text: &str, now: Millis) {
         let reason = (QuarantineReason::Excess, why);
         self.rejections
@@ -77,7 +77,7 @@ impl OrderCheck {
                 self.context.board.notes().status.suspect += 1;
                 self.context.trouble(format!("looks wrong: {key}: {why}"));
             }
-            // An unchecked order is not counted here, but once the archive shows whether the row is new.
+            // An unchecked order is counted later, when the archive shows whether the row is new.
             Some(Outlier::Unchecked) | None => {}
         }
         let keeps_raw = self.context.settings.raw || matches!(outlier, Some(Outlier::Suspect(_)));
@@ -88,7 +88,7 @@ impl OrderCheck {
         })
     }
 
-    /// Counts stored rows that were not checked, because there was no reference.
+    /// Counts stored rows that were not checked, because there was no reference price.
     pub(crate) fn count_unchecked(&self, count: u64) {
         if count > 0 {
             self.context.board.notes().status.unjudged += count;
@@ -105,7 +105,8 @@ pub(crate) fn order_row(
     raw: Option<String>,
     received_at: Millis,
 ) -> Option<OrderRow> {
-    // A retired channel may omit liquidations where the current one has all.
+    // A sampled event comes from a retired channel, which may omit liquidations, although the current channel is
+    // complete.
     let completeness = match completeness {
         Completeness::Complete if event.sampled => Completeness::Sampled,
         of_exchange => of_exchange,

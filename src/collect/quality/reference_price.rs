@@ -1,10 +1,12 @@
 //! Reference prices of coins, and the outlier check of orders against them.
 //!
-//! The reference is the last closed bar of a coin. Without bars it is the median price of orders on other exchanges, and
-//! where these disagree, the price that the exchange itself publishes. Open interest bounds the value of an order.
+//! The reference price is the close of the last bar of a coin. Without bars it is the median price of orders on other
+//! exchanges. If those disagree, it is the price that the exchange itself publishes. Open interest bounds the value of
+//! an order.
 //!
-//! An order that is somewhat off is stored with its raw message and counted as suspect. One that is so far off that its unit
-//! must be wrong is quarantined: a cascade moves a price by half, a wrong unit by a factor of ten.
+//! An order with a price somewhat off the reference is stored with its raw message and counted as suspect. An order
+//! with a price so far off that its unit must be wrong is quarantined. A cascade of liquidations may halve a price, but
+//! a wrong unit changes it by a factor of ten or more.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -18,24 +20,25 @@ use crate::collect::quarantine::quarantined_order::QuarantineReason;
 use crate::feeds::price_of_one;
 use crate::model::{Millis, coin_of_pair};
 
-/// Greatest age of a reading that serves as a reference, in milliseconds.
+/// Maximum age of a value that serves as a reference, in milliseconds.
 const FRESH: i64 = 15 * Millis::MINUTE;
 /// A price that differs from its reference by more than this fraction is suspect.
 const OFF: Decimal = Decimal::from_parts(2, 0, 0, false, 1);
-/// A price that differs from its reference by more than this factor must be in a wrong unit.
+/// A price more than this factor above or below its reference must be in a wrong unit.
 const FACTOR: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
-/// The exchange's own price is read once an hour. Up to this age it counts like any other reference.
+/// The exchange's own price is read once an hour. Up to this age, in milliseconds, it counts like any other reference.
 const RECENT: i64 = 2 * Millis::HOUR;
-/// Up to this age it counts with a doubled factor, because a new coin may rise fivefold in a morning.
+/// Up to this age, in milliseconds, the exchange's own price counts with a doubled factor, because a new coin may rise
+/// fivefold in a morning.
 const AGED: i64 = 6 * Millis::HOUR;
 const AGED_FACTOR: Decimal = Decimal::from_parts(10, 0, 0, false, 0);
-/// Minimum number of other exchanges that must agree before an order is quarantined by their prices; it must also be a
+/// Minimum number of other exchanges that must agree before their prices quarantine an order. They must also be a
 /// majority.
 const WITNESSES: usize = 2;
-/// An order with a larger fraction of the open interest is suspect.
+/// An order with a value above this fraction of the open interest is suspect.
 const SHARE: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
-/// A value, and when it was read.
+/// A price or open interest, and when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PricePoint {
     pub(crate) at: Millis,
@@ -47,17 +50,17 @@ pub(crate) struct PricePoint {
 struct Reference {
     price: Decimal,
     source: &'static str,
-    /// A price that differs by more than this factor must be in a wrong unit.
+    /// A price more than this factor above or below the reference must be in a wrong unit.
     factor: Decimal,
     /// How many exchanges must confirm an outlier so that it is not quarantined.
     against: usize,
     is_fresh: bool,
 }
 
-/// The part of an order that is checked.
+/// The values of an order that are checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PricedOrder {
-    /// Price of a single coin.
+    /// Price of one coin, in USD.
     pub(crate) price: Decimal,
     pub(crate) value_usd: Decimal,
     /// Event time, or time of receipt if that is earlier.
@@ -67,7 +70,7 @@ pub(crate) struct PricedOrder {
 #[derive(Debug, Default)]
 struct Coin {
     close: Option<PricePoint>,
-    /// The last price of an order on each exchange.
+    /// The price of the last order on each exchange.
     prices: HashMap<&'static str, PricePoint>,
     open_interest: HashMap<&'static str, PricePoint>,
 }
@@ -75,11 +78,11 @@ struct Coin {
 /// Result of the check of an order that did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outlier {
-    /// It looks wrong.
+    /// The order looks wrong, for this reason.
     Suspect(String),
-    /// Its unit must be wrong.
+    /// The unit of the order must be wrong, for this reason.
     Impossible(QuarantineReason, String),
-    /// There is no reference.
+    /// There is no reference price to check the order against.
     Unchecked,
 }
 
@@ -95,7 +98,7 @@ impl ReferencePrices {
         change(coins.entry(coin.to_owned()).or_default());
     }
 
-    /// Adds the close of a bar.
+    /// Adds the closing price of a bar.
     pub(crate) fn add_close(&self, coin: &str, at: Millis, value: Decimal) {
         self.change(coin, |coin| {
             if coin.close.is_none_or(|known| known.at < at) {
@@ -136,8 +139,8 @@ impl ReferencePrices {
             return Some(Outlier::Unchecked);
         };
         let at = row.received_at.min(row.order.timestamp);
-        // The price is compared as of the event, because for an order received late the current price is no better
-        // than an old one.
+        // The exchange's price counts as read no later than the event: for an order received late, the current price is
+        // no better than an old price.
         let own = own.and_then(|read| {
             let value = price_of_one(read.value, scale)?;
             let at = read.at.min(at);
@@ -151,8 +154,8 @@ impl ReferencePrices {
         self.check(&row.coin, exchange, order, own, row.received_at)
     }
 
-    /// Checks the price and the value of an order. Unless it is quarantined, its price becomes a reference for other
-    /// exchanges.
+    /// Checks the price and the value of an order. Unless the order is quarantined, its price becomes a reference for
+    /// other exchanges.
     pub(crate) fn check(
         &self,
         coin: &str,
@@ -185,7 +188,7 @@ fn is_fresh(read: &PricePoint, now: Millis) -> bool {
     read.at >= now.back(FRESH)
 }
 
-/// The source of an exchange's prices. An exchange with two names counts as one source.
+/// The source of an exchange's prices. The two names of one exchange count as one source.
 fn source(exchange: &'static str) -> &'static str {
     match exchange {
         "lighter_rh" => "lighter",
@@ -210,7 +213,7 @@ fn own_reference(own: PricePoint, now: Millis) -> Option<Reference> {
 }
 
 impl Coin {
-    /// The reference for a price on an exchange that itself publishes `own`.
+    /// The reference for an order on `exchange`; `own` is the price that the exchange itself publishes.
     fn reference(
         &self,
         exchange: &'static str,
@@ -233,7 +236,7 @@ impl Coin {
         }
     }
 
-    /// The last prices on other exchanges.
+    /// The last prices on other exchanges that are at most [`FRESH`] old.
     fn others(&self, exchange: &'static str, now: Millis) -> impl Iterator<Item = Decimal> {
         let own = source(exchange);
         let others = self
@@ -244,7 +247,7 @@ impl Coin {
         fresh.map(|(_, read)| read.value)
     }
 
-    /// The median of the last prices on other exchanges.
+    /// The median of the last prices on other exchanges, as a reference.
     fn median(&self, exchange: &'static str, now: Millis) -> Option<Reference> {
         let mut others: Vec<Decimal> = self.others(exchange, now).collect();
         others.sort_unstable();
@@ -258,7 +261,7 @@ impl Coin {
             price: median,
             source: "the other exchanges'",
             factor: FACTOR,
-            // The exchange of the order itself counts as one confirmation.
+            // The exchange of the order itself counts as one exchange that confirms the price.
             against: if is_majority { agree - 1 } else { 0 },
             is_fresh: true,
         })
@@ -277,7 +280,7 @@ impl Coin {
         let reference = if order.at >= now.back(FRESH) {
             self.reference(exchange, own, now)
         } else {
-            // Current prices on other exchanges say nothing about the past.
+            // Current prices on other exchanges are no reference for an old order.
             own.and_then(|own| own_reference(own, now))
         };
         let Some(reference) = reference else {
@@ -325,7 +328,7 @@ impl Coin {
         open.peek()?;
         let open = open.try_fold(Decimal::ZERO, Decimal::checked_add)?;
         let open_usd = open.checked_mul(market)?;
-        // Open interest on other exchanges does not bound this one.
+        // Open interest on other exchanges does not bound an order on this exchange.
         let here = self.open_interest.get(exchange);
         let is_known_here = here.is_some_and(|read| is_fresh(read, now));
         if value_usd > open_usd && is_known_here {
@@ -371,7 +374,7 @@ mod tests {
         assert_eq!(of("binance", 10, old), Some(Outlier::Unchecked));
         assert_eq!(of("aster", 10, old), Some(Outlier::Unchecked));
         assert_eq!(of("bybit", 60, now), Some(Outlier::Unchecked));
-        // A late order does not replace the current price.
+        // The price of an old order does not replace the current price.
         assert_eq!(of("okx", 60, now), None);
         assert_eq!(of("okx", 10, old), Some(Outlier::Unchecked));
         assert!(impossible(of("gate", 6, now), "the other exchanges' 60"));
@@ -395,7 +398,7 @@ mod tests {
         assert_eq!(check("BTC", 119, 1_000_000), None);
         assert!(suspected(check("BTC", 121, 1), "20 %"));
         assert!(suspected(check("BTC", 79, 1), "20 %"));
-        // A cascade moves a price by half, a wrong unit by a factor of ten.
+        // A fivefold price is suspect, as in a cascade. A tenfold price is impossible: its unit must be wrong.
         assert!(suspected(check("BTC", 499, 1), "20 %"));
         assert!(impossible(check("BTC", 1000, 1), "5 times"));
         assert!(impossible(check("BTC", 10, 1), "5 times"));
@@ -403,9 +406,9 @@ mod tests {
         prices.add_open_interest("BTC", "bybit", now, 400.into());
         assert_eq!(check("BTC", 100, 5000), None);
         assert!(suspected(check("BTC", 100, 5001), "5 %"));
-        // Open interest elsewhere does not bound this exchange, …
+        // Open interest on other exchanges does not bound an order on this exchange, …
         assert!(suspected(check("BTC", 100, 100_001), "5 %"));
-        // … and neither does an old reading.
+        // … and neither does an old open-interest reading.
         prices.add_open_interest("BTC", "htx", now.back(FRESH + 1), 100.into());
         assert!(suspected(check("BTC", 100, 100_001), "5 %"));
         prices.add_open_interest("BTC", "htx", now, 100.into());
@@ -424,13 +427,13 @@ mod tests {
         let of =
             |exchange, price: i64| prices.check("PEPE", exchange, order(price, 1, now), None, now);
         assert_eq!(of("okx", 100), Some(Outlier::Unchecked));
-        // With two prices, either may be wrong.
+        // With only two prices, either may be wrong, so both are suspect.
         assert!(suspected(of("gate", 1000), "the other exchanges'"));
         assert!(suspected(of("htx", 100), "the other exchanges'"));
         assert_eq!(of("gate", 101), None);
         assert!(impossible(of("htx", 100_000), "the other exchanges' 101"));
         assert_eq!(of("htx", 99), None);
-        // Its own orders are no reference, and quarantined ones are none either.
+        // Earlier orders of the same exchange are no reference, and neither are quarantined orders.
         assert_eq!(of("okx", 98), None);
     }
 
@@ -449,7 +452,7 @@ mod tests {
         assert!(suspected(of(121, Millis::MINUTE), "the exchange's own 100"));
         assert!(impossible(of(501, Millis::MINUTE), "5 times"));
         assert!(impossible(of(19, Millis::MINUTE), "5 times"));
-        // Within hours a price may move far.
+        // After two hours, a price may differ by almost the whole factor without being suspect.
         assert_eq!(of(499, 2 * Millis::HOUR), None);
         assert!(impossible(of(501, 2 * Millis::HOUR), "5 times"));
         assert_eq!(of(999, 3 * Millis::HOUR), None);
@@ -469,12 +472,13 @@ mod tests {
             prices.check("PEPE", exchange, order(price, 1, now), own, now)
         };
         let fresh = |value| Some((value, 0));
-        // One other exchange does not quarantine what the exchange's own price confirms.
+        // The price of one other exchange does not quarantine an order that the exchange's own price confirms.
         assert_eq!(of("okx", 100_000, None), Some(Outlier::Unchecked));
         assert_eq!(of("gate", 100, fresh(100)), None);
         assert!(impossible(of("bitmex", 1000, fresh(100)), "exchange's own"));
         assert_eq!(of("bitmex", 100, fresh(100)), None);
-        // Another token may have the same name elsewhere, so two that agree only make it suspect.
+        // Another token may have the same name on other exchanges. If the exchange's own price confirms the order, two
+        // others that disagree only make it suspect.
         assert!(suspected(
             of("htx", 1000, fresh(1000)),
             "the other exchanges' 100, though the exchange's own 1000 confirms it"
@@ -485,12 +489,12 @@ mod tests {
             "the other exchanges'"
         ));
         assert!(impossible(of("dydx", 10, None), "the other exchanges'"));
-        // An old price of its own confirms nothing, …
+        // An old price of the exchange itself confirms nothing, …
         let old = Some((10, RECENT + 1));
         assert!(impossible(of("dydx", 10, old), "the other exchanges'"));
-        // … and one that is an hour old does not outweigh the others.
+        // … and its hour-old price does not outweigh the current prices of the others.
         assert_eq!(of("dydx", 100, Some((10, Millis::HOUR))), None);
-        // A bar comes from other exchanges, too.
+        // The same applies if the reference is a bar: the exchange's own price prevents quarantine.
         prices.add_close("PEPE", now, 100.into());
         assert!(suspected(of("htx", 1000, fresh(1000)), "the market's 100"));
         assert!(impossible(of("htx", 1000, fresh(100)), "the market's 100"));
@@ -516,7 +520,7 @@ mod tests {
             of(&low, "htx", 1000, None),
             "the other exchanges'"
         ));
-        // Two against two.
+        // Two other exchanges agree with each price, so there is no majority.
         let split = [
             ("okx", 100),
             ("gate", 1000),
@@ -531,7 +535,7 @@ mod tests {
             of(&split, "htx", 100, None),
             Some(Outlier::Impossible(..))
         ));
-        // With the exchange of the order it is two against two again, …
+        // The exchange of the order confirms one of three prices: two against two, so the order is suspect, …
         let two = [("okx", 100), ("gate", 1000), ("bitmex", 100)];
         assert!(suspected(
             of(&two, "htx", 1000, None),
@@ -546,7 +550,7 @@ mod tests {
             of(&two[1..2], "htx", 1000, Some(100)),
             "the exchange's own 100"
         ));
-        // An exchange with two names is one witness.
+        // The two names of one exchange count as one source.
         let twice = [("lighter", 100), ("lighter_rh", 100)];
         assert!(suspected(
             of(&twice, "htx", 1000, None),

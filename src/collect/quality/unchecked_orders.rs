@@ -1,4 +1,4 @@
-//! Orders that are stored unchecked, because no reference price is known. Each is counted once.
+//! Counts the orders that are stored unchecked because no reference price is known. Each order is counted once.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use crate::collect::settings::millis;
 use crate::collect::venue_context::VenueContext;
 use crate::model::Millis;
 
-/// How far the clock of an exchange may be ahead, in milliseconds.
+/// How far the clock of an exchange may be ahead of the collector's clock, in milliseconds.
 const MARGIN: i64 = 5000;
 
 /// Dedupe key and event time of an order that is stored unchecked.
 pub(crate) type UncheckedOrder = (String, Millis);
 
-/// Counts the orders that the archive does not have yet.
+/// Counts those of `orders` that the archive does not have yet.
 ///
-/// Recent orders were already deduplicated in memory, so only older ones are looked up in the archive.
+/// Recent orders were already deduplicated in memory, so only older orders are looked up in the archive.
 pub(crate) async fn count_new(context: &VenueContext, orders: &[UncheckedOrder]) -> u64 {
     let remembered = context
         .clock

@@ -1,6 +1,6 @@
-//! The unit check: requests data that shows whether the rows of an exchange are decoded in the right unit.
+//! The unit check: requests data that shows whether rows are decoded in the right unit.
 //!
-//! Only exchanges with ambiguous documentation have such requests.
+//! Only exchanges with documentation that leaves the unit unclear are checked.
 
 use tokio::time::sleep;
 
@@ -8,14 +8,14 @@ use crate::collect::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::model::Millis;
 
-/// Result of one check.
+/// Result of one unit check.
 #[derive(Debug)]
 enum Answer {
-    /// The replies confirm how rows are decoded, or there is nothing to check.
+    /// The replies confirm the unit of rows, or there is nothing to check.
     Confirmed,
-    /// The replies contradict how rows are decoded.
+    /// The replies contradict the unit of rows, for this reason.
     Disproved(String),
-    /// There was no reply.
+    /// There was no usable reply, for this reason.
     Missing(String),
 }
 
@@ -30,13 +30,13 @@ impl<'a> UnitCheck<'a> {
         Self { tasks }
     }
 
-    /// Whether the exchange has to be checked.
+    /// Whether the exchange has requests for a unit check.
     pub(crate) fn is_needed(self) -> bool {
         let context = &self.tasks.context;
         !context.venue.proofs(context.clock.now()).is_empty()
     }
 
-    /// Whether rows may be stored. If the check gets no reply, they may.
+    /// Whether rows may be stored. If the check gets no reply, rows may be stored.
     pub(crate) async fn passes(self) -> bool {
         let board = &self.tasks.context.board;
         match self.check().await {
@@ -55,7 +55,7 @@ impl<'a> UnitCheck<'a> {
         true
     }
 
-    /// Waits until rows may be stored. The check is repeated as often as the markets are read.
+    /// Waits until rows may be stored. The check is repeated at the interval at which the markets are read.
     pub(crate) async fn until_passed(self) {
         let context = &self.tasks.context;
         while !self.passes().await {
@@ -64,7 +64,8 @@ impl<'a> UnitCheck<'a> {
         context.board.notes().polled = None;
     }
 
-    /// Repeats the check until it fails. Returns the time of the failed request, and the reason of the gap.
+    /// Repeats the check until the replies contradict the unit of rows. Returns the time of that check, and the reason
+    /// of the gap.
     ///
     /// Records the time since the last passed check as a gap.
     pub(crate) async fn until_disproved(self) -> (Millis, String) {

@@ -1,4 +1,4 @@
-//! Totals that an exchange publishes: each hour they are compared with the stored orders, and both sums are recorded.
+//! Compares the totals that an exchange publishes with the stored orders each hour, and records both sums.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,11 @@ use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{HourlyTotal, Listing};
 use crate::model::Millis;
 
-/// The total of an hour is requested this long after it, so that late events are stored.
+/// The total of an hour is requested this many milliseconds after its end, so that late events are already stored.
 const LATE: i64 = 5 * Millis::MINUTE;
 
-/// Compares each hour once it is over; returns only if the exchange reports no totals.
+/// Compares the totals of each hour after its end. Returns only if the exchange publishes no totals or no coin is
+/// selected.
 pub(crate) async fn compare_totals(tasks: &VenueTasks) {
     let context = &tasks.context;
     if !context.venue.has_totals() || tasks.history_coins.is_empty() {
@@ -42,7 +43,7 @@ pub(crate) async fn compare_totals(tasks: &VenueTasks) {
     }
 }
 
-/// Compares the hour before `end`.
+/// Compares the totals of the hour before `end`.
 async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFailure> {
     let context = &tasks.context;
     let start = end.back(Millis::HOUR);
@@ -51,7 +52,7 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFail
         for ask in context.venue.total_requests(&listing, start, end) {
             let body = tasks.rest.get(&ask).await?;
             let totals = read_totals(tasks, &body)?;
-            // A contract without a published total is left out on both sides.
+            // A contract without a published total is left out of both sums.
             if let Some(total) = totals.iter().find(|total| total.timestamp == start) {
                 reported += total.usd;
                 contracts.insert(listing.native_id.clone());
@@ -85,7 +86,7 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFail
     Ok(())
 }
 
-/// The perpetual contracts of the coins with a collected history.
+/// The perpetual contracts of the coins of which bars are collected.
 fn compared_markets(tasks: &VenueTasks) -> Vec<Listing> {
     let markets = tasks.context.markets.load();
     let wanted = |listing: &&Listing| {
@@ -101,7 +102,7 @@ fn read_totals(tasks: &VenueTasks, body: &str) -> Result<Vec<HourlyTotal>, Reque
     Ok(context.venue.read_totals(&frame)?)
 }
 
-/// The stored value of some contracts, in USD.
+/// The total value of the stored orders of `contracts`, in USD.
 async fn stored_usd(
     tasks: &VenueTasks,
     contracts: BTreeSet<String>,
@@ -124,13 +125,13 @@ async fn stored_usd(
         });
         Ok(compared.map(|row| row.order.value_usd).sum())
     };
-    // A task that was cancelled ends with the runtime.
+    // The task is cancelled only when the runtime ends.
     tokio::task::spawn_blocking(read)
         .await
         .unwrap_or(Ok(Decimal::ZERO))
 }
 
-/// An amount of USD in cents.
+/// Converts USD to cents.
 fn cents(usd: Decimal) -> i64 {
     (usd * Decimal::ONE_HUNDRED)
         .round()

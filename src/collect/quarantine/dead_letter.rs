@@ -1,4 +1,5 @@
-//! The dead-letter file: frames and rows that were not stored, one JSON object a line, in `set_aside.jsonl` of the archive.
+//! The dead-letter file `set_aside.jsonl` of an archive: frames and rows that were not stored, as one JSON object per
+//! line.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,15 +13,15 @@ use crate::model::Millis;
 /// Name of the dead-letter file in the archive's folder.
 pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
 
-/// Why something was not stored.
+/// Why a frame, event or row was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeadLetterKind {
     /// The frame or event could not be decoded, or contradicts itself.
     Rejected,
-    /// It has no value in USD.
+    /// The event has no value in USD.
     Unpriced,
-    /// It is in quarantine.
+    /// The order is in quarantine.
     Quarantined,
     /// The archive cannot store one of its values.
     Unstorable,
@@ -67,7 +68,7 @@ pub(crate) struct DeadLetterFile {
     file: Option<File>,
     most: u64,
     left: u64,
-    /// Whether the reason why nothing is written was already returned.
+    /// Whether the reason for the last failure to write was already returned.
     is_reported: bool,
 }
 
@@ -75,9 +76,9 @@ pub(crate) struct DeadLetterFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Yes,
-    /// The line was dropped. The reason is returned only the first time.
+    /// The line was dropped, for this reason. The reason is returned only once.
     Full(String),
-    /// The line was dropped, for a reason that was returned before.
+    /// The line was dropped, for a reason that an earlier call returned.
     Dropped,
 }
 
@@ -94,7 +95,7 @@ impl DeadLetterFile {
         }
     }
 
-    /// Appends a line if there is room.
+    /// Appends a line if the file has room for it.
     pub(crate) fn write(&mut self, line: &str) -> Written {
         match self.try_write(line) {
             Ok(()) => {
@@ -165,7 +166,7 @@ mod tests {
             "{full:?}"
         );
         assert_eq!(letters.write("123456"), Written::Dropped);
-        // A shorter line may still fit.
+        // A shorter line still fits.
         assert_eq!(letters.write("1234"), Written::Yes);
         assert_eq!(
             std::fs::read_to_string(folder.join(DEAD_LETTER_FILE)).unwrap(),

@@ -1,7 +1,8 @@
-//! Quarantine: orders that failed a check, and everything else that is not stored.
+//! Quarantine: orders that failed a check, and other data that is not stored.
 //!
-//! `rejections` counts what is not stored and writes it to the dead-letter file (`dead_letter`). An order in `quarantine` has a
-//! reason and its figures (`quarantined_order`), which decide whether it is readmitted. `retract` removes stored rows.
+//! `rejections` counts data that is not stored and writes it to the dead-letter file (`dead_letter`). An order in
+//! `quarantine` has a reason, and a price, quantity and value (`quarantined_order`) that decide whether it is
+//! readmitted. `retract` removes stored rows.
 
 pub(super) mod dead_letter;
 pub(super) mod quarantine;

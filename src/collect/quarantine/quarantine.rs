@@ -1,4 +1,4 @@
-//! Quarantine: orders that failed a check, by their dedupe keys, together with the dead-letter file that stores them.
+//! Quarantine: orders that failed a check, by dedupe key, and the dead-letter file that stores them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::collect::quarantine::dead_letter::{
 };
 use crate::collect::quarantine::quarantined_order::{Figures, QuarantinedOrder, readmit};
 
-/// The quarantine of an archive, which all exchanges share. It survives a restart in the dead-letter file.
+/// The quarantine of an archive, shared by all exchanges. After a restart it is read from the dead-letter file.
 #[derive(Debug)]
 pub(crate) struct Quarantine {
     state: Mutex<State>,
@@ -37,12 +37,12 @@ impl Quarantine {
         }
     }
 
-    /// Whether an order is in quarantine and must stay there, given these figures.
+    /// Whether an order is in quarantine and must stay there, given its new `figures`.
     pub(crate) fn contains(&self, key: &str, figures: &Figures) -> bool {
         locked(&self.state).orders.contains(key, figures)
     }
 
-    /// Writes a dead letter. If the letter has an order, puts it into quarantine.
+    /// Writes a dead letter. Also puts the order of the letter, if any, into quarantine.
     pub(crate) fn write(&self, letter: &DeadLetter<'_>) -> Written {
         let mut state = locked(&self.state);
         if let Some(order) = &letter.quarantined {
@@ -67,7 +67,7 @@ pub(crate) struct QuarantinedOrders {
     most: usize,
 }
 
-/// The only column of a dead letter that this module reads.
+/// The only field of a dead letter that this module reads.
 #[derive(Deserialize)]
 struct Line {
     quarantined: Option<QuarantinedOrder>,
@@ -122,7 +122,7 @@ impl QuarantinedOrders {
         }
     }
 
-    /// Whether an order is in quarantine and must stay there, given these figures.
+    /// Whether an order is in quarantine and must stay there, given its new `figures`.
     pub(crate) fn contains(&self, key: &str, figures: &Figures) -> bool {
         let known = self.by_key.get(key);
         known.is_some_and(|known| !readmit(known, figures))

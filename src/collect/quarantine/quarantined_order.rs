@@ -1,4 +1,4 @@
-//! An order in quarantine: its dedupe key, the reason, and its figures.
+//! An order in quarantine: its dedupe key, the reason, and its price, quantity and value.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,23 @@ use crate::archive::OrderRow;
 use crate::collect::quality::ratio::are_apart;
 use crate::feeds::Event;
 
-/// Two messages about one order may differ by less than this factor. A wrong unit differs by ten or more.
+/// The values in two messages about one order differ by less than this factor, unless their units differ. A wrong unit
+/// makes a factor of ten or more.
 const SAME_UNIT: Decimal = Decimal::TWO;
 
 /// Why an order is in quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum QuarantineReason {
-    /// Its price is far off the reference price.
+    /// The price is far off the reference price.
     Price,
-    /// Its value is more than the open interest.
+    /// The value is more than the open interest.
     OpenInterest,
-    /// It exceeds the amount that was announced for its position.
+    /// The order exceeds the amount that was announced for its trading position.
     Excess,
 }
 
-/// Price, quantity and value of an order, as far as they are known.
+/// Price, quantity and value of an order; `None` for an unknown value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Figures {
     price: Decimal,
@@ -30,7 +31,7 @@ pub(crate) struct Figures {
     value_usd: Option<Decimal>,
 }
 
-/// An order in quarantine. This is the `quarantined` column of its dead letter.
+/// An order in quarantine: the field `quarantined` of its dead letter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct QuarantinedOrder {
     pub(crate) key: String,
@@ -62,9 +63,9 @@ impl Figures {
     }
 }
 
-/// Whether an order in quarantine is readmitted to the checks: it arrived again, in another unit.
+/// Whether an order in quarantine is checked again, because it arrived again in another unit.
 ///
-/// The same order in the same unit stays in quarantine, and is neither checked nor counted again.
+/// An order that arrives again in the same unit stays in quarantine, and is neither checked nor counted again.
 pub(crate) fn readmit(quarantined: &Figures, arrived: &Figures) -> bool {
     let same_unit = |one: Option<Decimal>, other: Option<Decimal>| match (one, other) {
         (Some(one), Some(other)) => !are_apart(one, other, SAME_UNIT),

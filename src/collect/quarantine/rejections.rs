@@ -22,7 +22,7 @@ impl Rejections {
         Self { context, coverage }
     }
 
-    /// A frame or some of its rows that could not be decoded.
+    /// Records a frame that could not be decoded, completely or in part.
     pub(crate) fn undecodable(&self, text: &str, faults: &[Error], now: Millis) {
         let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let reason = reasons.join("; ");
@@ -30,20 +30,20 @@ impl Rejections {
         self.write(&self.letter(DeadLetterKind::Rejected, text, &reason, now));
     }
 
-    /// An event that cannot be right, for example because of its time.
+    /// Records an event with an impossible value, such as its time.
     pub(crate) fn invalid(&self, text: &str, reason: &str, now: Millis) {
         self.count(1, reason);
         self.write(&self.letter(DeadLetterKind::Rejected, text, reason, now));
     }
 
-    /// Rows that the archive can never store; `delivery` has written them to the file.
+    /// Counts rows that the archive can never store; `delivery` has already written them to the file.
     pub(crate) fn unstorable(&self, reasons: &[String]) {
         for reason in reasons {
             self.count(1, reason);
         }
     }
 
-    /// An event without a value in USD.
+    /// Records an event without a value in USD.
     pub(crate) fn unpriced(&self, text: &str, reason: &str, now: Millis) {
         self.context.board.notes().status.unpriced += 1;
         self.coverage
@@ -51,7 +51,7 @@ impl Rejections {
         self.write(&self.letter(DeadLetterKind::Unpriced, text, reason, now));
     }
 
-    /// An order that goes into quarantine.
+    /// Puts an order into quarantine.
     pub(crate) fn quarantine(
         &self,
         key: &str,

@@ -1,7 +1,7 @@
-//! Retraction: removes the rows of a doubtful time, in which the unit check of an exchange failed.
+//! Retraction: removes the rows of a doubtful time, in which the unit check failed.
 //!
-//! The time is backfilled afterwards. The same orders may then have other keys, so without the removal both versions
-//! would be stored.
+//! The doubtful time is backfilled afterwards. The backfilled orders may have other dedupe keys than the removed rows,
+//! so without the removal both versions would be stored.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ pub(crate) fn day_of(at: Millis) -> Millis {
     Millis(at.0.div_euclid(Millis::DAY).saturating_mul(Millis::DAY))
 }
 
-/// A time with rows in doubt, both ends included.
+/// A time range with doubtful rows, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DoubtfulTime {
     start: Millis,
     end: Millis,
-    /// Whether its gap is neither recovered nor lost.
+    /// Whether the gap of this time is neither recovered nor lost.
     is_open: bool,
 }
 
 impl DoubtfulTime {
-    /// Whether a time of receipt lies in this time.
+    /// Whether a time of receipt lies in this time range.
     pub(crate) fn contains(self, received_at: Millis) -> bool {
         self.start <= received_at && received_at <= self.end
     }
@@ -59,7 +59,7 @@ pub(crate) fn doubtful_times(
         .collect())
 }
 
-/// What a retraction removed.
+/// The result of a retraction.
 #[derive(Clone, Copy, Debug)]
 struct Retracted {
     rows: usize,
@@ -69,9 +69,9 @@ struct Retracted {
     start: Millis,
 }
 
-/// Removes the rows received in open doubtful times; `None` if there are no such times.
+/// Removes the rows received in doubtful times with unsettled gaps. Returns `None` if there are no such times.
 ///
-/// `reach` is the greatest age of an event at its receipt, in milliseconds.
+/// `reach` is the maximum age of an event at its receipt, in milliseconds.
 fn retract(
     writer: &mut Writer,
     exchange: &str,
@@ -109,7 +109,8 @@ fn retract(
     Ok(Some(retracted))
 }
 
-/// Removes the rows of open doubtful times of an exchange, and returns once they are gone.
+/// Removes the rows of an exchange that were received in doubtful times with unsettled gaps. Returns once they are
+/// removed.
 pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
     if !UnitCheck::new(tasks).is_needed() {
         return;
@@ -141,8 +142,8 @@ pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
         target: "liqdata::feeds",
         "{name}: {rows} orders are retracted, because they may mean something else"
     );
-    // A removed row may be older than the time that the backfill requests, because an earlier backfill stored it. A
-    // gap for that time is recorded.
+    // A removed row may be older than the time that the backfill requests, because an earlier backfill stored it.
+    // Therefore, a gap is recorded from the first removed row on.
     if first < start.back(margin) {
         let reason = "its retracted rows may mean something else";
         tasks.intake.coverage.gap(first, start, reason);

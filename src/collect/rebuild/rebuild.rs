@@ -1,7 +1,8 @@
 //! Rebuild: decodes the raw frames of an archive again, and supersedes stored rows that differ.
 //!
-//! A row is only corrected by the frame that it was decoded from, which has the same receipt time. Rows from other sources,
-//! and rows without a stored frame, do not change. See [`Writer::supersede`](crate::archive::Writer::supersede).
+//! A row is corrected only by the frame that it was decoded from, which has the same receipt time. Rows from other
+//! sources, and rows without a stored frame, do not change. See
+//! [`Writer::supersede`](crate::archive::Writer::supersede).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,14 +15,14 @@ use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildRepo
 use crate::feeds::Venue;
 use crate::model::Millis;
 
-/// Lines between two calls of the progress function.
+/// Number of lines between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1024;
 
 /// Decodes the raw frames of the archive in the folder `path` again, and corrects rows that differ.
 ///
-/// `goes_on` is called with the bytes read so far and in all; it returns whether to go on. If it does not, the result is
-/// `None`, and finished days stay corrected. Answers as of an earlier instant do not change. A second rebuild changes
-/// nothing.
+/// `goes_on` is called with the bytes read so far and the total number of bytes; it returns whether to continue. If it
+/// returns false, the result is `None`, and finished days stay corrected. Queries as of an earlier instant still return
+/// the old rows. A second rebuild changes nothing.
 ///
 /// # Errors
 ///
@@ -36,7 +37,7 @@ pub fn rebuild(
     for name in &options.venues {
         chosen.push(crate::feeds::venue(name)?);
     }
-    // No archive is created.
+    // Fails if there is no archive, so that none is created.
     let archive = Archive::read(path)?;
     let open = if options.dry_run {
         ArchiveAccess::Read(archive)
@@ -70,21 +71,22 @@ pub fn rebuild(
         })? {
             return Ok(None);
         }
-        // Late frames usually belong to the day before.
+        // The corrections of `day` itself are not written yet, because late frames of the next file usually belong to
+        // it.
         replay.write_days(Some(day))?;
     }
     replay.write_days(None)?;
     Ok(goes_on(read, all).then_some(replay.report))
 }
 
-/// The raw lines of one exchange, file after file.
+/// The raw lines of one exchange, one file after the other.
 struct FrameStream {
     parts: std::vec::IntoIter<RawFileEntry>,
     open: Option<(RawFileEntry, RawLines)>,
     next: Option<RawLine>,
 }
 
-/// Replays the files of a day of all exchanges in the order of time; returns whether it reached the end.
+/// Replays the files of all exchanges of one day in order of receipt. Returns false if `goes_on` stopped it.
 fn replay_day(
     replay: &mut Replay,
     parts: Vec<RawFileEntry>,
@@ -132,7 +134,7 @@ fn replay_day(
     }
 }
 
-/// Reads the next line of an exchange; returns whether to go on.
+/// Reads the next line of an exchange. Returns false if `goes_on` stopped it.
 fn advance(
     stream: &mut FrameStream,
     replay: &mut Replay,
@@ -167,7 +169,7 @@ fn advance(
                 replay.report.damaged.push((path, fault));
             }
             if lines.is_cut() || lines.fault().is_some() {
-                // The missing end of the file may contain further frames of the last receipt time.
+                // The missing end of the file may have contained further frames of the last receipt times.
                 replay.skip_missing(&part.exchange);
             }
             *read += part.bytes;
@@ -193,7 +195,7 @@ mod tests {
 
     const NOW: i64 = 1_790_000_000_900;
 
-    /// An order of Binance with this quantity, in a frame that was received at an instant.
+    /// A raw line with a Binance order of this quantity, received at `received_at`.
     fn line(received_at: i64, quantity: u32) -> RawLine {
         let frame = serde_json::json!({"e": "forceOrder", "E": NOW, "o": {
             "s": "SOLUSDT", "S": "SELL", "o": "LIMIT", "f": "IOC", "q": quantity.to_string(), "p": "170.1",
@@ -206,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Redundant connections store their frames independently.
+    /// Redundant connections store their frames independently, so receipt times in a file may be out of order.
     #[test]
     fn frames_of_two_receipt_times_may_be_interleaved() {
         let folder = std::env::temp_dir().join(format!("liqdata-among-{}", std::process::id()));

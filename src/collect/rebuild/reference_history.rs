@@ -1,4 +1,4 @@
-//! Reference prices and open interest of a day in the order of receipt, for the outlier check of a replay.
+//! Reference prices and open interest of a day in order of receipt, for the outlier check of a replay.
 
 use std::collections::VecDeque;
 
@@ -9,28 +9,28 @@ use crate::collect::quality::reference_price::ReferencePrices;
 use crate::feeds::venue;
 use crate::model::{Millis, sort_small};
 
-/// References for the first orders of a day may have been received this long before it.
+/// Reference values from this many milliseconds before a day are loaded for its first orders.
 const BEFORE: i64 = Millis::HOUR;
 
-/// The close of a bar, or open interest of an exchange.
+/// The closing price of a bar, or open interest of an exchange.
 #[derive(Debug)]
 struct ReferenceValue {
     received_at: Millis,
     at: Millis,
     coin: String,
-    /// The exchange of open interest; `None` for a close.
+    /// The exchange of open interest; `None` for a closing price.
     exchange: Option<&'static str>,
     value: Decimal,
 }
 
-/// The references of a day that are not applied yet, in the order of receipt.
+/// The reference values of a day that are not applied yet, in order of receipt.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceHistory {
     left: VecDeque<ReferenceValue>,
 }
 
 impl ReferenceHistory {
-    /// Loads the references of a day.
+    /// Loads the reference values of a day.
     pub(crate) fn of(archive: &Archive, day: Millis) -> Result<Self, ArchiveError> {
         let filter = Filter {
             start: Some(day.back(BEFORE)),
@@ -67,7 +67,7 @@ impl ReferenceHistory {
         })
     }
 
-    /// Applies the references that were received up to an instant.
+    /// Adds the reference values that were received up to the instant `by` to `prices`.
     pub(crate) fn apply(&mut self, prices: &ReferencePrices, by: Millis) {
         while let Some(one) = self.left.pop_front_if(|one| one.received_at <= by) {
             match one.exchange {

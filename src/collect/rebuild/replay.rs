@@ -1,8 +1,8 @@
-//! Replay of raw frames: decodes them again in the order of receipt, and compares the result with the stored rows.
+//! Replay of raw frames: decodes them again in order of receipt, and compares the result with the stored rows.
 //!
-//! The steps of the live intake are repeated: dedupe keys are assigned, rows wait for their contract size, and new or
-//! changed rows are checked against the prices of their time. Each row is compared with the stored row of the same key
-//! and the same frame. Differences are collected per day and written one day after the other.
+//! The steps of the live intake are repeated. Dedupe keys are assigned, rows wait for their contract size, and new or
+//! changed rows are checked against the reference prices of their time. Each row is compared with the stored row that
+//! has the same dedupe key and receipt time. Differences are collected per day and written one day after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,15 +28,15 @@ use crate::collect::settings::{Pace, millis};
 use crate::feeds::{Event, Instruments, KeyAmbiguity, Listing, RestRequest, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 
-/// Stored rows up to this much older than a REST reply are compared with it.
+/// Stored rows up to this many milliseconds older than a REST reply are compared with it.
 const LOOK_BACK: i64 = 8 * Millis::DAY;
 /// Maximum disorder of receipt times in a file, in milliseconds. Each connection stores its own frames, so a frame may
-/// have been received before the one ahead of it.
+/// have been received before the frame that precedes it in the file.
 const MAX_DISORDER: i64 = 10_000;
-/// Most rows of an exchange that wait for their contract size.
+/// Maximum number of rows of an exchange that wait for their contract size.
 const MAX_PENDING: usize = 100_000;
 
-/// A stored row.
+/// The parts of a stored row that are compared.
 #[derive(Clone, Debug)]
 struct StoredRow {
     received_at: Millis,
@@ -44,13 +44,13 @@ struct StoredRow {
     content: u64,
 }
 
-/// A stored row that a frame is expected to contain.
+/// A stored row that some frame of its receipt time should contain.
 #[derive(Clone, Debug)]
 struct Expected {
     key: String,
     native_id: Option<String>,
     day: Millis,
-    /// Whether a frame of the same receipt time is about the row's contract.
+    /// Whether a frame of the same receipt time names the row's contract.
     is_of_frame: bool,
 }
 
@@ -72,12 +72,12 @@ struct VenueReplay {
     keys: DedupeKeys,
     pending: Vec<PendingRow>,
     stored: StoredRows,
-    /// By receipt time of recent frames: the stored rows of that time that no frame has contained so far. The list is
-    /// empty if a frame of that time is unreadable.
+    /// The stored rows that no replayed frame has contained so far, by receipt time. The list is empty if a frame of
+    /// that receipt time is unreadable.
     missing: BTreeMap<Millis, Vec<Expected>>,
-    /// The instant up to which receipt times are settled.
+    /// The latest receipt time of which all frames were replayed.
     settled: Option<Millis>,
-    /// Times in which the unit of the exchange was doubtful.
+    /// Times in which the unit check of the exchange failed.
     doubtful: Vec<DoubtfulTime>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Replay {
     pub(crate) report: RebuildReport,
 }
 
-/// A hash of the content of a row.
+/// A hash of the content of a row, without its dedupe key and receipt time.
 fn content(row: &OrderRow) -> u64 {
     let mut hasher = DefaultHasher::new();
     let order = &row.order;
@@ -110,7 +110,7 @@ fn content(row: &OrderRow) -> u64 {
 }
 
 impl StoredRows {
-    /// Loads the rows of a day.
+    /// Loads the stored rows of a day.
     fn load(&mut self, archive: &Archive, exchange: &str, day: Millis) -> Result<(), ArchiveError> {
         if !self.days.insert(day) {
             return Ok(());
@@ -143,7 +143,7 @@ impl StoredRows {
         Ok(())
     }
 
-    /// Drops days before another; they are loaded again when needed.
+    /// Drops the days before `before`; they are loaded again when needed.
     fn forget(&mut self, before: Millis) {
         self.days.retain(|day| *day >= before);
         self.by_key.retain(|_, mark| mark.day >= before);
@@ -171,7 +171,7 @@ impl VenueReplay {
         }
     }
 
-    /// Adds a page of a market list. Ignores an unreadable page and one of an unknown request.
+    /// Adds a recorded page of a market list. Ignores unreadable pages and pages of unknown requests.
     fn add_markets(&mut self, line: &RawLine) {
         let request = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
@@ -254,7 +254,7 @@ impl Replay {
 
     /// Replays one line of a raw file.
     pub(crate) fn line(&mut self, line: RawLine) -> Result<(), CollectError> {
-        // There is no decoder for an exchange that is no longer supported.
+        // Lines of an exchange that is no longer supported are skipped, because there is no decoder.
         let Ok(venue) = venue(&line.exchange) else {
             return Ok(());
         };
@@ -288,7 +288,7 @@ impl Replay {
                 self.retry_pending(one)?;
             }
             RawLineKind::Socket | RawLineKind::Request => {
-                // Rows of a doubtful time were retracted and are not compared.
+                // Rows of a doubtful time were retracted, so their frames are not compared.
                 let at = line.received_at;
                 if !one.doubtful.iter().any(|time| time.contains(at)) {
                     self.frame(one, &line)?;
@@ -298,7 +298,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Settles the receipt times before `before`, or all: marks rows for removal that no frame contains.
+    /// Settles the receipt times before `before`, or all for `None`: marks rows that no frame contains for removal.
     fn settle_missing(&mut self, one: &mut VenueReplay, before: Option<Millis>) {
         // Imported rows (`|file|`) have no frame, so they are never removed.
         let gone = |row: &Expected| row.is_of_frame && !row.key.contains("|file|");
@@ -465,7 +465,7 @@ impl Replay {
             content: content(&row),
         };
         let known = one.stored.by_key.get(&row.dedupe_key);
-        // A row that was quarantined live stays in quarantine. The replay alone cannot decide that, because not all
+        // A row that was quarantined live stays in quarantine. The replay cannot repeat this decision, because not all
         // reference prices of that time are stored.
         let is_doubtful = is_doubtful || {
             let quarantined = &self.quarantined;
@@ -473,7 +473,7 @@ impl Replay {
         };
         let compared = self.report.of(name);
         match known {
-            // The stored row was decoded from another frame, which contained it first.
+            // The stored row was decoded from another frame, which was received first.
             Some(known) if known.received_at != at => {}
             Some(known) if known.content == fresh.content => compared.same += 1,
             _ if is_doubtful => compared.doubtful += 1,
@@ -503,7 +503,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Writes the corrections of the days before another, or all.
+    /// Writes the corrections of the days before `before`, or of all days for `None`.
     pub(crate) fn write_days(&mut self, before: Option<Millis>) -> Result<(), ArchiveError> {
         if before.is_none() {
             let names: Vec<&'static str> = self.venues.keys().copied().collect();
@@ -535,8 +535,8 @@ impl Replay {
     }
 }
 
-/// Decodes a frame to events with their keys, and their origin. Returns `None` if the frame cannot be decoded
-/// completely.
+/// Decodes a frame into events with their dedupe keys, and the origin of the events. Returns `None` if the frame cannot
+/// be decoded completely.
 fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOrigin)> {
     let at = line.received_at;
     let instruments = one.markets.for_body(line.market.as_deref());

@@ -8,9 +8,9 @@ use crate::model::Millis;
 /// The options of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebuildOptions {
-    /// Only frames received from this instant on.
+    /// Replay only frames received at this instant or later; `None` for no limit.
     pub start: Option<Millis>,
-    /// Only frames received before this instant.
+    /// Replay only frames received before this instant; `None` for no limit.
     pub end: Option<Millis>,
     /// The names of exchanges; empty for all.
     pub venues: Vec<String>,
@@ -21,19 +21,20 @@ pub struct RebuildOptions {
 /// The counts of frames and rows of one exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RebuildCounts {
-    /// Frames and REST replies.
+    /// Number of frames and REST replies that were replayed.
     pub frames: u64,
-    /// Frames that still cannot be decoded completely.
+    /// Number of frames that still cannot be decoded completely.
     pub unread: u64,
-    /// Unchanged rows.
+    /// Number of unchanged rows.
     pub same: u64,
-    /// Corrected rows.
+    /// Number of corrected rows.
     pub corrected: u64,
-    /// New rows.
+    /// Number of new rows.
     pub new: u64,
-    /// Removed rows, because their frame contains no such order.
+    /// Number of rows removed because their frame contains no such order.
     pub gone: u64,
-    /// Rows that were neither changed nor added, because their unit is doubtful or they cannot be stored exactly.
+    /// Number of rows that were neither changed nor added, because they fail the outlier check, are in quarantine, or
+    /// cannot be stored exactly.
     pub doubtful: u64,
 }
 
@@ -52,7 +53,7 @@ impl RebuildReport {
     }
 }
 
-/// The archive of a rebuild: read-only for a dry run.
+/// The archive of a rebuild, which is read-only in a dry run.
 pub(crate) enum ArchiveAccess {
     Read(Archive),
     Write(Writer),

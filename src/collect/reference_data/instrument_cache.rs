@@ -1,7 +1,7 @@
 //! A cache of market lists in the folder of the archive, for the next process.
 //!
-//! While an exchange refuses a list at the start, the cached list is used in its place. A market that is in no cached
-//! list was listed after the lists were stored, so its feed has a gap.
+//! While an exchange refuses to send a list after the start, the cached list is used instead. A market that is missing
+//! from the cached lists was listed after they were stored, so its feed has a gap.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,21 +13,21 @@ use crate::collect::state_file;
 use crate::feeds::{Instrument, Listing, RestRequest, Venue};
 use crate::model::{Millis, Vocabulary};
 
-/// Older lists are not used.
+/// Maximum age of a cached list that is used, in milliseconds.
 const OLDEST: i64 = 7 * Millis::DAY;
 
-/// One list of an earlier process.
+/// A market list from an earlier process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CachedMarkets {
     pub(crate) listings: Vec<Listing>,
-    /// When it was requested.
+    /// When the list was requested.
     pub(crate) read: Millis,
 }
 
-/// One list as stored.
+/// A market list in its stored form.
 #[derive(Debug, Deserialize, Serialize)]
 struct StoredList {
-    /// The request that returned it.
+    /// The path and query of the request for this list.
     asked: String,
     read: Millis,
     markets: Vec<StoredMarket>,
@@ -88,7 +88,7 @@ fn file(venue: &Venue) -> String {
     format!("markets-{}.json", venue.name())
 }
 
-/// Loads the lists of an earlier process, in order of their requests. Lists that are too old are left out.
+/// Loads the lists of an earlier process, in order of their requests. `None` for a list that is missing or too old.
 pub(crate) fn load(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
     let stored = state_file::read(archive, &file(venue)).unwrap_or_default();
     let mut recent = recent(stored, now);
@@ -96,7 +96,7 @@ pub(crate) fn load(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<Cac
     asks.iter().map(|ask| recent.remove(&name(ask))).collect()
 }
 
-/// The lists that are recent and valid, by name.
+/// The recent and valid lists, by name.
 fn recent(stored: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets> {
     let recent = stored
         .into_iter()

@@ -1,4 +1,4 @@
-//! The markets of an exchange, as last read.
+//! The markets of an exchange, as they were last read.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,10 +10,10 @@ use crate::feeds::LastPrice;
 use crate::feeds::Listing;
 use crate::model::Millis;
 
-/// How often a list must be reported as empty or missing before its markets count as delisted.
+/// Minimum number of replies that a list is empty or missing before its markets count as delisted.
 const READS: u32 = 3;
 
-/// Counts reports that a market list is empty or missing although it had markets or was never read.
+/// Counts replies that a market list is empty or missing, although the list had markets or was never read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EmptyListCheck {
     since: Option<Millis>,
@@ -21,8 +21,8 @@ pub(crate) struct EmptyListCheck {
 }
 
 impl EmptyListCheck {
-    /// Counts one more report. Once there were enough reports over `after` milliseconds, returns the time of the
-    /// first.
+    /// Counts one more reply that the list is empty or missing. Returns the time of the first reply once there are
+    /// enough replies over at least `after` milliseconds.
     pub(crate) fn confirm(&mut self, at: Millis, after: i64) -> Option<Millis> {
         let since = *self.since.get_or_insert(at);
         self.reads = self.reads.saturating_add(1);
@@ -33,19 +33,19 @@ impl EmptyListCheck {
 /// The markets of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markets {
-    /// The markets by request; `None` for a request that was never answered.
+    /// The market lists, by the index of their request; `None` for a request that was never answered.
     pub(crate) lists: Vec<Option<Vec<Listing>>>,
-    /// By request: when the last answered attempt was sent.
+    /// When the last answered request for each list was sent.
     pub(crate) read: Vec<Option<Millis>>,
-    /// Lists of an earlier process in place of requests that were never answered.
+    /// Cached lists of an earlier process, for requests that were never answered.
     cached: Vec<Option<CachedMarkets>>,
-    /// Lists that were reported as empty or missing.
+    /// Lists that were reported as empty or missing, by index.
     pub(crate) empty_lists: HashMap<usize, EmptyListCheck>,
     pub(crate) listings: Vec<Listing>,
     pub(crate) instruments: Instruments,
-    /// Markets that no longer trade, and when that was first read.
+    /// Markets that no longer trade, each with the time at which this was first read.
     closed: HashMap<String, (Listing, Millis)>,
-    /// The last price of each market by the exchange itself, with the time of the request.
+    /// The last price of each market that the exchange itself publishes, with the time of the request.
     prices: HashMap<String, PricePoint>,
 }
 
@@ -64,7 +64,7 @@ impl Markets {
         }
     }
 
-    /// Adds lists of an earlier process in place of requests that were never answered.
+    /// Adds cached lists of an earlier process for requests that were never answered.
     pub(crate) fn with_cached(mut self, cached: &[Option<CachedMarkets>]) -> Self {
         let unanswered = self.lists.iter().map(Option::is_none);
         let cached = unanswered.zip(cached).map(|(is_unanswered, cached)| {
@@ -95,7 +95,7 @@ impl Markets {
         self.cached.iter().flatten().map(|list| list.read).min()
     }
 
-    /// Adds the markets that traded in `known` and no longer trade, as read at `at`.
+    /// Adds the markets that traded in `known` and, as read at `at`, no longer trade.
     pub(crate) fn with_closed(mut self, known: &Self, at: Millis) -> Self {
         self.closed.clone_from(&known.closed);
         let trading = |all: &[Listing]| -> HashSet<String> {
@@ -124,7 +124,7 @@ impl Markets {
         closed.filter_map(move |(listing, at)| (*at > from).then_some(listing))
     }
 
-    /// Adds the prices of `known` and the new `prices`, each list with the time of its request.
+    /// Adds the prices of `known` and the new `prices`. Each list of new prices has the time of its request.
     pub(crate) fn with_prices(
         mut self,
         known: &Self,
@@ -147,12 +147,12 @@ impl Markets {
         self
     }
 
-    /// The last price of a market by the exchange itself.
+    /// The last price of a market that the exchange itself publishes.
     pub(crate) fn price(&self, native_id: &str) -> Option<PricePoint> {
         self.prices.get(native_id).copied()
     }
 
-    /// The instant before which all traded markets are known.
+    /// The instant up to which all traded markets are known.
     pub(crate) fn known_until(&self) -> Option<Millis> {
         let read = self.read.iter().flatten().min().copied();
         read.into_iter().chain(self.cached_as_of()).min()
@@ -163,14 +163,14 @@ impl Markets {
         self.read.iter().all(Option::is_some)
     }
 
-    /// Whether there is a market that is not in `others`.
+    /// Whether some market here is not in `others`.
     pub(crate) fn has_more_than(&self, others: &Self) -> bool {
         let mut listings = self.listings.iter();
         listings.any(|listing| others.instruments.get(&listing.native_id).is_none())
     }
 
-    /// The instruments to decode a body with. If `market` was requested, these are only that market, because the body
-    /// may not name it; else all.
+    /// The instruments for decoding a reply body. If only `market` was requested, the result is that market alone,
+    /// because the body may not name it; otherwise, all instruments.
     pub(crate) fn for_body(&self, market: Option<&str>) -> Cow<'_, Instruments> {
         let only = market.and_then(|market| Some((market, self.instruments.get(market)?.clone())));
         match only {

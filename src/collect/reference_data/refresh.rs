@@ -1,4 +1,4 @@
-//! Refresh of the markets: at the start, every hour, and soon after an unknown market appeared.
+//! Refresh of the market lists: at the start, every hour, and soon after an event of an unknown market.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,14 +17,15 @@ use crate::feeds::{Error, Instruments, LastPrice, Listing, RestPage, RestRequest
 use crate::model::Millis;
 
 impl VenueTasks {
-    /// Returns all markets of an earlier process on the first call. `None` on later calls, or if a list is missing.
+    /// On the first call, returns the cached markets of an earlier process. `None` on later calls, or if a list is
+    /// missing.
     pub(crate) fn take_cached_markets(&self) -> Option<Markets> {
         let is_first = !std::mem::replace(&mut *locked(&self.is_compared), true);
         let is_whole = is_first && self.cached_lists.iter().all(Option::is_some);
         is_whole.then(|| self.cached_markets())
     }
 
-    /// The markets of an earlier process.
+    /// The cached markets of an earlier process.
     fn cached_markets(&self) -> Markets {
         let lists = self.cached_lists.len();
         Markets::of(vec![None; lists], vec![None; lists]).with_cached(&self.cached_lists)
@@ -45,8 +46,8 @@ impl VenueTasks {
 
     /// Reads all market lists; returns the error of a list that could not be read.
     ///
-    /// Such a list stays unchanged and does not affect the others. A list that is reported as empty or missing stays
-    /// unchanged too, until it was reported so for long enough.
+    /// A list that could not be read stays unchanged and does not affect the other lists. A list that is reported as
+    /// empty or missing also stays unchanged until `delist` seconds of such reports have passed.
     async fn read_markets(&self) -> Result<Option<RequestFailure>, RequestFailure> {
         let known = self.context.markets.load_full();
         let (mut lists, mut read_at) = (known.lists.clone(), known.read.clone());
@@ -113,7 +114,7 @@ impl VenueTasks {
         }
         let before = self.topics();
         let at = self.context.clock.now();
-        // Reads the current markets again: meanwhile the lists of an earlier process may have come into use.
+        // Loads the current markets again, because cached lists may have been published during the requests.
         let known = self.context.markets.load_full();
         markets = markets
             .with_closed(&known, at)
@@ -126,8 +127,8 @@ impl VenueTasks {
         Ok(failed)
     }
 
-    /// Reads all market lists. If that takes longer than a request may, the lists of an earlier process are used meanwhile,
-    /// because a cooldown may last for days.
+    /// Reads all market lists. If this takes longer than the time limit of a request, the cached lists are used until
+    /// then, because a cooldown may last for days.
     async fn read_markets_or_cache(&self) -> Result<Option<RequestFailure>, RequestFailure> {
         let reading = self.read_markets();
         tokio::pin!(reading);
@@ -146,7 +147,7 @@ impl VenueTasks {
         reading.await
     }
 
-    /// Makes the markets known to all tasks.
+    /// Makes `markets` the current markets of all tasks.
     fn publish(&self, markets: Markets) {
         let is_partial = markets.lists.iter().any(Option::is_none);
         {
@@ -159,7 +160,7 @@ impl VenueTasks {
         self.known.send_replace(true);
     }
 
-    /// The topics that the markets ask for.
+    /// The topics that the current markets require.
     fn topics(&self) -> BTreeSet<String> {
         let lines = self.context.venue.lines(&self.context.wanted());
         lines
@@ -168,7 +169,7 @@ impl VenueTasks {
             .collect()
     }
 
-    /// Records a gap of delisted topics, from the first report of their list as empty or missing.
+    /// Records gaps of delisted topics. Each gap starts when the topic's list was first reported as empty or missing.
     fn record_delisted(&self, before: BTreeSet<String>, since: Millis) {
         let after = self.topics();
         let reason = "its market list is reported as empty or missing";
@@ -183,7 +184,7 @@ impl VenueTasks {
         }
     }
 
-    /// Reads one market list page by page; returns its prices, and its pages if raw frames are stored.
+    /// Reads one market list page by page. Returns its markets and prices, and its raw pages if raw frames are stored.
     async fn read_list(
         &self,
         place: usize,
@@ -205,8 +206,8 @@ impl VenueTasks {
         Ok((listings, prices, pages))
     }
 
-    /// Reads the prices of the markets, if the exchange has requests for them. Errors are only logged, because orders can be
-    /// stored without these prices.
+    /// Reads the prices of the markets, if the exchange has requests for them. Errors are only logged, because orders
+    /// can be stored without prices.
     async fn read_prices(&self) {
         for ask in self.context.venue.price_requests() {
             let asked = self.context.clock.now();
@@ -243,16 +244,16 @@ impl VenueTasks {
         let none = Instruments::default();
         let venue = self.context.venue;
         let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
-        // Faults are only logged, because the lists also contain options and other contracts. A market that is really
-        // missing shows when a row needs it.
+        // Faults are only logged, because the lists also contain options and other contracts. If a needed market is
+        // missing, its first row shows that.
         for fault in faults.take() {
             log::debug!(target: "liqdata::feeds", "{}: a market is skipped: {fault}", self.context.name());
         }
         Ok(page)
     }
 
-    /// Reads the markets until all lists are known; without live collection, at most three times. Known markets are
-    /// collected meanwhile.
+    /// Reads the market lists until all were read; without live collection, at most three times. Markets that are
+    /// already known are collected in the meantime.
     pub(crate) async fn read_markets_until_known(&self) {
         if self.context.venue.listing_requests().is_empty() {
             return;
@@ -279,13 +280,14 @@ impl VenueTasks {
             if self.once && attempts >= 3 {
                 return;
             }
-            // Rows that wait for a market may go on, because it may be known by now.
+            // Rows that wait for a market are retried, because the market may be known by now.
             self.intake.retry_pending().await;
             sleep(backoff.next()).await;
         }
     }
 
-    /// Reads the markets at the start, every hour, and soon after an unknown one appeared, and prices every hour.
+    /// Reads the markets at the start, every hour, and soon after an event of an unknown market. Reads prices every
+    /// hour.
     pub(crate) async fn run_market_refresh(&self) {
         if self.context.venue.listing_requests().is_empty() {
             return self.run_price_refresh().await;
@@ -300,7 +302,7 @@ impl VenueTasks {
             }
             self.intake.retry_pending().await;
             let read = Instant::now();
-            // A market may trade before it is listed, so the markets are read often while rows wait for one.
+            // A market may trade before it is listed, so the lists are read more often while rows wait for a market.
             let seconds = match self.intake.pending.len() {
                 0 => pace.instruments,
                 _ => pace.instruments.min(pace.instruments_least),

@@ -12,11 +12,11 @@ fn may_be_listed(coin: &str) -> bool {
             .all(|sign| sign.is_alphanumeric() || "-_.:".contains(sign))
 }
 
-/// The coins of these names, sorted and without duplicates.
+/// Checks coin names and returns their coins, sorted and without duplicates.
 ///
 /// # Errors
 ///
-/// The invalid name, with what is allowed.
+/// A message with the invalid name and what is allowed.
 pub(crate) fn coins_of(names: &[String]) -> Result<Vec<String>, String> {
     let mut coins = BTreeSet::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! Spacing of the subscriptions of one exchange.
+//! Spaces the subscription requests to one exchange in time.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use crate::collect::lock::locked;
 
-/// Spaces the subscriptions of all connections to one exchange, which share one rate limit.
+/// Spaces the subscription requests of all connections to one exchange, which share one rate limit.
 #[derive(Debug)]
 pub(crate) struct SubscriptionPacer {
-    /// Least time between two subscriptions; zero where there is no limit.
+    /// Minimum time between two subscription requests; zero for no limit.
     spacing: Duration,
-    /// Time of the latest reserved subscription.
+    /// The latest reserved time.
     last: Mutex<Option<Instant>>,
 }
 
@@ -24,7 +24,7 @@ impl SubscriptionPacer {
         }
     }
 
-    /// Reserves the time of the next subscription, not before `earliest`.
+    /// Reserves a time for the next subscription request, at `earliest` or later.
     pub(crate) fn reserve(&self, earliest: Instant) -> Instant {
         if self.spacing.is_zero() {
             return earliest;

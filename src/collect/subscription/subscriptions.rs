@@ -1,7 +1,8 @@
 //! The subscriptions of one connection: requests to send, acknowledged topics, refused topics.
 //!
-//! A refused batch of topics is halved until the refused topic is alone, so that one bad name does not affect the
-//! others. The topic of the control stream is requested like any other, but does not count as coverage.
+//! A refused batch of topics is halved until the refused topic is alone, so that one bad name does not affect the other
+//! topics. The topic of the control stream (see `liveness`) is requested like any other topic, but does not count as
+//! coverage.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,14 +14,14 @@ pub(crate) struct Subscriptions {
     /// Requests that are still to be sent.
     requests: VecDeque<Vec<String>>,
     asked: SentSubscriptions,
-    /// The number of topics.
+    /// The number of topics, without the control stream.
     topics: usize,
-    /// Topics without an answer.
+    /// Topics that were neither acknowledged nor refused yet.
     open: BTreeSet<String>,
     refused: BTreeSet<String>,
     /// The topic of the control stream, and its status.
     control: Option<(&'static str, ControlStatus)>,
-    /// Whether a refusal named no topic.
+    /// Whether some refusal named no topic.
     is_unknown_refused: bool,
 }
 
@@ -35,9 +36,9 @@ pub(crate) enum ControlStatus {
 /// The outcome of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalOutcome {
-    /// The refusal names no topic. A missing acknowledgement will show which topic it was about.
+    /// The refusal names no topic. A missing acknowledgement shows later which topic was refused.
     Unknown,
-    /// This topic is not covered.
+    /// This topic was refused, so it is not covered.
     Topic(String),
     /// The topic of the control stream was refused.
     Control,
@@ -46,7 +47,7 @@ pub(crate) enum RefusalOutcome {
 }
 
 impl Subscriptions {
-    /// Subscriptions to the topics of a line; no request was sent yet.
+    /// Creates the subscriptions of a connection plan. No request is sent yet.
     pub(crate) fn of(line: &ConnectionPlan) -> Self {
         let open: BTreeSet<String> = line.topics().cloned().collect();
         Self {
@@ -63,7 +64,7 @@ impl Subscriptions {
         }
     }
 
-    /// The topic of the control stream, if it has one.
+    /// The topic of the control stream and its status; `None` without such a topic.
     pub(crate) fn control(&self) -> Option<(&'static str, ControlStatus)> {
         self.control
     }
@@ -103,7 +104,7 @@ impl Subscriptions {
         )
     }
 
-    /// The requests that were sent.
+    /// The subscription requests that were sent.
     pub(crate) fn asked(&self) -> &SentSubscriptions {
         &self.asked
     }
@@ -113,13 +114,13 @@ impl Subscriptions {
         !self.requests.is_empty()
     }
 
-    /// The number and the topics of the next request.
+    /// Removes the next request from the queue; returns its number and topics.
     pub(crate) fn next(&mut self) -> Option<(usize, Vec<String>)> {
         let topics = self.requests.pop_front()?;
         Some((self.asked.number(topics.clone()), topics))
     }
 
-    /// Processes an acknowledgement. Returns whether it was the first one of a topic.
+    /// Processes an acknowledgement. Returns whether it is the first acknowledgement of some topic.
     pub(crate) fn acknowledge(&mut self, topics: &[String]) -> bool {
         let before = self.open.len();
         for topic in topics {
@@ -131,9 +132,9 @@ impl Subscriptions {
         self.open.len() < before
     }
 
-    /// Processes the refusal of a request for these topics.
+    /// Processes the refusal of a subscription request for `topics`.
     pub(crate) fn refuse(&mut self, topics: &[String]) -> RefusalOutcome {
-        // Topics that were already acknowledged are not the cause.
+        // Topics that were already acknowledged did not cause the refusal.
         let is_alone = topics.len() == 1;
         let open = topics
             .iter()
@@ -162,7 +163,7 @@ impl Subscriptions {
         }
     }
 
-    /// Requests every uncovered topic again, each in its own message, unless requests are pending.
+    /// Requests every uncovered topic again, each in its own message, unless requests are still to be sent.
     pub(crate) fn retry_uncovered(&mut self) {
         if self.requests.is_empty() {
             let uncovered = self.uncovered().into_iter();
@@ -227,13 +228,13 @@ mod tests {
         let control = subscriptions.control();
         assert_eq!(control, Some(("always", ControlStatus::Refused)));
         assert!(subscriptions.uncovered().is_empty() && !subscriptions.cover_nothing());
-        // A refusal without a topic concerns the only unanswered topic.
+        // A refusal that names no topic concerns the only unanswered topic.
         subscriptions.set_control(ControlStatus::Open);
         assert!(!subscriptions.is_control_refused());
         assert_eq!(subscriptions.refuse(&[]), RefusalOutcome::Unknown);
         assert!(subscriptions.is_control_refused());
         subscriptions.set_control(ControlStatus::Refused);
-        // The topic is requested again.
+        // The refused topic of the control stream is requested again.
         subscriptions.retry_uncovered();
         assert_eq!(subscriptions.next().unwrap().1, ["always"]);
         subscriptions.acknowledge(&["always".to_owned()]);
@@ -251,7 +252,7 @@ mod tests {
             subscriptions.refuse(&["always".to_owned()]),
             RefusalOutcome::Control
         );
-        // A refusal that repeats every topic that was ever requested.
+        // Each refusal names every topic that was ever requested.
         let mut all = vec!["a".to_owned(), "always".to_owned()];
         for _ in 0..20 {
             subscriptions.retry_uncovered();

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use crate::collect::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 
-/// Warns about the `coins` without a market, once all markets are known and after each refresh.
+/// Warns about those of `coins` without a market: first when all markets are known, then after each refresh.
 pub(crate) async fn watch(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
     let has_listings = |one: &&Arc<VenueTasks>| !one.context.venue.listing_requests().is_empty();
     let listing: Vec<&Arc<VenueTasks>> = venues.iter().filter(has_listings).collect();
