@@ -1,4 +1,4 @@
-//! The side of the position that was, or would be, liquidated.
+//! The side of a position that was, or would be, liquidated.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl Side {
             .find(|side| side.name().eq_ignore_ascii_case(text))
     }
 
-    /// 0 for long, 1 for short: the index in a pair of values.
+    /// The index of the side in a pair of values: 0 for long, 1 for short.
     #[must_use]
     pub fn index(self) -> usize {
         match self {

@@ -1,8 +1,9 @@
-//! A small sort: the standard library's adds kilobytes of code at every call site.
+//! A sort with little code: the standard library's sort adds kilobytes of code at every call site.
 
 use std::cmp::Ordering;
 
-/// Sorts like [`slice::sort_by`] with a twentieth of the code. Slower, so use it for short or rare lists.
+/// Sorts like [`slice::sort_by`] with a twentieth of the code. It is slower, so use it for short or rarely sorted
+/// lists.
 ///
 /// # Examples
 ///
@@ -35,7 +36,7 @@ pub fn sort_small<T>(things: &mut [T], mut compare: impl FnMut(&T, &T) -> Orderi
     }
 }
 
-/// The indices below `count` in sorted order; equal items keep their order.
+/// The indices from 0 to `count` - 1 in sorted order; equal items stay in their order.
 #[inline(never)]
 fn order(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();

@@ -1,4 +1,4 @@
-//! Which liquidations an exchange publishes, and the estimate of the others.
+//! Which of its liquidations an exchange publishes, and the estimate of the unpublished ones.
 
 use rust_decimal::Decimal;
 use serde::{Serialize, Serializer};
@@ -11,18 +11,18 @@ use crate::model::{Vocabulary, value};
 pub enum Sampling {
     /// All liquidations.
     Complete,
-    /// The latest per symbol and second.
+    /// The latest order per symbol and second.
     Latest,
-    /// The largest per symbol, side and second.
+    /// The largest order per symbol, side and second.
     LargestOfSide,
-    /// One per symbol and second. The documentation names the latest, the largest or neither.
+    /// One order per symbol and second. The documentation says the latest, the largest, or neither.
     LatestOrLargest,
-    /// The documentation does not say.
+    /// The documentation does not say which.
     Unknown,
 }
 
 impl Sampling {
-    /// The sampling of the exchange `name` as of today.
+    /// The sampling of the exchange `name`, as it is today.
     #[must_use]
     pub fn of_venue(name: &str) -> Self {
         match name {

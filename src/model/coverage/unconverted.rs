@@ -1,13 +1,13 @@
-//! Open interest in USD that cannot be converted to coins.
+//! Reasons why open interest in USD cannot be converted to coins.
 
-/// Why a reading in USD cannot be converted to coins, with a description.
+/// Why an open-interest reading in USD cannot be converted to coins. Each variant contains a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInCoins {
-    /// The value is not an amount.
+    /// The value is not a valid amount.
     NoAmount(String),
-    /// No price is known for its time.
+    /// The archive has no price for the time of the reading.
     Unpriced(String),
-    /// The value is implausible as USD and as coins, compared with price and volume.
+    /// Compared with price and traded volume, the value is implausible both as USD and as coins.
     Implausible(String),
 }
 
@@ -26,7 +26,7 @@ impl NotInCoins {
         }
     }
 
-    /// The value and what is wrong with it.
+    /// The description: the value and what is wrong with it.
     #[must_use]
     pub fn why(&self) -> &str {
         match self {

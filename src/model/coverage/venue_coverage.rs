@@ -5,14 +5,14 @@ use serde::{Serialize, Serializer};
 use crate::model::record;
 use crate::model::{Millis, Vocabulary, value};
 
-/// How many of its liquidations a channel publishes.
+/// How completely a channel publishes the liquidations of its exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Completeness {
-    /// The exchange leaves out orders, for example all but the largest of each second.
+    /// The channel omits orders: for example, it publishes only the largest order of each second.
     Sampled,
     /// The channel publishes every order.
     Complete,
-    /// The exchange does not document it.
+    /// The exchange does not document whether the channel omits orders.
     #[default]
     Unknown,
 }
@@ -37,10 +37,10 @@ impl Serialize for Completeness {
     }
 }
 
-/// The evidence for a channel's completeness.
+/// The evidence for the completeness of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
-    /// The exchange documents it.
+    /// The exchange documents the completeness.
     Documented,
     /// The exchange numbers its messages, and no number is missing.
     Verified,
@@ -70,9 +70,9 @@ impl Serialize for Evidence {
 }
 
 impl Completeness {
-    /// The evidence, given the sequence numbers that were followed.
+    /// The evidence for this completeness, given the sequence numbers that were checked.
     ///
-    /// `numbered` counts them. `is_missing` says whether any is still missing.
+    /// `numbered` is the number of checked sequence numbers. `is_missing` says whether any of them is still missing.
     #[must_use]
     pub fn known_by(self, numbered: Option<u64>, is_missing: bool) -> Evidence {
         let are_followed = numbered.is_some_and(|numbers| numbers > 0);
@@ -90,9 +90,9 @@ pub enum GapState {
     /// The gap is neither backfilled nor known to be lost.
     #[default]
     Open,
-    /// The backfill returned everything that the exchange publishes of that time.
+    /// The backfill returned everything that the exchange publishes for the time of the gap.
     Recovered,
-    /// The gap was not backfilled, and the exchange no longer offers that time.
+    /// The gap was not backfilled, and the exchange no longer offers data of that time.
     Lost,
 }
 

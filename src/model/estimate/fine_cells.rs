@@ -1,17 +1,19 @@
-//! Estimate details beyond the contract: cells by side, and maps on the ledger's grid.
+//! Details of an estimate beyond the API: heatmap cells by side, and maps on the price grid of the ledger.
+//!
+//! The ledger is the list of estimated open positions, by liquidation price.
 
 use serde::{Deserialize, Serialize};
 
 /// The split of each heatmap column into longs and shorts.
 ///
-/// Rows below the split row are longs, rows above it are shorts.
+/// Cells below the split row contain longs, cells above it contain shorts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sides {
-    /// The row that may hold both sides, counted from 0; -1 if there are no longs.
+    /// Index of the split row, which may contain both sides; -1 if the column has no longs.
     pub row: Vec<i64>,
-    /// USD of longs in that row.
+    /// USD of longs in the split row.
     pub long: Vec<f64>,
-    /// USD of shorts in that row.
+    /// USD of shorts in the split row.
     pub short: Vec<f64>,
     /// Last price at the end of the column.
     pub price: Vec<f64>,
@@ -31,7 +33,7 @@ impl Sides {
     }
 }
 
-/// USD of a map, by bin of the ledger's own grid.
+/// USD of a liquidation map, by bin of the ledger's own price grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FineCells {
@@ -41,14 +43,14 @@ pub struct FineCells {
     pub h: f64,
     /// Number of the first bin in `usd`.
     pub first: i64,
-    /// The first bin without longs.
+    /// Number of the first bin that has no longs.
     pub longs_end: i64,
     /// USD by leverage and bin: all bins of the first leverage, then those of the next.
     pub usd: Vec<f64>,
 }
 
 impl FineCells {
-    /// Number of bins per leverage; `None` if the vector does not divide evenly.
+    /// Number of bins per leverage; `None` if the length of `usd` is not a multiple of `leverages`.
     #[must_use]
     pub fn bins(&self, leverages: usize) -> Option<usize> {
         let whole = leverages > 0 && self.usd.len().is_multiple_of(leverages);

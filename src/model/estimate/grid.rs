@@ -1,6 +1,7 @@
-//! Price grids: the fine logarithmic grid of the ledger and the linear bins of a map.
+//! Price grids: the fine logarithmic grid of the ledger of estimated positions, and the linear bins of a liquidation
+//! map.
 
-/// The logarithmic price grid of the ledger: bin `j` holds prices in `[p0·exp(jh), p0·exp((j+1)h))`.
+/// The logarithmic price grid of the ledger: bin `j` contains prices in `[p0·exp(jh), p0·exp((j+1)h))`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FineGrid {
     /// Price at the lower edge of bin 0.
@@ -17,7 +18,7 @@ impl Default for FineGrid {
 }
 
 impl FineGrid {
-    /// The bin that holds `price`.
+    /// The bin that contains `price`.
     #[must_use]
     pub fn bin(&self, price: f64) -> i64 {
         self.bin_of_ln(price.ln() - self.p0.ln())
@@ -32,13 +33,13 @@ impl FineGrid {
         reason = "a log price over 1e-5 lies far inside i64, and bins are counted in millions"
     )]
     pub fn bin_of_ln(&self, ln: f64) -> i64 {
-        // `floor` is a function call on generic processors; this is not.
+        // On generic processors `floor` is a function call; a cast and a comparison are not.
         let bins = ln / self.h;
         let towards_zero = bins as i64;
         towards_zero - i64::from(towards_zero as f64 > bins)
     }
 
-    /// Writes the bins of prices into `bins`, clamped to `within`.
+    /// Writes the bins of prices into `bins`, clamped to the range `within`.
     ///
     /// Prices are given as logarithms relative to `p0`.
     ///
@@ -76,14 +77,14 @@ impl FineGrid {
         }
     }
 
-    /// Centre of bin `j` in log price.
+    /// The price in the middle of bin `j`, on the log scale.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
     pub fn mid(&self, j: i64) -> f64 {
         self.p0 * ((j as f64 + 0.5) * self.h).exp()
     }
 
-    /// Centre of a coarse bin of `factor` fine bins, in log price.
+    /// The price in the middle of a coarse bin of `factor` fine bins, on the log scale.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "bins are counted in thousands")]
     pub fn coarse_mid(&self, coarse: i64, factor: i64) -> f64 {
@@ -91,7 +92,8 @@ impl FineGrid {
     }
 }
 
-/// The bin width of a liquidation map: the 1-2-5 step nearest to 0.1 % of `price`. Ties take the smaller step.
+/// The bin width of a liquidation map: the value 1, 2 or 5 times a power of ten that is nearest to 0.1 % of `price`.
+/// Of two equally near values, the smaller one.
 ///
 /// # Examples
 ///

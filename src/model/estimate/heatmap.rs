@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 use crate::model::{Millis, Vocabulary};
 
-/// The view of the ledger that a heatmap shows.
+/// How a heatmap weights the estimated positions of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
-    /// Model 2: the documented weights, in USD of open interest exposed.
+    /// Model 2: the documented weights. Cells are USD of open interest that would be liquidated at that price.
     Exposure,
-    /// Model 3: fitted weights, in USD expected to be reported as liquidated.
+    /// Model 3: the fitted weights. Cells are USD that are expected to be reported as liquidated.
     Expected,
 }
 
@@ -49,23 +49,23 @@ impl fmt::Display for Model {
 pub struct HeatmapGrid {
     /// Coin symbol.
     pub symbol: String,
-    /// The range asked for, echoed.
+    /// Name of the requested range.
     pub range: String,
     /// Model number, 2 or 3.
     pub model: i64,
-    /// Time of the last input.
+    /// Time of the last input of the estimate.
     pub updated_at: Millis,
     /// Current price.
     pub current_price: f64,
-    /// Price levels, P of them.
+    /// Price levels; their number is P.
     pub prices: Vec<f64>,
-    /// Column end times, T of them.
+    /// End times of the columns; their number is T.
     pub times: Vec<Millis>,
-    /// P × T cells, row after row (a row is one price level).
+    /// P × T cells, row after row; a row is one price level.
     pub matrix: Vec<f64>,
 }
 
-/// Serializes the flat buffer as an array of rows.
+/// Serializes the flat list of cells as an array of rows.
 struct Rows<'a> {
     cells: &'a [f64],
     prices: usize,

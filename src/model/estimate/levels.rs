@@ -1,4 +1,6 @@
 //! Key liquidation levels: the strongest cluster per leverage tier and side.
+//!
+//! A cluster is a price at which much USD would be liquidated, by the estimate.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +29,9 @@ pub struct TierLevels {
     pub symbol: String,
     /// Current price.
     pub price: f64,
-    /// Time of the last input.
+    /// Time of the last input of the estimate.
     #[serde(rename = "updatedAt")]
     pub updated_at: Millis,
-    /// By leverage; a tier that a service omits is absent.
+    /// Levels by leverage; a tier that a service omits is absent.
     pub tiers: BTreeMap<i64, LevelTier>,
 }

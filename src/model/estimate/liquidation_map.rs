@@ -41,7 +41,7 @@ impl BinWidth {
 /// The source of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapSource {
-    /// The ledger estimated from bars and open interest.
+    /// The ledger: open positions that are estimated from bars and open interest.
     Estimate,
     /// Observed positions of single accounts.
     Positions,
@@ -68,22 +68,22 @@ impl fmt::Display for MapSource {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measured {
-    /// Share of the coin's open interest, both sides, that the positions make up, 0 to 1; none if unknown.
+    /// Share of the coin's open interest, both sides, that the positions make up, 0 to 1; `None` if unknown.
     pub seen_share: Option<f64>,
     /// Completion time of the snapshot.
     pub observed_at: Millis,
     /// Number of observed positions.
     pub positions: i64,
-    /// Number of accounts that hold them.
+    /// Number of accounts with these positions.
     pub accounts: i64,
     /// USD of positions without a liquidation price. They are in no bin.
     pub unplaced_usd: f64,
-    /// USD of positions that price crossed since the snapshot. They are in no bin.
+    /// USD of positions with a liquidation price that the market has crossed since the snapshot. They are in no bin.
     pub crossed_usd: f64,
 }
 
 impl Measured {
-    /// The first invalid member: its name, its value and the allowed values.
+    /// The name of the first invalid field, and a message with its value and the allowed values.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         if let Some(share) = self.seen_share
@@ -111,11 +111,11 @@ impl Measured {
 /// One bin of a liquidation map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapBin {
-    /// Centre of the bin.
+    /// Price at the centre of the bin.
     pub price: f64,
     /// Side of the positions in the bin.
     pub side: Side,
-    /// USD over all tiers.
+    /// USD over all leverage tiers.
     pub total: f64,
 }
 
@@ -124,21 +124,21 @@ pub struct MapBin {
 pub struct LiquidationMap {
     /// Coin symbol.
     pub symbol: String,
-    /// The range asked for, echoed.
+    /// Name of the requested range.
     pub range: String,
-    /// Time of the last input.
+    /// Time of the last input of the estimate.
     pub updated_at: Millis,
     /// Current price.
     pub current_price: f64,
     /// Price width of a bin.
     pub bin_width: f64,
-    /// Leverage tiers, L of them.
+    /// Leverage tiers; their number is L.
     pub leverages: Vec<i64>,
-    /// N bins.
+    /// Bins; their number is N.
     pub bins: Vec<MapBin>,
-    /// N × L cells, bin after bin; NaN marks a tier that the bin omits.
+    /// USD of N × L cells, bin after bin; NaN marks a tier that the bin omits.
     pub tiers: Vec<f64>,
-    /// Facts about a measured map; none for an estimated one.
+    /// Facts about a measured map; `None` for an estimated map.
     pub measured: Option<Measured>,
 }
 

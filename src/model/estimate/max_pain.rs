@@ -1,17 +1,17 @@
-//! Max pain: the strongest long and short cluster of a day and of a week.
+//! Max pain: the strongest long and short liquidation cluster of a day and of a week.
 
 use serde::Serialize;
 
 use crate::model::Millis;
 
-/// One liquidation cluster.
+/// One liquidation cluster: a price with much estimated liquidation USD.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cluster {
     /// Price of the cluster.
     pub price: f64,
     /// Estimated USD in the cluster.
     pub usd: f64,
-    /// Signed percent distance from the current price.
+    /// Distance from the current price in percent; negative below it.
     #[serde(rename = "distPct")]
     pub dist_pct: f64,
 }
@@ -38,7 +38,7 @@ pub struct MaxPain {
     pub symbol: String,
     /// Current price.
     pub price: f64,
-    /// Time of the last input.
+    /// Time of the last input of the estimate.
     #[serde(rename = "updatedAt")]
     pub updated_at: Millis,
     /// The one-day range.

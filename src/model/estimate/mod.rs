@@ -1,4 +1,4 @@
-//! Results of the position estimate: heatmap, liquidation map, levels, max pain and their grids.
+//! Results of the estimate of open positions: heatmap, liquidation map, levels, max pain and their price grids.
 
 pub(super) mod fine_cells;
 pub(super) mod grid;

@@ -1,24 +1,24 @@
-//! The parameters of an estimate that a caller chooses; the others have their documented defaults.
+//! The parameters of an estimate that a caller can choose; all others have their documented defaults.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::model::Model;
 
-/// The default leverages of the tiers.
+/// The default leverage of each tier.
 pub const LEVERAGES: [u16; 14] = [2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125];
 
-/// Maintenance margin rates: one for all tiers, or one per tier.
+/// Maintenance margin rates: one rate for all tiers, or one per tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Margins {
-    /// One rate for all tiers, capped at half of each initial margin.
+    /// One rate for all tiers; in each tier, at most half of the initial margin rate.
     One(f64),
     /// One rate per tier.
     Each(Vec<f64>),
 }
 
-/// The parameters of an estimate as a caller chooses them.
+/// The parameters of an estimate that a caller has chosen.
 ///
 /// # Examples
 ///
@@ -35,34 +35,34 @@ pub enum Margins {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Specification {
-    /// Leverages, ascending.
+    /// Leverages of the tiers, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<u16>>,
-    /// Share of open interest per tier, in any unit; equal shares if only tiers are given.
+    /// Relative weights of the tiers in open interest. If only `tiers` is given, all weights are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f64>>,
     /// Maintenance margin rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mmr: Option<Margins>,
-    /// Share of new positions and daily turnover of each clock.
+    /// Clocks: for each group of positions, its share of new positions and its turnover per day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Vec<(f64, f64)>>,
-    /// Number of entry prices per bar.
+    /// Number of entry prices at which the new positions of a bar are placed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u8>,
-    /// Width of a fine bin in log price.
+    /// Width of a bin of the fine price grid, in log price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<f64>,
-    /// Share of crossed USD that counts as liquidated where no realised liquidations are known.
+    /// Share of the USD crossed by the price that counts as liquidated, where no liquidation orders are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phi0: Option<f64>,
-    /// USD reported per crossed USD before the fit; implies the expected view.
+    /// USD reported as liquidated per USD crossed by the price, before the fit. If set, the expected model is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa0: Option<f64>,
-    /// Weight of the prior in the fit; implies the expected view.
+    /// Weight of the prior in the fit. If set, the expected model is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nu: Option<f64>,
-    /// A label of the caller; it does not affect the estimate.
+    /// A label that the caller chooses; it does not affect the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Eq for Specification {}
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}: {problem}; allowed: {allowed}")]
 pub struct BadSpecification {
-    /// The parameter.
+    /// Name of the parameter.
     pub name: &'static str,
     /// What is wrong with the value.
     pub problem: String,
@@ -83,7 +83,7 @@ pub struct BadSpecification {
 }
 
 impl Specification {
-    /// The view it implies: expected if it sets `kappa0` or `nu`, otherwise exposure.
+    /// The model that these parameters imply: expected if `kappa0` or `nu` is set, otherwise exposure.
     #[must_use]
     pub fn view(&self) -> Model {
         if self.kappa0.is_some() || self.nu.is_some() {
@@ -93,7 +93,7 @@ impl Specification {
         }
     }
 
-    /// The allowed values of the parameter `name`, independent of the others.
+    /// The allowed values of the parameter `name`, regardless of the other parameters.
     #[must_use]
     pub fn allowed(name: &str) -> &'static str {
         match name {
@@ -207,17 +207,17 @@ impl Specification {
     }
 }
 
-/// The model that a query asks for.
+/// The model that a query requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// A model of the API.
+    /// A model with a number in the API.
     Numbered(Model),
-    /// The caller's parameters.
+    /// A model with parameters of the caller.
     Own(Box<Specification>),
 }
 
 impl Chosen {
-    /// The requested view.
+    /// The requested model: exposure or expected.
     #[must_use]
     pub fn view(&self) -> Model {
         match self {
@@ -226,7 +226,7 @@ impl Chosen {
         }
     }
 
-    /// The caller's parameters, if any.
+    /// The caller's parameters; `None` for a model with a number.
     #[must_use]
     pub fn own(&self) -> Option<&Specification> {
         match self {

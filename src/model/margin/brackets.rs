@@ -1,8 +1,9 @@
 //! Maintenance margin brackets that exchanges publish, each table with its date.
 //!
-//! A position pays the rate of each bracket on the part of its notional inside that bracket. Equivalently `margin =
-//! rate · notional − deduction`, with `deduction_i = deduction_{i−1} + floor_i (rate_i − rate_{i−1})`. Exchanges
-//! change their brackets, so each table is valid for its date. No estimate depends on them.
+//! A bracket is a range of notional with its own maintenance margin rate. A position pays the rate of each bracket on
+//! the part of its notional inside that bracket. Equivalently `margin = rate · notional − deduction`, with
+//! `deduction_i = deduction_{i−1} + floor_i (rate_i − rate_{i−1})`. Exchanges change their brackets, so each table is
+//! valid for its date. No estimate depends on them.
 
 use crate::model::margin::liquidation_price::Terms;
 use crate::model::record;
@@ -46,10 +47,10 @@ record! {
     }
 }
 
-/// Upper notional bound in USD, maintenance margin rate, highest leverage.
+/// One bracket: upper notional bound in USD, maintenance margin rate, highest leverage.
 type Step = (f64, f64, f64);
 
-/// The brackets of one market.
+/// The brackets of one contract of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Brackets {
     exchange: &'static str,
@@ -164,13 +165,13 @@ const PEPE: &[Step] = &[
 const BTC_THERE: &[Step] = &[(150e6, 0.5 / 40.0, 40.0), (f64::INFINITY, 0.5 / 20.0, 20.0)];
 const ETH_THERE: &[Step] = &[(100e6, 0.5 / 25.0, 25.0), (f64::INFINITY, 0.5 / 15.0, 15.0)];
 
-/// The unscaled coin of a market name.
+/// The coin of a contract's symbol, without a scale such as 1000.
 fn coin(symbol: &str) -> Option<Coin> {
     Coin::new(symbol)
 }
 
 impl Brackets {
-    /// The brackets of `symbol`, a coin or pair in any spelling, on `exchange`; `None` if not recorded.
+    /// The brackets of `symbol`, a coin or pair in any spelling, on `exchange`; `None` if there is no table.
     ///
     /// # Examples
     ///
@@ -188,12 +189,12 @@ impl Brackets {
         ALL.iter().find(matches)
     }
 
-    /// The markets with recorded brackets, as exchange and symbol.
+    /// The exchange and symbol of each contract with recorded brackets.
     pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
         ALL.iter().map(|own| (own.exchange, own.symbol))
     }
 
-    /// The brackets in order.
+    /// The brackets as rows, in ascending order of notional.
     #[must_use]
     pub fn rows(&self) -> Vec<BracketRow> {
         let row = |(place, ((cap, rate, leverage), deduction)): (i64, (Step, f64))| BracketRow {
@@ -210,12 +211,12 @@ impl Brackets {
         (1..).zip(deducted(self.steps)).map(row).collect()
     }
 
-    /// Rate and deduction in USD at this notional; beyond the last bracket, those of the last bracket.
+    /// Rate and deduction in USD at this notional. Above the last bracket, those of the last bracket apply.
     #[must_use]
     pub fn at(&self, notional: f64) -> (f64, f64) {
         let mut found = (0.0, 0.0);
         for ((_, rate, _), deduction) in deducted(self.steps) {
-            // The margin is convex, so it is the maximum over all brackets.
+            // The margin is a convex function of the notional, so it is the maximum over all brackets.
             if found == (0.0, 0.0) || rate * notional - deduction > found.0 * notional - found.1 {
                 found = (rate, deduction);
             }
@@ -223,7 +224,7 @@ impl Brackets {
         found
     }
 
-    /// The highest leverage at this notional; `None` beyond the last bracket.
+    /// The highest leverage at this notional; `None` above the last bracket.
     #[must_use]
     pub fn max_leverage(&self, notional: f64) -> Option<f64> {
         self.steps
@@ -234,8 +235,8 @@ impl Brackets {
 
     /// The price at which an isolated position of `notional` USD at its entry is liquidated.
     ///
-    /// The bracket is that of the notional at the liquidation price. The margin is the maximum over all brackets, so
-    /// the price reached first counts.
+    /// The notional at the liquidation price decides the bracket. The margin is the maximum over all brackets, so the
+    /// liquidation price that the market reaches first applies.
     #[must_use]
     pub fn liquidation_price(&self, side: Side, entry: f64, notional: f64, terms: Terms) -> f64 {
         let qty = notional / entry;
@@ -254,7 +255,7 @@ impl Brackets {
     }
 }
 
-/// The steps with the deduction of each.
+/// The steps, each with its deduction in USD.
 fn deducted(steps: &[Step]) -> impl Iterator<Item = (Step, f64)> {
     let mut before: Option<(f64, f64, f64)> = None;
     steps.iter().map(move |&(cap, rate, leverage)| {
@@ -272,7 +273,7 @@ mod tests {
     use crate::model::margin::brackets::*;
     use crate::model::{Contract, MarginOf};
 
-    /// The BTC brackets from the exchange's explanation of the formula, an older table.
+    /// An older table of BTC brackets, from the explanation of the formula by the exchange.
     const EXPLAINED: Brackets = of(
         "binance",
         "BTCUSDT",
@@ -306,7 +307,7 @@ mod tests {
                 assert!(upper.maintenance_margin > lower.maintenance_margin);
                 assert!(upper.max_leverage < lower.max_leverage);
                 assert!(upper.notional_cap_usd.is_none_or(|next| next > cap));
-                // Within a bracket, `at` returns that bracket.
+                // Inside a bracket, `at` returns the rate and deduction of that bracket.
                 let at = |notional: f64| brackets.at(notional);
                 assert_eq!(
                     at(cap * 0.999),

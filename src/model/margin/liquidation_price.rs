@@ -4,7 +4,7 @@ use crate::model::Side;
 
 /// The maintenance margin rate that the estimate assumes for `coin` at `leverage`.
 ///
-/// 0.5 % for BTC and ETH, 1 % for every other coin; at most half of the initial margin, so that no position is
+/// 0.5 % for BTC and ETH, 1 % for every other coin; at most half of the initial margin rate, so that no position is
 /// liquidated at entry.
 #[must_use]
 pub fn maintenance_margin(coin: &str, leverage: f64) -> f64 {
@@ -35,12 +35,12 @@ pub fn liquidation_price(side: Side, entry: f64, leverage: f64, maintenance: f64
     }
 }
 
-/// The settlement currency of a contract.
+/// How a contract settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contract {
-    /// USD: profit is proportional to the price.
+    /// In USD: profit is proportional to the price.
     Linear,
-    /// The coin: profit is proportional to 1 / price.
+    /// In the coin: profit is proportional to 1 / price.
     Inverse,
 }
 
@@ -60,18 +60,18 @@ pub struct Terms {
     pub leverage: f64,
     /// Maintenance margin rate.
     pub maintenance: f64,
-    /// Closing fee rate, if the exchange counts it as margin.
+    /// Closing fee rate, if the exchange adds it to the maintenance margin; otherwise 0.
     pub fee: f64,
     /// Deduction from the maintenance margin, per unit of a linear contract.
     pub deduction: f64,
     /// Settlement currency.
     pub contract: Contract,
-    /// The notional that the rate applies to.
+    /// The notional that the maintenance margin rate applies to.
     pub margin_of: MarginOf,
 }
 
 impl Terms {
-    /// The liquidation price of a position opened at `entry`, where equity equals maintenance margin.
+    /// The liquidation price of a position opened at `entry`: the price at which equity equals maintenance margin.
     ///
     /// # Examples
     ///
@@ -122,10 +122,11 @@ mod tests {
         margin_of: MarginOf::Mark,
     };
 
-    /// Equity minus maintenance margin at `price`, in the settlement currency: of one coin, or of one USD of the coin.
+    /// Equity minus maintenance margin at `price`, in the settlement currency. The position has a size of one coin if
+    /// it is linear, or of one USD if it is inverse.
     fn surplus(terms: Terms, side: Side, entry: f64, price: f64) -> f64 {
         let sign = if side == Side::Long { 1.0 } else { -1.0 };
-        // The value of the position at a price, and the profit of its value falling or rising.
+        // The value of the position at a price, and the sign of the profit when this value rises.
         let (value, rises): (fn(f64) -> f64, f64) = match terms.contract {
             Contract::Linear => (|at| at, sign),
             Contract::Inverse => (|at| 1.0 / at, -sign),
@@ -159,7 +160,8 @@ mod tests {
                             let price = terms.liquidation_price(side, 100.0);
                             let left = surplus(terms, side, 100.0, price);
                             assert!(left.abs() < 1e-12, "{terms:?} {side:?}: {left} at {price}");
-                            // Above the price of a long there is more equity than margin, above that of a short less.
+                            // At 1 % above the liquidation price, a long has more equity than margin, and a short has
+                            // less.
                             let above = surplus(terms, side, 100.0, price * 1.01);
                             assert_eq!(above > 0.0, side == Side::Long, "{terms:?} {side:?}");
                         }

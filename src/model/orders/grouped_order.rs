@@ -1,4 +1,4 @@
-//! A liquidation order with the id of its liquidation.
+//! A liquidation order with the id that all orders of the same liquidation share.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::model::{Millis, Order, Side, Vocabulary};
 
-/// A liquidation order with the id that its fills share.
+/// A liquidation order with the id that all fills of one liquidation share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupedOrder {
     /// The order.
@@ -47,7 +47,7 @@ crate::model::record! {
 }
 
 impl GroupedOrder {
-    /// The column that [`Order`] does not have.
+    /// Name of the column that [`Order`] does not have.
     pub const GROUP: &'static str = "group_id";
 }
 
@@ -80,12 +80,12 @@ impl Serialize for GroupedOrder {
     }
 }
 
-/// Whether orders carry their group ids.
+/// Whether listed orders include their group ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
     /// Group ids are omitted.
     LeftOut,
-    /// Group ids are included where known.
+    /// Group ids are included if known.
     Included,
 }
 

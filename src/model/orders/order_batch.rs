@@ -1,36 +1,36 @@
-//! Batches of stored orders: one column each, dictionary-encoded names, fixed-point amounts.
+//! Batches of stored orders in columns, with dictionary-encoded names and fixed-point amounts.
 //!
-//! Totals over millions of orders are several times faster by column than by order. Each distinct name is looked up
+//! Totals over millions of orders are several times faster by column than by order: each distinct name is looked up
 //! once, and no amount is converted to a decimal before the result.
 
 use rust_decimal::Decimal;
 
 use crate::model::Side;
 
-/// The projection of a batch, in addition to time, side and USD.
+/// Which columns of a batch to read, in addition to time, side and USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiledColumns {
-    /// Read exchanges.
+    /// Whether to read exchanges.
     pub exchange: bool,
-    /// Read pairs.
+    /// Whether to read trading pairs.
     pub symbol: bool,
-    /// Read coins.
+    /// Whether to read coins.
     pub coin: bool,
-    /// Read only orders of at least this USD value.
+    /// Minimum USD value of the orders to read.
     pub least: Option<Decimal>,
 }
 
-/// A dictionary-encoded column.
+/// A dictionary-encoded column: a code per row, and the distinct values.
 #[derive(Clone, Debug)]
 pub struct Numbered<'a, T> {
-    /// The distinct values; the index is the code.
+    /// The distinct values; the index of a value is its code.
     pub values: Vec<T>,
     /// The code of each row.
     pub numbers: &'a [i32],
 }
 
 impl<T: Copy> Numbered<'_, T> {
-    /// The value of `row`.
+    /// The value in `row`.
     #[must_use]
     pub fn at(&self, row: usize) -> Option<T> {
         let number = usize::try_from(*self.numbers.get(row)?).ok()?;
@@ -38,7 +38,7 @@ impl<T: Copy> Numbered<'_, T> {
     }
 }
 
-/// Orders of a file in time order. All columns have the same length.
+/// The orders of one file in time order. All columns have the same length.
 #[derive(Clone, Debug)]
 pub struct FiledOrders<'a> {
     /// Event times, epoch milliseconds.
@@ -49,7 +49,7 @@ pub struct FiledOrders<'a> {
     pub side: Numbered<'a, Side>,
     /// Exchanges, if requested.
     pub exchange: Option<Numbered<'a, &'a str>>,
-    /// Pairs, if requested.
+    /// Trading pairs, if requested.
     pub symbol: Option<Numbered<'a, &'a str>>,
     /// Coins, if requested.
     pub coin: Option<Numbered<'a, &'a str>>,

@@ -1,4 +1,4 @@
-//! A borrowed order, as totals need it.
+//! A liquidation order with borrowed names, for the computation of totals.
 
 use rust_decimal::Decimal;
 
@@ -7,7 +7,7 @@ use crate::model::{Millis, ObservedOrder, Order, Side};
 /// One order with borrowed names, so that totals copy no strings.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderBrief<'a> {
-    /// Arrival number; 0 if it has none.
+    /// Number in the order of arrival; 0 if unknown.
     pub number: i64,
     /// Exchange, lower case.
     pub exchange: &'a str,
@@ -27,12 +27,12 @@ pub struct OrderBrief<'a> {
     pub timestamp: Millis,
     /// Time of receipt.
     pub received_at: Millis,
-    /// A small number that identifies exchange, symbol and coin within the source, if known.
+    /// A small number that identifies the combination of exchange, symbol and coin within the source, if known.
     pub names: Option<u32>,
 }
 
 impl<'a> OrderBrief<'a> {
-    /// A new order of `coin`, received at `received_at`, without an arrival number.
+    /// Borrows `order` of `coin`, received at `received_at`; the arrival number is 0.
     #[must_use]
     pub fn of(order: &'a Order, coin: &'a str, received_at: Millis) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl<'a> OrderBrief<'a> {
 }
 
 impl<'a> From<&'a ObservedOrder> for OrderBrief<'a> {
-    /// An order without a coin uses the name of its pair; nothing is derived here.
+    /// If the coin is absent, the name of the pair stands for it; it is not parsed here.
     fn from(observed: &'a ObservedOrder) -> Self {
         let order = &observed.order;
         let coin = observed.coin.as_deref().unwrap_or(&order.symbol);

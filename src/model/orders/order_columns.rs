@@ -76,7 +76,7 @@ impl OrderColumns {
         self.push_grouped(order, None);
     }
 
-    /// Adds an order with its group id.
+    /// Adds an order with its group id, if any.
     pub(crate) fn push_grouped(&mut self, order: &Order, group: Option<String>) {
         self.exchange.push(&order.exchange);
         self.symbol.push(&order.symbol);
@@ -88,7 +88,7 @@ impl OrderColumns {
         self.push_group(group);
     }
 
-    /// Sets the group id of the last order.
+    /// Sets the group id of the last order, if any.
     pub(crate) fn push_group(&mut self, group: Option<String>) {
         let rows = self.len();
         if group.is_some() || !self.group_id.is_empty() {
@@ -97,7 +97,7 @@ impl OrderColumns {
         }
     }
 
-    /// The order of `row` with its group id.
+    /// The order in `row`, with its group id.
     #[must_use]
     pub fn grouped(&self, row: usize) -> Option<GroupedOrder> {
         Some(GroupedOrder {
@@ -106,7 +106,7 @@ impl OrderColumns {
         })
     }
 
-    /// The order of `row`.
+    /// The order in `row`, without its group id.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<Order> {
         Some(Order {
@@ -125,7 +125,7 @@ impl OrderColumns {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// Appends the orders `rows` of `other`.
+    /// Appends the orders of `other` in the range `rows`.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
         let (Some(sides), Some(times)) = (
             other.side.get(rows.clone()),
@@ -149,7 +149,7 @@ impl OrderColumns {
         }
     }
 
-    /// Whether the order `row` equals the order `theirs` of `other`.
+    /// Whether the order in `row` equals the order in row `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         // The column that differs most often comes first.
         self.timestamp.get(row) == other.timestamp.get(theirs)

@@ -25,7 +25,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// The bar nearest to exact figures: open, high, low, close and volume.
+    /// Converts exact open, high, low, close and volume to the nearest doubles.
     #[must_use]
     pub fn nearest(open_time: Millis, interval: i64, figures: [Decimal; 5]) -> Self {
         let [open, high, low, close, volume] = figures.map(nearest_f64);
@@ -40,13 +40,13 @@ impl Bar {
         }
     }
 
-    /// Close time; the bar counts from then on.
+    /// Close time; queries as of an instant see the bar from then on.
     #[must_use]
     pub fn close_time(&self) -> Millis {
         self.open_time.on(self.interval)
     }
 
-    /// The bar as a row of the bars of `coin`.
+    /// The bar as a row for `coin`.
     #[must_use]
     pub fn of_coin(&self, coin: &str) -> ObservedBar {
         ObservedBar {
@@ -103,7 +103,7 @@ crate::model::record! {
     }
 }
 
-/// A bar before the start of a series, with another interval.
+/// A bar before the first bar of a reply, with a different length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierBar {
     /// Time of the open.
@@ -113,7 +113,7 @@ pub struct EarlierBar {
 }
 
 impl ClosedBar {
-    /// The bar with the coin `symbol`.
+    /// The bar as a reply row for the coin `symbol`.
     #[must_use]
     pub fn of(symbol: &str, bar: &Bar) -> Self {
         Self {

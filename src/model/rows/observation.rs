@@ -1,4 +1,4 @@
-//! Observed rows, as tables, archives and simulations pass them to the engine.
+//! Observed rows, in the form in which tables, archives and simulations pass them to the engine.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -71,7 +71,7 @@ crate::model::record! {
 }
 
 impl ObservedBar {
-    /// The given length, or the time between open and close.
+    /// The given length, or else the time between open and close, in milliseconds.
     #[must_use]
     pub fn length(&self) -> Option<i64> {
         let lasting = |closes: Millis| closes.0.saturating_sub(self.timestamp.0);

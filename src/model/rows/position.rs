@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::record;
 use crate::model::{Millis, Side};
 
-/// No exchange offers a higher leverage.
+/// Highest leverage that a row may have; no exchange offers a higher one.
 const MOST_LEVERAGE: f64 = 1000.0;
 
 record! {
@@ -48,7 +48,7 @@ record! {
     }
 }
 
-/// The first invalid member: its name, its value and the allowed values.
+/// The name of the first invalid column, and a message with its value and the allowed values.
 fn fault(row: &PositionRow) -> Option<(&'static str, String)> {
     let amounts = [
         ("qty", Some(row.qty)),

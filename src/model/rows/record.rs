@@ -1,7 +1,7 @@
 //! Row types that declare name, type, unit and meaning of each column once.
 //!
-//! SQL and Parquet tables, arrays, dicts and column descriptions follow from the declaration. A visitor sees every
-//! column with its static type, so whole columns move without a type check per cell.
+//! The declaration defines the row type's SQL and Parquet tables, arrays, dicts and column descriptions. A visitor is
+//! called with each column and its static type, so whole columns are converted without a type check per cell.
 
 use rust_decimal::Decimal;
 
@@ -53,15 +53,15 @@ impl Vocabulary for Kind {
 /// One column of a row type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in every format.
+    /// Name of the column in every format.
     pub name: &'static str,
-    /// The type of its cells.
+    /// Type of the column's cells.
     pub kind: Kind,
     /// Whether a cell may be absent.
     pub optional: bool,
     /// Unit of numbers, such as `USD`; empty if there is none.
     pub unit: &'static str,
-    /// Its meaning in one sentence.
+    /// Meaning of the column in one sentence.
     pub meaning: &'static str,
 }
 
@@ -93,13 +93,13 @@ pub trait Value: Sized {
     /// Whether a cell may be absent.
     const OPTIONAL: bool = false;
 
-    /// Converts the value to a cell.
+    /// The value as a cell.
     fn cell(&self) -> Cell<'_>;
 
     /// Converts a cell to the value; `None` if the cell has another type.
     fn of(cell: Cell<'_>) -> Option<Self>;
 
-    /// The instant in the column, if it has one.
+    /// The instant in the value, if the type contains one.
     #[inline]
     fn instant_mut(&mut self) -> Option<&mut Millis> {
         None
@@ -108,42 +108,42 @@ pub trait Value: Sized {
 
 /// A row type that declares its columns.
 pub trait Record: Sized {
-    /// Its columns, in order.
+    /// The columns, in order.
     const COLUMNS: &'static [Column];
 
-    /// Passes every column to `visitor`, in order.
+    /// Calls `visitor` with each column, in order.
     ///
     /// # Errors
     ///
     /// The visitor's error, which ends the visit.
     fn visit<V: Visitor<Self>>(visitor: &mut V) -> Result<(), V::Fault>;
 
-    /// Builds a row from the values of `source`, in order.
+    /// Builds a row from the column values that `source` returns, in order.
     ///
     /// # Errors
     ///
     /// The source's error.
     fn read<S: Source>(source: &mut S) -> Result<Self, S::Fault>;
 
-    /// Passes every instant of the row to `visit`, with its column.
+    /// Calls `visit` with each instant of the row and the column that contains it.
     fn instants(&mut self, visit: impl FnMut(&'static Column, &mut Millis));
 
-    /// The first invalid column: its name, its value and the allowed values.
+    /// The name of the first invalid column, and a message with its value and the allowed values.
     fn fault(&self) -> Option<(&'static str, String)> {
         None
     }
 }
 
-/// Receives the columns of a row type.
+/// A generic callback for the columns of a row type.
 pub trait Visitor<R> {
     /// The error of the visitor.
     type Fault;
 
-    /// Receives a column and the function that returns its value in a row.
+    /// Processes one column; `of` returns the value of the column in a row.
     ///
     /// # Errors
     ///
-    /// An error ends the visit.
+    /// The visitor's error, which ends the visit.
     fn column<T: Value>(
         &mut self,
         column: &'static Column,
@@ -151,16 +151,16 @@ pub trait Visitor<R> {
     ) -> Result<(), Self::Fault>;
 }
 
-/// Supplies the values of a row.
+/// Returns the column values of a row, one by one.
 pub trait Source {
     /// The error of the source.
     type Fault;
 
-    /// Returns the value of the next column, which is `column`.
+    /// Returns the value of the next column; `column` describes it.
     ///
     /// # Errors
     ///
-    /// The source has no such value.
+    /// An error if the source has no such value.
     fn next<T: Value>(&mut self, column: &'static Column) -> Result<T, Self::Fault>;
 }
 
@@ -193,7 +193,7 @@ macro_rules! value {
 }
 
 value!(String as Text, text => text, text => Some(text.to_owned()));
-// A static name is written but never read back.
+// A static name can be written but not read.
 value!(&'static str as Text, text => text, _text => None);
 value!(Side as Side, side => *side, side => Some(side));
 value!(Decimal as Decimal, value => *value, value => Some(value));
@@ -250,8 +250,9 @@ impl<T: Value> Value for Option<T> {
 
 /// Declares the columns of a row type.
 ///
-/// Either as a struct of documented fields, or as an `impl` block that maps columns to nested fields. Documentation of
-/// a nested field need not be repeated. `checked` names the function that finds invalid rows.
+/// The declaration is either a struct with documented fields, or an `impl` block that maps columns to nested fields.
+/// In an `impl` block the documentation of a column may be omitted. `checked` names the function that finds the first
+/// invalid column of a row.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*

@@ -1,4 +1,4 @@
-//! Estimated maps as the server returned them.
+//! Estimated maps in the form in which the server sent them.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::Serialize;
 use crate::model::record;
 use crate::model::{Millis, Vocabulary};
 
-/// The endpoint of a map.
+/// The kind of an estimated map; each kind has its own endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapKind {
-    /// Heatmap: by price and time.
+    /// Heatmap: estimated USD by price and time.
     Heatmap,
-    /// Liquidation map: by price and leverage.
+    /// Liquidation map: estimated USD by price and leverage.
     Liqmap,
-    /// Key levels.
+    /// Key levels: the price with the most estimated USD, per leverage and side.
     Levels,
-    /// Max pain.
+    /// Max pain: the price with the most estimated USD, per side.
     Maxpain,
 }
 

@@ -1,4 +1,4 @@
-//! Realised totals: per window, per coin and per exchange.
+//! Totals of liquidation orders: per window, per coin and per exchange.
 
 use rust_decimal::Decimal;
 use serde::ser::SerializeMap;
@@ -27,12 +27,12 @@ crate::model::record! {
 /// Totals of the four windows; a window that a service omits is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TotalsByWindow {
-    /// One slot per window, in the order of [`Window::ALL`].
+    /// Totals of each window, in the order of [`Window::ALL`].
     pub windows: [Option<WindowTotals>; 4],
 }
 
 impl TotalsByWindow {
-    /// The present windows, shortest first.
+    /// The windows that are present, shortest first.
     pub fn present(&self) -> impl Iterator<Item = (Window, WindowTotals)> + '_ {
         Window::ALL
             .iter()

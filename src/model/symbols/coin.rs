@@ -9,13 +9,13 @@ use crate::model::symbols::symbol::Symbol;
 pub struct Coin(String);
 
 impl Coin {
-    /// The coin of `text`, a coin or a pair in any spelling; `None` if it is blank.
+    /// The coin that `text` names, a coin or a trading pair in any spelling; `None` if `text` is blank.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Symbol::read(text).map(|symbol| Self(symbol.coin().to_owned()))
     }
 
-    /// The name.
+    /// The symbol as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

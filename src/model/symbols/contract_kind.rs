@@ -1,16 +1,16 @@
-//! Kinds of contracts, and which rows of a coin they give.
+//! Kinds of contracts, and the reasons why a contract's rows do not count for its coin.
 
-/// The kind of contract that a spelling names.
+/// The kind of contract that a symbol's spelling indicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContractKind {
-    /// Without expiry; the default.
+    /// A contract without expiry; the default.
     #[default]
     Perpetual,
-    /// With a delivery date.
+    /// A contract with a delivery date.
     Dated,
-    /// Spot: the coin itself.
+    /// The spot market of the coin.
     Spot,
-    /// An option; its price is not the coin's.
+    /// An option. Its price is not the price of the coin.
     Option,
 }
 
@@ -30,26 +30,26 @@ impl ContractKind {
 /// How a contract settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Settlement {
-    /// In the quote currency or another one that counts as USD.
+    /// Settles in the quote currency, or in another currency that counts as USD.
     Linear,
-    /// In the coin.
+    /// Settles in the coin.
     Inverse,
-    /// In a third currency.
+    /// Settles in a third currency.
     Quanto,
 }
 
-/// Why the rows of a contract are not those of its coin.
+/// Why the rows of a contract do not count as rows of its coin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOfCoin {
-    /// It is an option.
+    /// The contract is an option.
     #[error("the contract is an option, and its price is not the coin's")]
     Option,
-    /// It has a delivery date.
+    /// The contract has a delivery date.
     #[error(
         "the contract is dated; a coin's bars and open interest are those of a perpetual contract"
     )]
     Dated,
-    /// It is quoted in a currency other than USD.
+    /// The contract is quoted in a currency that does not count as USD.
     #[error("the quote currency {0} does not count as USD")]
     Quote(String),
 }

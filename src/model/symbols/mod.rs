@@ -1,6 +1,6 @@
 //! Symbols, coins and exchange names, and how their spellings are parsed.
 //!
-//! [`Symbol`](symbol::Symbol) reads every spelling, by one table of quotes, one of scales and one of well-known coins.
+//! [`Symbol`](symbol::Symbol) parses every spelling with three tables: quotes, scales and well-known coins.
 
 pub(super) mod coin;
 pub(super) mod contract_kind;

@@ -1,6 +1,6 @@
 //! Names of coins and exchanges.
 
-/// Well-known coins: their bare name is never a trading pair.
+/// Well-known coins. A bare name from this list is never parsed as a trading pair.
 const WELL_KNOWN: [&str; 40] = [
     "BTC", "ETH", "SOL", "XRP", "BNB", "DOGE", "ADA", "TRX", "LINK", "AVAX", "SUI", "XLM", "HBAR",
     "BCH", "LTC", "DOT", "UNI", "PEPE", "SHIB", "AAVE", "NEAR", "APT", "ICP", "ETC", "ATOM", "FIL",
@@ -8,12 +8,12 @@ const WELL_KNOWN: [&str; 40] = [
     "FARTCOIN",
 ];
 
-/// The well-known coins, which every market has.
+/// The well-known coins, which every market accepts in queries.
 pub fn well_known() -> impl Iterator<Item = &'static str> {
     WELL_KNOWN.into_iter()
 }
 
-/// Whether `name` is a well-known coin, so that it cannot mean a pair.
+/// Whether `name` is a well-known coin, and therefore not a trading pair.
 #[must_use]
 pub fn is_coin(name: &str) -> bool {
     WELL_KNOWN.contains(&name)
@@ -25,7 +25,7 @@ pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean {meant:?}?")
 }
 
-/// The common name of a currency with an exchange-specific name: `XBT` is `BTC`, `XDG` is `DOGE`.
+/// The common name of a currency that some exchanges name differently: `XBT` is `BTC`, `XDG` is `DOGE`.
 #[must_use]
 pub fn own_name(currency: &str) -> &str {
     match currency {
@@ -35,7 +35,7 @@ pub fn own_name(currency: &str) -> &str {
     }
 }
 
-/// The supported exchanges, largest feeds first; the last one publishes positions only.
+/// The supported exchanges, those with the largest feeds first. The last one publishes account positions only.
 pub const EXCHANGES: [&str; 19] = [
     "binance",
     "bybit",
@@ -83,7 +83,7 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("okex", "okx"),
 ];
 
-/// Prefixes of charting sites for exchanges that this package does not support: `KUCOIN:BTCUSDT`.
+/// Exchanges that charting sites use as a prefix, as in `KUCOIN:BTCUSDT`, but that this package does not support.
 const CHARTED: [&str; 16] = [
     "binanceus",
     "bingx",
@@ -111,14 +111,14 @@ pub fn exchange_name(text: &str) -> String {
     own.map_or(name, |(_, own)| (*own).to_owned())
 }
 
-/// The supported exchange that `text` names.
+/// The supported exchange that `text` names; `None` if it is not supported.
 #[must_use]
 pub fn known_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
     EXCHANGES.into_iter().find(|known| *known == name)
 }
 
-/// The exchange before the colon of a spelling, whether this package supports it or not.
+/// The exchange that the part of a symbol before the colon names, supported or only used by charting sites.
 pub(crate) fn prefixed_exchange(text: &str) -> Option<&'static str> {
     let name = exchange_name(text);
     known_exchange(&name).or_else(|| CHARTED.into_iter().find(|charted| *charted == name))

@@ -1,29 +1,30 @@
-//! Quote currencies, and how a pair without a separator is split.
+//! Quote currencies, and the split of a pair without a separator into base and quote.
 
 use crate::model::symbols::names::{is_coin, own_name};
 use crate::model::symbols::scales::unscaled_base;
 
-/// What must precede a quote in a pair without a separator, because coins such as `WBTC` and `PYUSD` end in one too.
+/// The condition on the base of a pair without a separator. Coins such as `WBTC` and `PYUSD` also end in a quote.
 #[derive(Clone, Copy)]
 enum BaseRule {
-    /// Any base, as no coin's own name ends in the quote.
+    /// Any base, because no coin has a name that ends in the quote.
     Any,
-    /// A base of at least this many letters. A name that is certainly a pair may have a shorter one.
+    /// A base of at least this many letters. If the name is certainly a pair, its base may be shorter.
     Letters(usize),
-    /// A well-known coin, as the letters of the quote often end a name.
+    /// Only a well-known coin, because other names often end in the letters of the quote.
     Known,
 }
 
 use BaseRule::{Any, Known, Letters};
 
-/// Quotes that count as USD one to one: USD and stablecoins that hold their peg.
+/// Quotes that count as USD one to one: USD, and stablecoins with a stable peg.
 ///
-/// `UST` (Terra) lost its peg and is no such quote. A longer quote precedes its own ending: `FDUSD`, then `USD`.
+/// `UST` (Terra) lost its peg and is not in the list. A quote comes before any quote that it ends in: `FDUSD` before
+/// `USD`.
 const USD_QUOTES: &[(&str, BaseRule)] = &[
     ("USDT", Any),
     ("USDC", Any),
     ("FDUSD", Any),
-    // Their first letter usually belongs to a coin quoted in USD: `BNBUSD`, `DOTUSD`.
+    // The first letter of these quotes usually belongs to the coin: `BNBUSD` is `BNB` in `USD`, not `BN` in `BUSD`.
     ("BUSD", Known),
     ("TUSD", Known),
     ("PYUSD", Known),
@@ -118,7 +119,7 @@ const OTHER_QUOTES: &[(&str, BaseRule)] = &[
     ("UST", Known),
 ];
 
-/// Coins with a name like that of another coin and a quote.
+/// Coins with names that look like a pair: the name of another coin followed by a quote.
 const LIKE_PAIRS: &[&str] = &[
     "WSTETH", "FRXETH", "SFRXETH", "ANKRETH", "PUFETH", "NEIROETH", "SOLVBTC", "PUMPBTC", "UNIBTC",
     "RENBTC", "ENZOBTC", "SLISBNB", "ANKRBNB", "CRVUSD", "SCRVUSD", "FRXUSD", "LISUSD", "DEUSD",
@@ -135,17 +136,17 @@ pub fn is_dollar(quote: &str) -> bool {
     USD_QUOTES.iter().any(|(usd, _)| *usd == quote)
 }
 
-/// Whether a name is a known quote currency.
+/// Whether `name` is a known quote currency.
 pub(crate) fn is_quote(name: &str) -> bool {
     quotes().any(|(quote, _)| quote == name)
 }
 
-/// Whether a base is a well-known coin, in whichever scale.
+/// Whether a base is a well-known coin, with or without a scale.
 pub(crate) fn is_known_base(base: &str) -> bool {
     is_coin(own_name(unscaled_base(base).0))
 }
 
-/// The quote currency of a name that is certainly a pair, if known.
+/// The quote currency of a name that is certainly a pair; `None` if it is not known.
 ///
 /// # Examples
 ///
@@ -167,13 +168,13 @@ pub fn quote_of_pair(pair: &str) -> Option<&'static str> {
     found.map(|(quote, _)| quote)
 }
 
-/// Base and quote of a name that may also be a coin; `None` for a coin.
+/// Splits a name into base and quote; `None` if the name is a coin. The name may be either.
 pub(crate) fn split_pair(name: &str) -> Option<(&str, &'static str)> {
     if is_quote(name) || is_coin(name) || LIKE_PAIRS.contains(&name) {
         return None;
     }
     quotes().find_map(|(quote, rule)| {
-        // A sign that separates no other words: `BTC.USDT`.
+        // Remove a separator that no other rule handles, such as the dot of `BTC.USDT`.
         let base = name.strip_suffix(quote)?;
         let base = base.trim_end_matches(|sign: char| !sign.is_alphanumeric());
         let is_pair = match rule {
@@ -185,7 +186,7 @@ pub(crate) fn split_pair(name: &str) -> Option<(&str, &'static str)> {
     })
 }
 
-/// The common name of a currency of Bitfinex: `UST` is `USDT` there.
+/// The common name of a currency of the exchange Bitfinex, which calls `USDT` by the name `UST`.
 pub(crate) fn bitfinex_currency(name: &str) -> &str {
     match name.strip_suffix("F0").unwrap_or(name) {
         "UST" => "USDT",

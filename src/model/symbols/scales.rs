@@ -1,16 +1,16 @@
-//! Scales of listings: how many coins one listed unit holds.
+//! Scales of listings: how many coins one listed unit contains.
 //!
-//! Exchanges list cheap coins by the thousand or million, as `1000PEPE`, `1MBABYDOGE`, `kPEPE` or `SHIB1000`. A number
-//! is always a scale, a letter only in names of the table.
+//! Exchanges list cheap coins by the thousand or million, as `1000PEPE`, `1MBABYDOGE`, `kPEPE` or `SHIB1000`. A
+//! leading number is always read as a scale. A leading letter is read as a scale only in the names of a table.
 
-/// Cheap coins, which some exchanges list by the thousand or million.
+/// Cheap coins that some exchanges list by the thousand or million.
 const SCALED: &[&str] = &[
     "PEPE", "SHIB", "BONK", "FLOKI", "LUNC", "XEC", "SATS", "RATS", "CATS", "WHY", "CHEEMS", "MOG",
     "X", "LADYS", "BABYDOGE", "TURBO", "NEIROCTO", "NEIRO", "TOSHI", "APU", "COQ", "STARL", "WEN",
     "QUBIC", "BTT", "ELON", "AIDOGE", "PUMP", "MUMU", "PEIPEI", "NFT",
 ];
 
-/// Names with a letter as scale: the `k` of Hyperliquid and Pacifica, the `M` of Gate.
+/// Listed names that begin with a letter as scale: `k` at Hyperliquid and Pacifica, `M` at Gate.
 const LETTERED: &[(&str, &str, u32)] = &[
     ("KPEPE", "PEPE", 1000),
     ("KSHIB", "SHIB", 1000),
@@ -22,18 +22,18 @@ const LETTERED: &[(&str, &str, u32)] = &[
     ("MBABYDOGE", "BABYDOGE", 1_000_000),
 ];
 
-/// Coins with a name like that of another coin in a scale, because the two share a ticker.
+/// Names of coins that look like another coin with a scale.
 ///
-/// Binance and Bybit list Simon's Cat as `1000CAT`; `CAT` is also the ticker of other coins.
+/// Binance and Bybit list Simon's Cat as `1000CAT`, while `CAT` is the ticker of other coins.
 const CLASHING: &[&str] = &["1000CAT"];
 
-/// Fewest letters of a coin after `1K` or `1M`: `1MIL` is a coin.
+/// Minimum number of letters after a scale `1K` or `1M`. Shorter names, such as `1MIL`, are coins.
 const SHORTEST: usize = 3;
 
-/// The coin of a base in upper case, and how many coins one listed unit holds.
+/// Splits a base in upper case into the coin and the number of coins per listed unit.
 pub(crate) fn unscaled_base(base: &str) -> (&str, u32) {
     let (mut coin, mut scale) = (base, 1_u32);
-    // The result is never scaled itself, so that a coin is read as itself.
+    // Remove all scales, so that parsing the resulting coin again returns the same coin.
     loop {
         let (rest, by) = without_scale(coin);
         match scale.checked_mul(by) {
@@ -43,7 +43,7 @@ pub(crate) fn unscaled_base(base: &str) -> (&str, u32) {
     }
 }
 
-/// The base without one scale.
+/// The base without one scale, and this scale; the scale is 1 if there is none.
 fn without_scale(base: &str) -> (&str, u32) {
     if CLASHING.contains(&base) {
         return (base, 1);
@@ -62,7 +62,7 @@ fn without_scale(base: &str) -> (&str, u32) {
         .unwrap_or((base, 1))
 }
 
-/// The coin after a number of at least a thousand, or after `1K` or `1M`.
+/// The coin after a leading scale, and the scale: a power of ten from 1000 on, `1K` or `1M`.
 fn numbered(base: &str) -> Option<(&str, u32)> {
     let rest = base.strip_prefix('1')?;
     for (letter, scale) in [('K', 1000), ('M', 1_000_000)] {
@@ -79,9 +79,9 @@ fn numbered(base: &str) -> Option<(&str, u32)> {
     (scale >= 1000 && is_name).then_some((coin, scale))
 }
 
-/// The coin of a listed base in any case, and how many coins one listed unit holds: `1000PEPE` → (`PEPE`, 1000).
+/// Splits a listed base in any case into coin and coins per listed unit: `1000PEPE` → (`PEPE`, 1000).
 ///
-/// The namespace of a builder's market belongs to the coin.
+/// A prefix that names the builder of a Hyperliquid market, as in `xyz:TSLA`, is part of the coin.
 ///
 /// # Examples
 ///

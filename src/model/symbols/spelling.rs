@@ -1,4 +1,4 @@
-//! The parts of a symbol's spelling.
+//! Splits the spelling of a symbol into base, quote, kind of contract and settlement.
 
 use crate::model::symbols::contract_kind::{ContractKind, Settlement};
 use crate::model::symbols::names::{is_coin, own_name, prefixed_exchange};
@@ -6,7 +6,7 @@ use crate::model::symbols::quotes::{
     bitfinex_currency, is_dollar, is_known_base, is_quote, quote_of_pair, split_pair,
 };
 
-/// Suffixes of perpetual contracts.
+/// Suffixes that mark a perpetual contract.
 const PERPETUAL: [&str; 7] = [
     "SWAP",
     "PERP",
@@ -25,7 +25,7 @@ const PREFIXES: [(&str, ContractKind, Settlement); 4] = [
     ("FF_", ContractKind::Dated, Settlement::Linear),
 ];
 
-/// Spellings of a quote with a margin suffix; `USDTM` is not a quote of its own.
+/// Quotes with the margin suffix `M`, such as `USDTM`, which are not quote currencies themselves.
 const WITH_M: [(&str, &str, Settlement); 3] = [
     ("USDTM", "USDT", Settlement::Linear),
     ("USDCM", "USDC", Settlement::Linear),
@@ -40,34 +40,34 @@ const MONTHS: [&str; 12] = [
     "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
 ];
 
-/// The words of an option's right.
+/// Words that mark the right of an option: call or put.
 const RIGHTS: [&str; 4] = ["C", "P", "CALL", "PUT"];
 
-/// The quote of Upbit's main market.
+/// The quote of Upbit's main market; Upbit writes it before the base.
 const WON: &[&str] = &["KRW"];
 
-/// Lengths of a builder's name before the coin of its market, as in `xyz:TSLA`.
+/// Allowed lengths of a builder's name before the colon, as in `xyz:TSLA`.
 const NAMESPACE: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// Lengths of an unknown quote after `-` or `_`.
+/// Allowed lengths of an unknown quote after `-` or `_`.
 const UNKNOWN_QUOTE: std::ops::RangeInclusive<usize> = 3..=5;
 
 fn is_separator(sign: char) -> bool {
     matches!(sign, '-' | '_' | '/' | ':') || sign.is_whitespace()
 }
 
-/// The parts of a spelling.
+/// The parts of a symbol's spelling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spelling<'a> {
     pub(super) base: &'a str,
     pub(super) quote: Option<&'a str>,
     pub(super) kind: ContractKind,
-    /// `None` if the spelling does not say.
+    /// How the contract settles; `None` if the spelling does not say.
     pub(super) settlement: Option<Settlement>,
 }
 
 impl<'a> Spelling<'a> {
-    /// Splits an upper-case spelling without exchange and namespace.
+    /// Splits an upper-case spelling from which exchange and namespace are already removed.
     pub(super) fn read(whole: &'a str) -> Option<Self> {
         if let Some(pair) = bitfinex_derivative(whole) {
             return Some(pair);
@@ -84,11 +84,11 @@ impl<'a> Spelling<'a> {
             .filter(|word| !word.is_empty())
             .collect();
         let (head, others, has_right) = match words.as_slice() {
-            // Delta names the right first: `C-BTC-80000-271126`.
+            // Delta Exchange writes the right (call or put) first: `C-BTC-80000-271126`.
             ["C" | "P", base, strike, date] if is_number(strike) && is_date(date) => {
                 (*base, words.get(2..).unwrap_or_default(), true)
             }
-            // Upbit names the quote first.
+            // Upbit writes the quote first.
             [quote, base] if WON.contains(quote) => (*base, WON, false),
             [head, others @ ..] => (
                 *head,
@@ -135,7 +135,7 @@ impl<'a> Spelling<'a> {
         if let Some(quote) = others.first().filter(|word| marks.may_quote(word)) {
             return pair(quote);
         }
-        // A contract in USD that does not name its quote: `BTC-PERPETUAL`, `BTC-27NOV26`.
+        // Some contracts in USD do not name their quote: `BTC-PERPETUAL`, `BTC-27NOV26`.
         let in_usd = others.first().is_some_and(|word| *word == "PERPETUAL")
             || marks.kind() == Some(ContractKind::Dated);
         Self {
@@ -147,19 +147,19 @@ impl<'a> Spelling<'a> {
     }
 }
 
-/// What a spelling says about its contract.
+/// What a spelling says about the contract, apart from base and quote.
 struct Marks<'a, 'w> {
     plain: &'a str,
     /// The words after the base or pair.
     others: &'w [&'a str],
     prefix: Option<(ContractKind, Settlement)>,
     is_spot: bool,
-    /// Whether it names the right of an option.
+    /// Whether the spelling contains the right of an option.
     has_right: bool,
 }
 
 impl Marks<'_, '_> {
-    /// The kind, if something names it.
+    /// The kind of contract, if the spelling indicates it.
     fn kind(&self) -> Option<ContractKind> {
         let has_date = self.others.iter().any(|word| is_date(word));
         if has_date && self.has_right {
@@ -176,7 +176,7 @@ impl Marks<'_, '_> {
         is_spot.then_some(ContractKind::Spot)
     }
 
-    /// The kind of a pair with a separator: `BTC/USDT` is spot, `BTC/USDT:USDT` is not.
+    /// The kind of a pair with a separator: `BTC/USDT` is spot, `BTC/USDT:USDT` is perpetual.
     fn kind_of_separated(&self) -> ContractKind {
         let is_perpetual = self.others.iter().any(|word| PERPETUAL.contains(word));
         let is_settled = is_perpetual || self.plain.contains(':');
@@ -187,13 +187,14 @@ impl Marks<'_, '_> {
         }
     }
 
-    /// Whether the spelling is a contract's own name, so that its first word is a pair: `PF_XBTUSD`, `AIUSD_PERP`.
+    /// Whether the spelling is an exchange's name of a contract, so that its first word is a pair: `PF_XBTUSD`,
+    /// `AIUSD_PERP`.
     fn name_a_contract(&self) -> bool {
         let suffix = self.plain.split_once('_').map(|(_, suffix)| suffix);
         self.prefix.is_some() || suffix.is_some_and(|suffix| suffix == "PERP" || is_date(suffix))
     }
 
-    /// Whether a word that is not a known quote may be one.
+    /// Whether a word that is not in the table of quotes may still be a quote currency.
     fn may_quote(&self, word: &str) -> bool {
         let is_name = word.bytes().any(|sign| sign.is_ascii_alphabetic());
         let is_mark = PERPETUAL.contains(&word) || word == "SPOT" || is_date(word);
@@ -202,7 +203,7 @@ impl Marks<'_, '_> {
         is_name && !is_mark && (self.plain.contains('/') || is_short)
     }
 
-    /// The settlement: of the prefix, of the currency after the colon, or of the suffix.
+    /// The settlement, as the prefix, the currency after the colon, or the suffix indicates.
     fn settlement(&self, spelling: &Spelling<'_>) -> Option<Settlement> {
         if let Some((_, settlement)) = self.prefix {
             return Some(settlement);
@@ -227,7 +228,8 @@ impl Marks<'_, '_> {
     }
 }
 
-/// A name of Orderly without its product, and whether that is spot: `PERP_BTC_USDC`, `SPOT_BTC_USDC`.
+/// Removes the product from a name of the exchange Orderly, and returns whether the product is spot: `PERP_BTC_USDC`,
+/// `SPOT_BTC_USDC`.
 fn ordered(plain: &str) -> (&str, bool) {
     let after = |product: &str| {
         let rest = plain.strip_prefix(product);
@@ -245,7 +247,7 @@ fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
     let (base, quote) = whole.split_once(':')?;
     let quote = bitfinex_currency(quote.strip_suffix("F0")?);
     let base = base.strip_suffix("F0").filter(|base| !base.is_empty())?;
-    // The `T` of a coin such as TRX is no prefix.
+    // The `T` at the start of a coin such as TRX is not a prefix.
     let coin = base
         .strip_prefix('T')
         .filter(|coin| !coin.is_empty() && (is_known_base(coin) || !is_known_base(base)));
@@ -257,14 +259,14 @@ fn bitfinex_derivative(whole: &str) -> Option<Spelling<'_>> {
     })
 }
 
-/// Base and quote of a pair of Bitfinex in its own case: `tBTCUSD`, `tDOGE:UST`, `tBTCF0:USTF0`.
+/// Base and quote of a Bitfinex pair in the exchange's own case: `tBTCUSD`, `tDOGE:UST`, `tBTCF0:USTF0`.
 pub(super) fn bitfinex_pair(text: &str) -> Option<(&str, &str)> {
     let pair = text.strip_prefix('t')?;
     if pair.bytes().any(|sign| sign.is_ascii_lowercase()) {
         return None;
     }
     let split = match pair.split_once(':') {
-        // Names without a separator have two currencies of three letters.
+        // A name without a separator consists of two currencies of three letters.
         None if pair.len() == 6 => pair.split_at_checked(3),
         split => split,
     };
@@ -273,7 +275,7 @@ pub(super) fn bitfinex_pair(text: &str) -> Option<(&str, &str)> {
     (!base.is_empty() && is_quote(quote)).then_some((base, quote))
 }
 
-/// Splits the builder's name from a market of Hyperliquid: `xyz:TSLA`, and `XYZ-TSLA/USDC:USDC` as ccxt spells it.
+/// Splits the builder's name from a Hyperliquid market: `xyz:TSLA`, or `XYZ-TSLA/USDC:USDC` in the spelling of ccxt.
 pub(super) fn split_namespace(whole: &str) -> Option<(&str, &str)> {
     let is_name = |name: &str| {
         NAMESPACE.contains(&name.len())
@@ -293,7 +295,7 @@ pub(super) fn split_namespace(whole: &str) -> Option<(&str, &str)> {
     }
     let (namespace, market) = whole.split_once(':')?;
     let head = market.split(is_separator).next().unwrap_or(market);
-    // `BTC:USDT` and `BTC:EUR` are pairs, but `XYZ:EUR` is a market of its own.
+    // `BTC:USDT` and `BTC:EUR` are pairs, but `XYZ:EUR` is the market `EUR` of the builder `XYZ`.
     let is_pair = is_dollar(head)
         || is_quote(head) && is_known_base(namespace)
         || split_pair(namespace).is_some()
@@ -301,7 +303,7 @@ pub(super) fn split_namespace(whole: &str) -> Option<(&str, &str)> {
     (is_name(namespace) && is_coin_name(head) && !is_pair).then_some((namespace, market))
 }
 
-/// A pair without separators.
+/// Parses a word that may be a pair without separators.
 fn joined(word: &str, is_contract: bool) -> Option<Spelling<'_>> {
     let pair = |base, quote, kind, settlement| {
         Some(Spelling {
@@ -349,7 +351,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Whether a part is a date: `261225`, `20261225`, `27NOV26`, and `CW` of HTX, the current week.
+/// Whether a word is a date: `261225`, `20261225`, `27NOV26`, or a code of HTX such as `CW`, the current week.
 fn is_date(word: &str) -> bool {
     if matches!(word, "CW" | "NW" | "CQ" | "NQ") {
         return true;
@@ -364,7 +366,7 @@ fn is_date(word: &str) -> bool {
     })
 }
 
-/// `name` without a delivery month suffix such as `Z26`.
+/// `name` without a delivery month suffix such as `Z26`; `None` if it has none.
 #[must_use]
 pub fn without_month(name: &str) -> Option<&str> {
     let (head, year) = name.split_at_checked(name.len().checked_sub(2)?)?;

@@ -4,12 +4,12 @@ use crate::model::sorting::sort_small;
 use crate::model::symbols::names::{did_you_mean, exchange_name};
 use strsim::jaro_winkler;
 
-/// Most suggestions in a message.
+/// Maximum number of suggestions in a message.
 const OFFERED: usize = 3;
-/// The least similarity of a suggestion.
+/// Minimum similarity of a suggestion, from 0 to 1.
 pub const ALIKE: f64 = 0.75;
 
-/// The suggestion for a misspelled exchange name, to end a message; empty if none is similar.
+/// The end of a message that suggests a similar exchange for a misspelled one; empty if none is similar.
 #[must_use]
 pub fn exchange_meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(&exchange_name(name), known, ALIKE);

@@ -1,7 +1,8 @@
-//! Parsing of symbols in the spellings of exchanges, libraries and charting sites.
+//! Parses symbols in the spellings of exchanges, libraries and charting sites.
 //!
-//! One parser reads `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD`, `BINANCE:BTCUSDT.P`, `xyz:TSLA` and
-//! `BTC-27NOV26-80000-C`. Perpetual and dated contracts of a pair share its name, and so do their orders.
+//! One parser reads `BTC`, `BTCUSDT`, `BTC-USDT-SWAP`, `BTC/USDT:USDT`, `PF_XBTUSD`, `BINANCE:BTCUSDT.P`, `xyz:TSLA`
+//! and `BTC-27NOV26-80000-C`. Perpetual and dated contracts of a pair have the same name, so their orders count as
+//! orders of the same pair.
 
 use std::fmt;
 
@@ -91,19 +92,19 @@ impl Symbol {
         Self { exchange, ..self }
     }
 
-    /// The normalized name: `BTC` for a coin, `BTCUSDT` for a pair. A pair keeps its scale prefix.
+    /// The normalized name: `BTC` for a coin, `BTCUSDT` for a pair. The name of a pair includes its scale.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The coin; that of a builder's market has its namespace, as in `XYZ:TSLA`.
+    /// The coin. For the market of a builder, it includes the namespace, as in `XYZ:TSLA`.
     #[must_use]
     pub fn coin(&self) -> &str {
         &self.coin
     }
 
-    /// The builder's name of a Hyperliquid market: `xyz` of `xyz:TSLA`.
+    /// The name of the builder of a Hyperliquid market: `xyz` for `xyz:TSLA`.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
@@ -121,7 +122,7 @@ impl Symbol {
         self.quote.as_deref()
     }
 
-    /// The kind of contract.
+    /// The kind of contract that the spelling indicates.
     #[must_use]
     pub fn kind(&self) -> ContractKind {
         self.kind
@@ -133,15 +134,15 @@ impl Symbol {
         self.settlement
     }
 
-    /// Whether its prices are in USD: those of a coin alone, or of a pair with a quote that counts as USD.
+    /// Whether prices are in USD. This is so for a coin, and for a pair with a quote that counts as USD.
     #[must_use]
     pub fn is_usd(&self) -> bool {
         self.quote().is_none_or(is_dollar)
     }
 
-    /// Whether its orders are orders of the coin: those of an option are not.
+    /// Checks that orders of this symbol count as orders of its coin; those of an option do not.
     ///
-    /// An order keeps the quote currency of its pair. Price times quantity is a value in USD only if the symbol
+    /// An order retains the quote currency of its pair. Price times quantity is a value in USD only if the symbol
     /// [is in USD](Self::is_usd).
     ///
     /// # Errors
@@ -154,11 +155,12 @@ impl Symbol {
         }
     }
 
-    /// Whether its bars and open interest are those of the coin: perpetual or spot, and in USD.
+    /// Checks that bars and open interest of this symbol count for its coin: it must be perpetual or spot, and in USD.
     ///
     /// # Errors
     ///
-    /// [`NotOfCoin`] with the reason. A price in another quote can be converted; an option and a dated contract cannot.
+    /// [`NotOfCoin`] with the reason. Prices in another quote can be converted; those of options and dated contracts
+    /// cannot.
     ///
     /// # Examples
     ///
@@ -180,16 +182,16 @@ impl Symbol {
         }
     }
 
-    /// The exchange prefix, normalized.
+    /// The normalized exchange of a prefix such as `BINANCE:`; `None` if the spelling has no such prefix.
     #[must_use]
     pub fn exchange(&self) -> Option<&'static str> {
         self.exchange
     }
 
-    /// Whether this symbol includes the listing `symbol` of the coin `coin`.
+    /// Whether this symbol includes the listed symbol `symbol` of the coin `coin`.
     ///
-    /// A pair includes its own name in any spelling, a coin all its pairs. A scaled listing is a pair of its own, so
-    /// sums over pairs count nothing twice.
+    /// A pair includes its own name in any spelling. A coin includes all its pairs. A listing with a scale is a
+    /// separate pair, so sums over pairs count no order twice.
     #[must_use]
     pub fn means(&self, symbol: &str, coin: &str) -> bool {
         self.name == symbol
@@ -198,7 +200,7 @@ impl Symbol {
             || Self::read(symbol).is_some_and(|listed| listed.name == self.name)
     }
 
-    /// The coin or pair alone, without the contract that the spelling named.
+    /// The same coin or pair, without the contract kind and settlement of the spelling.
     #[must_use]
     pub fn of_any_contract(self) -> Self {
         Self {
@@ -218,7 +220,7 @@ impl Symbol {
     }
 }
 
-/// The coin of a pair or coin and the coins per listed unit, as [`Symbol::read`] parses it.
+/// The coin of a pair or coin, and the coins per listed unit, as [`Symbol::read`] parses them.
 ///
 /// # Examples
 ///
@@ -236,7 +238,8 @@ pub fn coin_of_pair(pair: &str) -> (String, u32) {
     }
 }
 
-/// Writes a spelling that is read as the same coin or pair: the name, or `GM/TUSD` if that would be split otherwise.
+/// Writes a spelling that is parsed as the same coin or pair. That is the name, or a form like `GM/TUSD` if the name
+/// would be split differently.
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_same =

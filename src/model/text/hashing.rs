@@ -7,7 +7,7 @@ use foldhash::quality::SeedableRandomState;
 
 /// A hasher with a random seed, so that crafted input cannot cause collisions.
 ///
-/// It resists files prepared in advance, not an attacker who can observe timing.
+/// The seed protects against files prepared in advance, but not against an attacker who can measure timing.
 #[must_use]
 pub(crate) fn seeded() -> SeedableRandomState {
     let drawn = RandomState::new().hash_one(0);

@@ -1,4 +1,4 @@
-//! String interning: each distinct string is stored once and has a small code.
+//! Interns strings: each distinct string is stored once and has a small integer code.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,16 +6,16 @@ use hashbrown::HashTable;
 
 use crate::model::text::short_name::Short;
 
-/// Slots for recently used strings.
+/// Number of slots for recently used strings.
 const RECENT: usize = 256;
 
 /// Distinct strings; the index of a string is its code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interner {
     texts: Vec<String>,
-    /// Codes by a rough hash of their text: guesses that are compared before use.
+    /// Recent codes by a rough hash of the string. Each is a guess: its string is compared before use.
     recent: Vec<u32>,
-    /// Codes by text, used if the guess is wrong.
+    /// Codes by string; used if the guess is wrong.
     known: HashTable<u32>,
     hasher: RandomState,
 }
@@ -41,7 +41,7 @@ impl Interner {
         self.texts.get(code as usize).map(String::as_str)
     }
 
-    /// The code of a string, which is added if new.
+    /// The code of a string; a new string is added.
     pub(crate) fn code(&mut self, text: &str) -> u32 {
         let place = place(text.as_bytes());
         if let Some(&code) = self.recent.get(place)
@@ -57,7 +57,7 @@ impl Interner {
         code
     }
 
-    /// Like [`Interner::code`], by the hash table.
+    /// Like [`Interner::code`], but without the recent strings.
     fn number(&mut self, text: &str) -> u32 {
         let (texts, hasher) = (&self.texts, &self.hasher);
         let text_of = |code: u32| texts.get(code as usize).map_or("", String::as_str);
@@ -73,29 +73,29 @@ impl Interner {
     }
 }
 
-/// Converts an index; names are counted in thousands.
+/// Converts an index to a code. There are only thousands of names, so it always fits.
 pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// An exchange, its name of a pair, and the coin.
+/// An exchange, its name of a trading pair, and the coin.
 type Names<T> = [T; 3];
 
-/// Listings (exchange, symbol and coin), each with a number.
+/// Distinct listings, each with a number. A listing is an exchange, a symbol and a coin.
 #[derive(Debug, Default)]
 pub(crate) struct Listings {
     met: Vec<Names<String>>,
-    /// Numbers of listings with short names, in an open-addressing table.
+    /// Numbers of the listings that have short names only, in an open-addressing table.
     short: Vec<Option<(Names<Short>, u32)>>,
     /// Numbers of all listings.
     all: HashTable<u32>,
     hasher: RandomState,
 }
 
-/// Initial slots of the table, and the slots after it has grown: a multiple of all listed pairs.
+/// Minimum and maximum number of slots of the table. The maximum is several times the number of pairs that exist.
 const FEW_PLACES: usize = 64;
 const MOST_PLACES: usize = 4096;
-/// Slots that are probed.
+/// Maximum number of slots that one lookup probes.
 const NEAR: usize = 8;
 
 impl Listings {
@@ -110,7 +110,7 @@ impl Listings {
         self.met.get(number as usize).map(texts)
     }
 
-    /// The number of a known listing with short names; the names need not be valid text.
+    /// The number of a known listing with short names. The names may be invalid UTF-8.
     #[inline]
     pub(crate) fn known(&self, names: Names<&[u8]>) -> Option<u32> {
         let short = shorts(names)?;
@@ -120,7 +120,7 @@ impl Listings {
         })
     }
 
-    /// The number of a listing, which is added if new.
+    /// The number of a listing; a new listing is added.
     pub(crate) fn number(&mut self, names: Names<&str>) -> u32 {
         let bytes = names.map(str::as_bytes);
         if let Some(number) = self.known(bytes) {
@@ -134,7 +134,7 @@ impl Listings {
         number
     }
 
-    /// Grows the table so that at most a quarter of it is full, up to its limit.
+    /// Grows the table so that at most a quarter of it is occupied, up to its maximum size.
     fn make_room(&mut self) {
         let wanted = (self.met.len() * 4).next_power_of_two();
         let wanted = wanted.clamp(FEW_PLACES, MOST_PLACES);
@@ -182,14 +182,14 @@ fn shorts([exchange, symbol, coin]: Names<&[u8]>) -> Option<Names<Short>> {
     Some([Short::of(exchange)?, Short::of(symbol)?, Short::of(coin)?])
 }
 
-/// The probe sequence of a listing in a table of `among` slots, a power of two.
+/// The slots to probe for a listing, in a table of `among` slots; `among` is a power of two.
 #[inline]
 fn places(short: &Names<Short>, among: usize) -> impl Iterator<Item = usize> + use<> {
     let first = Short::place(short);
     (first..first + NEAR).map(move |place| place & among.wrapping_sub(1))
 }
 
-/// The slot of a string among the recent ones.
+/// The slot of a string in the table of recent strings.
 #[inline]
 fn place(text: &[u8]) -> usize {
     let mut mixed = text.len() as u64;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::text::interner::Interner;
 
-/// A dictionary-encoded text column: codes into distinct names.
+/// A dictionary-encoded text column: a code per row, and the distinct names.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ impl Labels {
         }
     }
 
-    /// The column of codes and names; `None` if a code has no name.
+    /// Creates the column of these codes and names; `None` if a code has no name.
     #[must_use]
     pub fn from_parts(codes: &[u32], names: &[String]) -> Option<Self> {
         if codes.iter().any(|&code| code as usize >= names.len()) {
@@ -71,7 +71,7 @@ impl Labels {
         self.names.texts()
     }
 
-    /// The text of `row`.
+    /// The text in `row`.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&str> {
         self.names.text(*self.codes.get(row)?)
@@ -88,7 +88,7 @@ impl Labels {
         self.codes.push(code);
     }
 
-    /// Appends the rows `rows` of `other`, and all its names.
+    /// Appends the rows of `other` in the range `rows`, and all names of `other`.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
         let names = other.names().iter();
         let ours: Vec<u32> = names.map(|name| self.names.code(name)).collect();
@@ -123,13 +123,13 @@ impl Labels {
         self.codes.capacity() * size_of::<u32>() + self.names.bytes()
     }
 
-    /// Whether the text of `row` equals the text `theirs` of `other`.
+    /// Whether the text in `row` equals the text in row `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         self.get(row) == other.get(theirs)
     }
 }
 
-/// Compares texts: equal names may have different codes.
+/// Compares texts and not codes, because equal texts may have different codes.
 impl PartialEq for Labels {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
@@ -169,7 +169,7 @@ mod tests {
             joined.append(&whole, 0..at);
             joined.append(&whole, at..texts.len());
             prop_assert_eq!(&joined, &whole);
-            // In reverse order the names get other codes.
+            // In reverse order, the same names have other codes.
             let mut turned: Labels = texts.iter().rev().map(String::as_str).collect();
             turned.append(&whole, 0..texts.len());
             prop_assert!(turned.iter().skip(texts.len()).eq(&texts));

@@ -1,6 +1,6 @@
 //! Short names as integers, for fast comparison and lookup.
 
-/// A name of at most 16 bytes, packed into unique integers.
+/// A name of at most 16 bytes, packed into integers that differ for different names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     first: u64,
@@ -9,10 +9,10 @@ pub(crate) struct Short {
 }
 
 impl Short {
-    /// Packs a name; `None` if it is longer.
+    /// Packs a name; `None` if it is longer than 16 bytes.
     #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
-        // The first and last eight bytes together cover the name.
+        // The first and the last eight bytes overlap or adjoin, so together they cover the name.
         let (first, last) = match bytes.len() {
             0..4 => (
                 bytes
@@ -34,7 +34,7 @@ impl Short {
         Some(Self { first, last, len })
     }
 
-    /// The hash slot of an exchange, symbol and coin; different ones may collide.
+    /// The hash slot of an exchange, symbol and coin. Different combinations may have the same slot.
     #[inline]
     pub(crate) fn place([exchange, symbol, _]: &[Self; 3]) -> usize {
         // Fibonacci hashing: the upper bits of a product with an odd number near 2⁶⁴ divided by the golden ratio.

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-/// Most characters of a message part.
+/// Maximum number of characters of a message part.
 const MOST: usize = 500;
-/// Characters kept from the start of a longer text.
+/// Number of characters shown from the start of a longer text.
 const BEGIN: usize = 300;
-/// Characters kept from its end, which usually says what is wrong.
+/// Number of characters shown from its end, which usually says what is wrong.
 const END: usize = 150;
 
-/// Shortens `said` if it is too long, to its start, the number of omitted characters, and its end.
+/// Shortens `said` if it is too long: to its start, the number of omitted characters, and its end.
 ///
 /// Applying it twice changes nothing.
 #[must_use]

@@ -1,12 +1,13 @@
-//! Parsing of instants and durations as ISO 8601 text.
+//! Parses instants and durations in ISO 8601 text.
 //!
-//! Calendar arithmetic is chrono's, which Arrow depends on anyway. Its own parsers accept more than ISO 8601.
+//! Calendar arithmetic uses the crate chrono, which Arrow depends on anyway. The parsers of chrono are not used,
+//! because they accept more than ISO 8601.
 
 use chrono::{NaiveDate, NaiveTime, Weekday};
 
 use crate::model::Millis;
 
-/// Fewest digits of epoch milliseconds; shorter numbers may be a year, a date or seconds.
+/// Minimum number of digits of epoch milliseconds; shorter numbers may be a year, a date or seconds.
 const EPOCH_LENGTH: usize = 12;
 
 impl Millis {
@@ -27,10 +28,10 @@ impl Millis {
 
     /// Parses ISO 8601: a calendar or week date, optionally with a time and `Z` or an offset. The default is UTC.
     ///
-    /// Hyphens and colons are optional, except that twelve bare digits are not a date: elsewhere they are epoch
-    /// milliseconds. Date and time are separated by `T`, a space or `_`.
+    /// Hyphens and colons are optional. But twelve bare digits are not a date, because [`Millis::read`] takes them as
+    /// epoch milliseconds. Date and time are separated by `T`, a space or `_`.
     ///
-    /// Finer fractions are truncated to the millisecond. Every instant of the data is a whole millisecond.
+    /// Fractions finer than a millisecond are truncated, because all instants of this package are whole milliseconds.
     ///
     /// # Examples
     ///
@@ -47,7 +48,7 @@ impl Millis {
         Some(iso(text)?.0)
     }
 
-    /// Like [`Millis::read_iso`]; `None` unless the text names a whole millisecond.
+    /// Like [`Millis::read_iso`], but `None` if the text has a fraction finer than a millisecond.
     #[must_use]
     pub fn read_whole_iso(text: &str) -> Option<Self> {
         iso(text)
@@ -82,7 +83,7 @@ pub fn read_span(text: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// The instant of an ISO 8601 text, and whether it is finer than a millisecond.
+/// The instant of an ISO 8601 text, and whether the text is finer than a millisecond.
 fn iso(text: &str) -> Option<(Millis, bool)> {
     let mut rest = Rest(text);
     let date = rest.date()?.and_time(NaiveTime::MIN).and_utc();
@@ -96,7 +97,7 @@ fn iso(text: &str) -> Option<(Millis, bool)> {
     rest.0.is_empty().then_some((Millis(millis), finer))
 }
 
-/// The unread rest of a text.
+/// The part of a text that is not parsed yet.
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {
@@ -110,7 +111,7 @@ impl Rest<'_> {
         self.0.starts_with(|next: char| next.is_ascii_digit())
     }
 
-    /// Reads a number of `count` digits, at most `most`.
+    /// Reads a number of exactly `count` digits and a value of at most `most`.
     fn digits(&mut self, count: usize, most: u32) -> Option<u32> {
         let (head, tail) = self.0.split_at_checked(count)?;
         if !head.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -120,7 +121,7 @@ impl Rest<'_> {
         head.parse().ok().filter(|number| *number <= most)
     }
 
-    /// `YYYY-MM-DD`, `YYYY-Www-D` or `YYYY-Www`, with hyphens or without.
+    /// Reads `YYYY-MM-DD`, `YYYY-Www-D` or `YYYY-Www`, with or without hyphens.
     fn date(&mut self) -> Option<NaiveDate> {
         let year = self.digits(4, 9999)?.cast_signed();
         let hyphens = self.eat(&['-']);
@@ -144,7 +145,8 @@ impl Rest<'_> {
         NaiveDate::from_ymd_opt(year, month, self.digits(2, 31)?)
     }
 
-    /// `HH`, `HH:MM` or `HH:MM:SS`, with or without colons, in milliseconds; and whether there were seconds.
+    /// Reads `HH`, `HH:MM` or `HH:MM:SS`, with or without colons. Returns milliseconds, and whether seconds were
+    /// given.
     fn clock(&mut self) -> Option<(i64, bool)> {
         let mut millis = i64::from(self.digits(2, 23)?) * Millis::HOUR;
         let colons = self.0.starts_with(':');
@@ -162,7 +164,7 @@ impl Rest<'_> {
         Some((millis, true))
     }
 
-    /// A time of day in milliseconds; the seconds may have a fraction.
+    /// Reads a time of day in milliseconds; seconds may have a fraction.
     fn time_of_day(&mut self, finer: &mut bool) -> Option<i64> {
         let (mut millis, seconds) = self.clock()?;
         if seconds && self.eat(&['.', ',']) {
@@ -181,7 +183,7 @@ impl Rest<'_> {
         Some(millis)
     }
 
-    /// `Z`, nothing, or a sign and a time, in milliseconds east of Greenwich; a space may precede the sign.
+    /// Reads `Z`, nothing, or a signed offset. Returns milliseconds east of Greenwich. A space may precede the sign.
     fn offset(&mut self) -> Option<i64> {
         if self.0.is_empty() || self.eat(&['Z', 'z']) {
             return Some(0);

@@ -1,4 +1,4 @@
-//! Instants, and closed vocabularies of time ranges.
+//! Instants, and fixed sets of named time ranges.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ impl Millis {
     pub const HOUR: i64 = 3_600_000;
     /// Milliseconds in a day.
     pub const DAY: i64 = 86_400_000;
-    /// The length of an unbounded range, longer than any data.
+    /// Length that stands for an unbounded range, in milliseconds; longer than any data.
     pub const ALL: i64 = 365_000 * Self::DAY;
-    /// The instants of four-digit years, which Python's datetime can represent.
+    /// The instants of the years 1 to 9999, which Python's datetime can represent.
     pub const CALENDAR: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
     /// The instant of `millis`; `None` outside the years 1 to 9999.
@@ -30,19 +30,19 @@ impl Millis {
         Self::CALENDAR.contains(&millis).then_some(Self(millis))
     }
 
-    /// This instant minus `by` milliseconds, saturating.
+    /// This instant minus `by` milliseconds; saturates at the limits of `i64`.
     #[must_use]
     pub fn back(self, by: i64) -> Self {
         Self(self.0.saturating_sub(by))
     }
 
-    /// This instant plus `by` milliseconds, saturating.
+    /// This instant plus `by` milliseconds; saturates at the limits of `i64`.
     #[must_use]
     pub fn on(self, by: i64) -> Self {
         Self(self.0.saturating_add(by))
     }
 
-    /// The start of its UTC hour.
+    /// The start of the UTC hour that contains this instant.
     #[must_use]
     pub fn hour(self) -> Self {
         Self(self.0.div_euclid(Self::HOUR).saturating_mul(Self::HOUR))
@@ -50,7 +50,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// ISO 8601 in UTC with milliseconds; plain milliseconds outside four-digit years.
+    /// Writes ISO 8601 in UTC with milliseconds; a plain number of milliseconds outside the years 0 to 9999.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(at) =
             DateTime::from_timestamp_millis(self.0).filter(|at| (0..=9999).contains(&at.year()))
@@ -71,7 +71,7 @@ impl fmt::Display for Millis {
     }
 }
 
-/// A closed set of names, in the spelling and order of the contract.
+/// A fixed set of names, with the spelling and order of the API contract.
 pub trait Vocabulary: Copy + PartialEq + 'static {
     /// All members in the order of the contract.
     const ALL: &'static [Self];
@@ -84,7 +84,7 @@ pub trait Vocabulary: Copy + PartialEq + 'static {
         None
     }
 
-    /// The member with exactly this spelling.
+    /// The member with exactly this name or alternative spelling.
     fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -157,7 +157,7 @@ macro_rules! ranges {
 }
 
 ranges! {
-    /// The rolling window of a realised total.
+    /// The rolling window of a total of liquidation orders.
     Window {
         /// One hour.
         H1 = "1h", Millis::HOUR;
@@ -171,9 +171,9 @@ ranges! {
 }
 
 ranges! {
-    /// The range of a heatmap: positions opened within this time.
+    /// The range of a heatmap: it shows positions that were opened within this time.
     ///
-    /// Ranges longer than a month extend the contract.
+    /// The API contract has ranges of up to a month. Longer ranges are extensions.
     HeatmapRange {
         /// Twelve hours.
         H12 = "12h", 12 * Millis::HOUR;
@@ -197,9 +197,10 @@ ranges! {
 }
 
 ranges! {
-    /// The range of a liquidation map: positions opened within this time.
+    /// The range of a liquidation map: it shows positions that were opened within this time.
     ///
-    /// The contract has a day and a week. The other ranges are extensions, so that every heatmap has its map.
+    /// The API contract has a day and a week. The other ranges are extensions, so that every heatmap has a map of the
+    /// same range.
     MapRange {
         /// One day.
         D1 = "1d" or "24h", Millis::DAY;

@@ -1,8 +1,8 @@
-//! Half-open ranges of time.
+//! Half-open time ranges.
 
 use super::millis::Millis;
 
-/// The instants from `start` on and before `end`.
+/// A time range: the instants from `start` on and before `end`.
 ///
 /// # Examples
 ///
@@ -15,9 +15,9 @@ use super::millis::Millis;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeRange {
-    /// The first instant; [`TimeRange::ALL`] has the earliest there is.
+    /// The first instant of the range; the minimum of `i64` for [`TimeRange::ALL`].
     pub start: Millis,
-    /// The first instant after the range; [`TimeRange::ALL`] has the latest there is.
+    /// The first instant after the range; the maximum of `i64` for [`TimeRange::ALL`].
     pub end: Millis,
 }
 
@@ -25,13 +25,13 @@ impl TimeRange {
     /// The range without bounds.
     pub const ALL: Self = Self::new(Millis(i64::MIN), Millis(i64::MAX));
 
-    /// The range from `start` on and before `end`; empty unless `start` is earlier.
+    /// The range from `start` on and before `end`; empty unless `start` is before `end`.
     #[must_use]
     pub const fn new(start: Millis, end: Millis) -> Self {
         Self { start, end }
     }
 
-    /// The range between two bounds, each of which may be missing.
+    /// The range between two bounds; an absent bound means no limit.
     #[must_use]
     pub fn bounded(start: Option<Millis>, end: Option<Millis>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Units of epoch numbers, recognised by size.
+//! Time units of epoch numbers, which are recognised by the size of the number.
 
 use std::fmt;
 
@@ -18,14 +18,15 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The least number that looks like seconds: a day of 2001.
+    /// Smallest number that is recognised as seconds: a day in 2001.
     const SECONDS: i64 = 1_000_000_000;
-    /// The least number that looks like milliseconds: a day of 1973.
+    /// Smallest number that is recognised as milliseconds: a day in 1973.
     const MILLISECONDS: i64 = 100_000_000_000;
     const MICROSECONDS: i64 = Self::MILLISECONDS * 1000;
     const NANOSECONDS: i64 = Self::MICROSECONDS * 1000;
 
-    /// The unit that `number` looks like. `None` for numbers below 1e9, which no unit places in the time of the data.
+    /// The unit that the size of `number` indicates. `None` below 1e9, where every unit would give a time before all
+    /// data.
     ///
     /// # Examples
     ///
@@ -47,7 +48,7 @@ impl TimeUnit {
         }
     }
 
-    /// `number` of this unit in milliseconds, floored; `None` outside the years 1 to 9999.
+    /// Converts `number` of this unit to milliseconds, rounded down; `None` outside the years 1 to 9999.
     #[must_use]
     pub fn millis(self, number: i64) -> Option<Millis> {
         let millis = match self {

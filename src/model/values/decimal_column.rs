@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::model::values::short_decimal::{ShortDecimal, nearest_f64};
 
-/// Marks a decimal that does not fit 64 bits; its digits are an index into `long`.
+/// Scale that marks a decimal that does not fit in 64 bits; its digits are an index into `long`.
 const LONG: u8 = u8::MAX;
 
 /// A column of exact decimals, nine bytes each: digits and scale.
@@ -61,7 +61,7 @@ impl DecimalColumn {
         }
     }
 
-    /// Adds the decimal of [`ShortDecimal::from_f64`]; returns whether there is one.
+    /// Adds `value` as the decimal that [`ShortDecimal::from_f64`] returns; returns whether there is such a decimal.
     #[inline]
     #[must_use]
     pub fn push_f64(&mut self, value: f64) -> bool {
@@ -79,14 +79,14 @@ impl DecimalColumn {
     }
 
     fn push_long(&mut self, value: Decimal) {
-        // A column is far shorter than the range of 64 bits.
+        // A column is far shorter than the maximum of `i64`.
         self.digits
             .push(i64::try_from(self.long.len()).unwrap_or(i64::MAX));
         self.scales.push(LONG);
         self.long.push(value);
     }
 
-    /// The decimal of `row`.
+    /// The decimal in `row`.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<Decimal> {
         let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
@@ -96,7 +96,7 @@ impl DecimalColumn {
         Some(ShortDecimal { digits, scale }.decimal())
     }
 
-    /// The decimal of `row`, if it fits 64 bits.
+    /// The decimal in `row`, if it fits in 64 bits.
     #[must_use]
     pub fn short(&self, row: usize) -> Option<ShortDecimal> {
         let (digits, scale) = (*self.digits.get(row)?, *self.scales.get(row)?);
@@ -108,7 +108,7 @@ impl DecimalColumn {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// The double nearest to the decimal of `row`.
+    /// The double nearest to the decimal in `row`.
     #[must_use]
     pub fn f64(&self, row: usize) -> Option<f64> {
         match self.short(row) {
@@ -117,7 +117,7 @@ impl DecimalColumn {
         }
     }
 
-    /// The doubles nearest to the decimals.
+    /// The double nearest to each decimal.
     #[must_use]
     pub fn f64s(&self) -> Vec<f64> {
         if !self.long.is_empty() {
@@ -130,7 +130,7 @@ impl DecimalColumn {
             .collect()
     }
 
-    /// Appends the decimals `rows` of `other`.
+    /// Appends the decimals of `other` in the range `rows`.
     pub fn append(&mut self, other: &Self, rows: Range<usize>) {
         if !other.long.is_empty() {
             self.extend(rows.filter_map(|row| other.get(row)));
@@ -163,7 +163,7 @@ impl DecimalColumn {
             + self.long.capacity() * size_of::<Decimal>()
     }
 
-    /// Whether the decimal of `row` equals the decimal `theirs` of `other`.
+    /// Whether the decimal in `row` equals the decimal in row `theirs` of `other`.
     pub(crate) fn same(&self, row: usize, other: &Self, theirs: usize) -> bool {
         let (one, two) = (self.short(row), other.short(theirs));
         (one.is_some() && one == two) || self.get(row) == other.get(theirs)

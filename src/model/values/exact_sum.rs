@@ -8,21 +8,21 @@ use crate::model::values::fixed_point::FixedPoint;
 use crate::model::values::powers_of_ten::{POWERS_OF_TEN, power_of_ten};
 use crate::model::values::short_decimal::ShortDecimal;
 
-/// Most digits after the point of a [`Decimal`].
+/// Maximum number of digits after the point of a [`Decimal`].
 const FRACTION_DIGITS: u32 = 28;
-/// Digits after the point of a nano.
+/// Number of digits after the point of a nano (10⁻⁹).
 const NANO_DIGITS: u32 = 9;
-/// Further digits: 10⁻²⁸ is the smallest fraction of a [`Decimal`].
+/// Number of further digits after those of a nano: 10⁻²⁸ is the smallest fraction of a [`Decimal`].
 const REST_DIGITS: u32 = FRACTION_DIGITS - NANO_DIGITS;
-/// Units of 10⁻¹⁸ in a nano, and units of 10⁻²⁸ in one of those.
+/// Number of units of 10⁻¹⁸ in a nano, and number of units of 10⁻²⁸ in a unit of 10⁻¹⁸.
 const ATTOS_OF_NANO: i64 = 1_000_000_000;
 const REST_OF_ATTO: u64 = 10_u64.pow(REST_DIGITS - 9);
-/// Units of 10⁻²⁸ in a nano.
+/// Number of units of 10⁻²⁸ in a nano.
 const NANO: u64 = 10_u64.pow(REST_DIGITS);
 
 /// An exact sum of decimals.
 ///
-/// Whole nanos (10⁻⁹) and their fractions (10⁻²⁸) are stored separately, so no addend is rounded.
+/// Whole nanos (10⁻⁹) and the fraction below them (in 10⁻²⁸) are stored separately, so no addend is rounded.
 ///
 /// The range is ±10²⁹; sums saturate beyond it.
 ///
@@ -43,7 +43,7 @@ const NANO: u64 = 10_u64.pow(REST_DIGITS);
 #[repr(Rust, packed(8))]
 pub struct ExactSum {
     nanos: i128,
-    /// Fraction above `nanos` in units of 10⁻²⁸, less than one nano.
+    /// The fraction above `nanos`, in units of 10⁻²⁸; less than one nano.
     rest: u64,
 }
 
@@ -92,7 +92,7 @@ impl From<ShortDecimal> for ExactSum {
 impl From<FixedPoint> for ExactSum {
     fn from(FixedPoint(units): FixedPoint) -> Self {
         let (unit, fraction) = (i128::from(ATTOS_OF_NANO), REST_OF_ATTO);
-        // 64-bit division is several times faster.
+        // Division in 64 bits is several times faster than in 128 bits.
         let (nanos, rest) = match i64::try_from(units) {
             Ok(short) => (
                 i128::from(short.div_euclid(ATTOS_OF_NANO)),
@@ -114,7 +114,7 @@ impl AddAssign for ExactSum {
     #[inline]
     fn add_assign(&mut self, other: Self) {
         let mut nanos = other.nanos;
-        // Amounts of money have no such fractions.
+        // Amounts of money rarely have a fraction below 10⁻⁹.
         if other.rest != 0 {
             let room = NANO - other.rest;
             let carry = self.rest >= room;
@@ -152,14 +152,14 @@ impl SubAssign for ExactSum {
     }
 }
 
-/// The saturated sum after adding `nanos` overflowed.
+/// The saturated sum if adding `nanos` has overflowed.
 #[cold]
 fn beyond(nanos: i128) -> i128 {
     if nanos < 0 { i128::MIN } else { i128::MAX }
 }
 
 impl ExactSum {
-    /// The sum of `nanos` · 10⁻⁹.
+    /// The sum with the value `nanos` · 10⁻⁹.
     #[must_use]
     pub const fn of_nanos(nanos: i128) -> Self {
         Self { nanos, rest: 0 }
@@ -170,7 +170,7 @@ impl ExactSum {
         *self += Self::from(value);
     }
 
-    /// The sum of both.
+    /// The sum of `self` and `other`.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
         self += other;
@@ -212,7 +212,7 @@ impl ExactSum {
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// Nanos and fraction of the absolute value.
+    /// The whole nanos and the fraction of the absolute value.
     fn size(self) -> (u128, u64) {
         if self.nanos < 0 && self.rest > 0 {
             ((self.nanos + 1).unsigned_abs(), NANO - self.rest)
@@ -221,7 +221,7 @@ impl ExactSum {
         }
     }
 
-    /// The nearest double if the sum has few decimals, as money nearly always has.
+    /// The nearest double if the sum has few digits, which is so for nearly all amounts of money.
     fn short_f64(self) -> Option<f64> {
         // Both operands are exact below 2^53 and 10^22, so one division rounds correctly (Clinger's fast path).
         const HOLDS: u128 = 1 << 53;
@@ -245,7 +245,7 @@ impl ExactSum {
     }
 }
 
-/// Removes trailing zeros after the point; returns digits and scale.
+/// Removes trailing zeros after the point; returns the digits and the scale.
 fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
     for (unit, zeros) in [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)] {
         while scale >= zeros && digits % unit == 0 {
@@ -256,7 +256,8 @@ fn without_zeros(mut digits: i64, mut scale: u32) -> (i64, u32) {
     (digits, scale)
 }
 
-/// The first 28 significant digits of `digits`, rounded half to even, with their scale. `digits` ends at scale 28.
+/// The first 28 significant digits of `digits`, rounded half to even, and their scale. The last of `digits` has scale
+/// 28.
 fn shortest(digits: &str) -> (i128, u32) {
     let drop = digits.len().saturating_sub(FRACTION_DIGITS as usize);
     let (remaining, dropped) = digits.split_at(digits.len() - drop);

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::model::values::powers_of_ten::{POWERS_OF_TEN, power_of_ten};
 use crate::model::values::short_decimal::ShortDecimal;
 
-/// The first integer with too many digits.
+/// The smallest positive integer with more than [`FixedPoint::DIGITS`] digits.
 const LIMIT: i128 = 10_i128.pow(FixedPoint::DIGITS as u32);
 /// Powers of ten, largest first, with their exponents.
 const POWERS: [(u64, u32); 4] = [(100_000_000, 8), (10_000, 4), (100, 2), (10, 1)];
@@ -16,9 +16,9 @@ const BILLION: u128 = 1_000_000_000;
 pub struct FixedPoint(pub i128);
 
 impl FixedPoint {
-    /// Digits after the point.
+    /// Number of digits after the point.
     pub const SCALE: u8 = 18;
-    /// Significant digits.
+    /// Maximum number of significant digits.
     pub const DIGITS: u8 = 38;
 
     /// Converts `value` without rounding.
@@ -28,7 +28,7 @@ impl FixedPoint {
     /// A sentence that says which limit `value` exceeds.
     pub fn of(value: Decimal) -> Result<Self, String> {
         let most = u32::from(Self::SCALE);
-        // Most values have few enough decimals without removing trailing zeros.
+        // Most values have few decimals already, so trailing zeros are removed only if necessary.
         let value = if value.scale() > most {
             value.normalize()
         } else {
@@ -62,7 +62,7 @@ impl FixedPoint {
         Some(Self(i128::from(value.digits) * i128::from(*power)))
     }
 
-    /// The smallest amount that is at least `value`; `None` if all are smaller.
+    /// Rounds `value` up to the next amount; `None` if `value` is larger than every amount.
     #[must_use]
     pub fn ceil(value: Decimal) -> Option<Self> {
         let whole = value.trunc_with_scale(Self::SCALE.into());

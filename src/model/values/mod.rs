@@ -1,9 +1,10 @@
 //! Exact numbers.
 //!
-//! [`Decimal`](rust_decimal::Decimal) is the exact decimal: at most 28 digits. [`ShortDecimal`](short_decimal::ShortDecimal)
-//! is its 64-bit form, and [`DecimalColumn`](decimal_column::DecimalColumn) stores many of them.
-//! [`FixedPoint`](fixed_point::FixedPoint) is the fixed point: integers in units of 10⁻¹⁸, as files store amounts.
-//! [`ExactSum`](exact_sum::ExactSum) adds either without rounding.
+//! [`Decimal`](rust_decimal::Decimal) is an exact decimal of at most 28 digits.
+//! [`ShortDecimal`](short_decimal::ShortDecimal) is its 64-bit form, and
+//! [`DecimalColumn`](decimal_column::DecimalColumn) stores many decimals. [`FixedPoint`](fixed_point::FixedPoint) is
+//! an integer in units of 10⁻¹⁸, the form in which files store amounts. [`ExactSum`](exact_sum::ExactSum) adds numbers
+//! of all these types without rounding.
 
 pub(super) mod decimal_column;
 pub(super) mod exact_sum;

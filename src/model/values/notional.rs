@@ -1,17 +1,17 @@
-//! Plausibility of an order's notional against price and quantity.
+//! Checks an order's notional against price times quantity.
 
 use crate::model::symbols::contract_kind::Settlement;
 use crate::model::symbols::quotes::is_dollar;
 use crate::model::symbols::symbol::Symbol;
 
-/// Exchanges with coin-margined USD contracts, where the quantity may be a number of contracts.
+/// Exchanges with coin-margined USD contracts. There the quantity of a USD pair may be a number of contracts.
 const INVERSE: [&str; 10] = [
     "binance", "bybit", "okx", "gate", "bitget", "htx", "bitmex", "deribit", "kraken", "coinex",
 ];
 
-/// The largest plausible ratio of notional to price times quantity.
+/// The largest plausible ratio between notional and price times quantity.
 const FACTOR: f64 = 10.0;
-/// Smaller differences in USD may be rounding: some files round quantities to two decimals.
+/// Differences of at most this many USD may be rounding: some files round quantities to two decimals.
 const ROUNDED: f64 = 100.0;
 
 /// Whether price times quantity of a pair is certainly its notional in USD.

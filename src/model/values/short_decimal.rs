@@ -6,13 +6,13 @@ use rust_decimal::Decimal;
 
 use crate::model::values::powers_of_ten::POWERS_OF_TEN_F64;
 
-/// Doubles distinguish all decimals of at most 15 digits.
+/// Doubles distinguish all decimals of at most 15 digits, so doubles of at least this size are not converted.
 const FIFTEEN_DIGITS: f64 = 1e15;
-/// Most digits after the point that [`ShortDecimal::from_f64`] looks for.
+/// Maximum number of digits after the point that [`ShortDecimal::from_f64`] tries.
 const DOUBLE_SCALE: usize = 9;
-/// Smaller doubles are printed with an exponent.
+/// Smallest absolute value that [`ShortDecimal::from_f64`] converts; smaller doubles are printed with an exponent.
 const SMALLEST_DOUBLE: f64 = 1e-4;
-/// Bytes for a sign, a point and the digits of 64 bits.
+/// Size of a text buffer in bytes: for a sign, a point and the digits of a 64-bit integer.
 pub const SHORT_TEXT: usize = 24;
 
 /// An exact decimal with a 64-bit mantissa, as nearly every price and amount has.
@@ -36,10 +36,11 @@ impl ShortDecimal {
         })
     }
 
-    /// The decimal that the shortest text of `value` shows.
+    /// The decimal that the shortest decimal text of `value` shows.
     ///
-    /// `None` if that text has more than 15 digits or 9 decimals, or if `value` is close to zero. No two decimals of at
-    /// most 15 digits round to the same double, so the first that rounds to `value` is the one that is printed.
+    /// `None` if that text has more than 15 digits or 9 decimals, or if `value` is close to zero. No two decimals of
+    /// at most 15 digits round to the same double. So the first decimal that rounds to `value` is the decimal that is
+    /// printed.
     ///
     /// # Examples
     ///
@@ -62,7 +63,7 @@ impl ShortDecimal {
             if digits.abs() >= FIFTEEN_DIGITS {
                 return None;
             }
-            // Both operands are exact, so the quotient is the double nearest to the decimal.
+            // Both operands are exact in a double, so the quotient is the double nearest to the decimal.
             #[expect(clippy::float_cmp, reason = "only the identical double counts")]
             let is_equal = digits / power == value;
             if is_equal {
@@ -112,7 +113,7 @@ impl ShortDecimal {
         self
     }
 
-    /// Writes the decimal into `buffer`, trailing zeros included; `None` if it does not fit.
+    /// Writes the decimal into `buffer`, including trailing zeros; `None` if it does not fit.
     pub(crate) fn text(self, buffer: &mut [u8; SHORT_TEXT]) -> Option<&str> {
         let mut integer = itoa::Buffer::new();
         let digits = integer.format(self.digits.unsigned_abs()).as_bytes();
@@ -147,7 +148,7 @@ impl ShortDecimal {
     }
 }
 
-/// Zeros between the point and the first digit of a small decimal.
+/// Zeros for the places between the point and the first digit of a small decimal.
 const ZEROS: &[u8; SHORT_TEXT] = &[b'0'; SHORT_TEXT];
 
 /// The double nearest to `value`.
