@@ -1,5 +1,5 @@
-//! Answers queries of the API. A future instant or an unknown name is refused, because an empty reply would look like a
-//! quiet market.
+//! Answers queries of the API. Future instants and unknown names are refused, because an empty reply would look like a
+//! market without liquidations.
 
 use crate::api::Orders;
 use crate::engine::{self, EngineError, View};
@@ -13,7 +13,7 @@ use crate::market::revision::wall_clock;
 use crate::market::source::view_source::{RequiredHistory, view_of};
 use crate::model::{Chosen, GroupedOrder, Millis, Model, Symbol};
 
-/// The endpoints with answers that are computed from orders.
+/// Names of the endpoints that compute their answers from liquidation orders.
 const REALISED: [&str; 9] = [
     "overview",
     "coins",
@@ -27,11 +27,11 @@ const REALISED: [&str; 9] = [
 ];
 
 impl Market {
-    /// The answer to `question` as of `as_of`; without it, as of now.
+    /// Answers `question` as of the instant `as_of`; without `as_of`, as of now.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] with the reason.
+    /// A [`Refusal`] that says why there is no answer.
     pub fn answer<E: MarketQuery>(
         &self,
         question: &E,
@@ -40,11 +40,11 @@ impl Market {
         self.answer_within(question, as_of, usize::MAX)
     }
 
-    /// As [`Market::answer`], but reads at most about `most` bytes.
+    /// Like [`Market::answer`], but reads at most about `most` bytes.
     ///
     /// # Errors
     ///
-    /// As [`Market::answer`], and where more than `most` bytes would be read.
+    /// As [`Market::answer`], and if the answer needs more than about `most` bytes of reads.
     pub(crate) fn answer_within<E: MarketQuery>(
         &self,
         question: &E,
@@ -83,8 +83,8 @@ impl Market {
 
     /// Refuses an instant that is too far in the future.
     ///
-    /// A market that does not grow answers up to a day after its newest observation, when the longest window is empty.
-    /// A growing market also answers up to the current wall-clock time.
+    /// A market that does not grow accepts instants up to one day after its newest observation. By then its longest
+    /// window is empty. A growing market also accepts instants up to the current wall-clock time.
     pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
         let now = self.now();
@@ -99,7 +99,7 @@ impl Market {
         Err(Refusal::unknown_yet(asked, now))
     }
 
-    /// Refuses an empty reply about an unknown name.
+    /// Refuses a reply that lacks a requested name if this name is unknown.
     pub(crate) fn check_answer<E: MarketQuery>(
         &self,
         question: &E,
@@ -111,11 +111,11 @@ impl Market {
         }
     }
 
-    /// Refuses names that were never observed and that are not well known.
+    /// Refuses names that were never observed and are not well known.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] that names the first such name and the nearest known ones, and where the archive cannot be read.
+    /// A [`Refusal`] with the first such name and the most similar known names, or if the archive cannot be read.
     pub fn check_names(&self, asked: &QueryNames<'_>) -> Result<(), Refusal> {
         let QueryNames { symbols, exchange } = asked;
         let mut unsure = symbols
@@ -131,7 +131,7 @@ impl Market {
         exchange.map_or(Ok(()), |exchange| names.check_exchange(exchange))
     }
 
-    /// Replaces an unknown-coin refusal by one with suggestions, unless the coin is well known.
+    /// Adds suggestions to the refusal of an unknown coin, unless the coin is well known.
     fn of_coin(&self, coin: &str, refusal: Refusal) -> Refusal {
         if refusal.code != RefusalCode::UnknownCoin {
             return refusal;
@@ -139,7 +139,7 @@ impl Market {
         self.check_coin(coin).err().unwrap_or(refusal)
     }
 
-    /// Refuses a coin that was never observed and that is not well known.
+    /// Refuses a coin that was never observed and is not well known.
     ///
     /// # Errors
     ///
@@ -152,9 +152,9 @@ impl Market {
         })
     }
 
-    /// The answers to `question` as of each instant, if one replay gives them all; else `None`.
+    /// Answers `question` as of each of `instants` in one pass over the history; `None` if that is not possible.
     ///
-    /// The answers are in the order of `instants` and equal those of [`Market::answer`].
+    /// The answers have the order of `instants` and equal those of [`Market::answer`].
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Market {
         let answers = view_of(&*self.source, None, Some(&needed), |view| {
             question.answers(view, instants)
         });
-        // If there is no view, the caller asks for each instant separately, and each gets its own refusal.
+        // If the view fails, the caller queries each instant separately, so that each has its own refusal.
         let answers = answers.ok()?.into_iter().zip(instants);
         let answers = answers.map(|(answered, at)| {
             self.check_instant(Some(*at))?;
@@ -183,7 +183,7 @@ impl Market {
         Some(answers.collect())
     }
 
-    /// The result of `work` on all observations of `coin` that an estimate of `model` needs.
+    /// Calls `work` with all observations of `coin` that an estimate with `model` needs; returns its result.
     ///
     /// # Errors
     ///
@@ -207,7 +207,8 @@ impl Market {
             .map_err(|refusal| self.of_coin(coin, refusal))
     }
 
-    /// A page of the order feed of any length; `orders` has the filters.
+    /// Skips `offset` orders of the feed and returns up to `limit`. `orders` has the filters; its own limit is
+    /// ignored.
     ///
     /// # Errors
     ///

@@ -1,13 +1,13 @@
-//! Positions in the order of arrival of a market, and the orders after them.
+//! Positions in the order in which a market's orders arrive, and reads of the orders after a position.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::model::Order;
 
-/// A position in the order of arrival: after one order, or before the first.
+/// A position in a market's order of arrival: after a certain order, or before the first order.
 ///
-/// Its text is the id that a client sends to resume.
+/// Its text form is the event id that a client sends to resume a stream.
 ///
 /// # Examples
 ///
@@ -20,13 +20,13 @@ use crate::model::Order;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrivalId {
-    /// Distinguishes the order of arrival of one market from that of another.
+    /// Identifies the market's order of arrival; a position with another value is invalid.
     pub series: u64,
-    /// Grows with each order; numbers may be skipped.
+    /// Number of the order before the position. Numbers increase with each order and may skip values.
     pub number: u64,
 }
 
-/// The text is not an arrival id.
+/// Error for a text that is not an arrival id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of an order")]
 pub struct InvalidArrivalId;
@@ -53,19 +53,20 @@ impl FromStr for ArrivalId {
     }
 }
 
-/// The orders after a position.
+/// The result of reading the orders after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// The orders in order of arrival, each with the position after it; empty if nothing has arrived.
+    /// The orders in order of arrival, each with the position after it; empty if no order has arrived since.
     Known(Vec<(ArrivalId, Order)>),
-    /// The position is unknown, or orders after it have been evicted.
+    /// The position is unknown, or orders after it are no longer stored.
     Gone,
 }
 
 impl Arrivals {
-    /// Up to `limit` orders after the position `after`; without a position, from the first known order on.
+    /// Reads up to `limit` orders after the position `after`, or from the first stored order if `after` is `None`.
     ///
-    /// The market remembers `known` orders, which `order` returns by index; `forgotten` orders arrived before them.
+    /// The market stores `known` orders, which `order` returns by index. Before them, `forgotten` orders arrived that
+    /// are no longer stored.
     pub(crate) fn behind(
         after: Option<ArrivalId>,
         limit: usize,

@@ -1,4 +1,4 @@
-//! Work on blocking threads, with a limit on how much runs at once.
+//! Runs work on blocking threads and limits how much of it runs concurrently.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use crate::market::refusal::Refusal;
 
-/// Runs `work` on a blocking thread once `lane` has a free permit.
+/// Runs `work` on a blocking thread once `lane` has a free permit; without `lane`, immediately.
 pub(crate) async fn run_blocking<T, F>(
     lane: Option<Arc<Semaphore>>,
     work: impl FnOnce() -> Result<T, F> + Send + 'static,
@@ -17,7 +17,7 @@ where
     F: From<Refusal> + Send + 'static,
 {
     let room = match lane {
-        // A closed semaphore gives no permits.
+        // This fails only if the semaphore is closed.
         Some(lane) => Some(lane.acquire_owned().await.map_err(Refusal::defect)?),
         None => None,
     };

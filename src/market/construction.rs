@@ -1,4 +1,4 @@
-//! Constructors of markets: from tables, a simulation or an archive, live, as of an instant, or as a replay.
+//! Constructors of [`Market`]: from tables, a simulation or an archive, live, as of an instant, or as a replay.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -33,13 +33,13 @@ impl Market {
         }
     }
 
-    /// A market of tables that never change.
+    /// Creates a market from tables that never change.
     #[must_use]
     pub fn fixed(observations: Observations, origin: impl Into<String>) -> Self {
         Self::of(Arc::new(TableSource::new(observations)), origin)
     }
 
-    /// The same market, of totals by period without orders: it refuses realised answers.
+    /// Marks the market as one with totals by period and no orders. It then refuses queries that need orders.
     #[must_use]
     pub fn of_totals(self) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Market {
         }
     }
 
-    /// A market of simulated tables.
+    /// Creates a market from simulated tables.
     #[must_use]
     pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
         Self {
@@ -57,9 +57,10 @@ impl Market {
         }
     }
 
-    /// A market of simulated tables that arrive from `start` on, as a clock passes their time.
+    /// Creates a market from simulated tables that become visible over time.
     ///
-    /// `clock` makes this clock from `start`. Rows from before `start` are there at once.
+    /// `clock` is called with `start` and returns the clock. A row becomes visible when the clock reaches the row's
+    /// time. Rows from before `start` are visible from the beginning.
     #[must_use]
     pub fn simulated_live(
         observations: Observations,
@@ -76,10 +77,11 @@ impl Market {
         }
     }
 
-    /// A replay of the archive in the folder `path`.
+    /// Creates a replay of the archive in the folder `path`.
     ///
-    /// Rows received in `range` arrive as a clock passes their time; `clock` makes this clock from the start of the
-    /// range. Rows received earlier are there at once. `read` gets the number of days read so far and in total.
+    /// `clock` is called with the start of `range` and returns the clock. Rows received in `range` become visible when
+    /// the clock reaches their time. Rows received earlier are visible from the beginning. While the archive is read,
+    /// `read` is called with the number of days read so far and in total.
     ///
     /// # Errors
     ///
@@ -106,7 +108,7 @@ impl Market {
         }
     }
 
-    /// An empty market in memory and the feed that fills it; it remembers the last `capacity` orders.
+    /// Creates an empty market in memory and the feed that fills it. Followers can read the last `capacity` orders.
     #[must_use]
     pub fn growing(capacity: usize, origin: impl Into<String>) -> (Self, MarketFeed) {
         let growing = Arc::new(GrowingTables::new(capacity));
@@ -116,7 +118,7 @@ impl Market {
         )
     }
 
-    /// The market in the archive in the folder `path`: live, or as it was known at `as_of`.
+    /// Opens the archive in the folder `path` as a market: live, or as it was known at `as_of`.
     ///
     /// # Errors
     ///
@@ -136,7 +138,7 @@ impl Market {
         ))
     }
 
-    /// The same market, which reads every file of its archive once in the background, to find damage early.
+    /// Starts a background thread that reads every archive file once, to find damage early.
     #[must_use]
     pub fn looked_through(self) -> Self {
         let watch = self.archive().map(Archive::scrub_once);
@@ -146,7 +148,7 @@ impl Market {
         }
     }
 
-    /// The same market, with the collector that fills its archive.
+    /// Sets the collector that fills the archive of the market.
     #[must_use]
     pub fn filled_by(self, collector: Arc<dyn CollectorMonitor>) -> Self {
         Self {
@@ -155,7 +157,7 @@ impl Market {
         }
     }
 
-    /// The same market, with a recorder of the maps that servers send.
+    /// Sets a recorder that stores the estimated maps that servers send.
     #[must_use]
     pub fn keeping(self, maps: Arc<MapRecorder>) -> Self {
         Self {

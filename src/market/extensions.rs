@@ -1,4 +1,5 @@
-//! Queries beyond the API: bars, open interest, positions, maps, coverage, gaps and arrivals of any time range.
+//! Queries beyond the API: bars, open interest, account positions, maps, coverage, gaps and arrivals of any time
+//! range.
 
 use std::sync::Arc;
 
@@ -19,9 +20,10 @@ use crate::model::{
 };
 
 impl Market {
-    /// The coverage of the totals in a window, by exchange; complete for a simulation, unknown for tables.
+    /// How completely each exchange's orders in `window` were recorded.
     ///
-    /// Outliers of bars and open interest are not counted here, as that would read bars.
+    /// The coverage is complete for a simulation and unknown for tables. Outliers among bars and open-interest
+    /// readings are not counted, because that would require reading bars.
     ///
     /// # Errors
     ///
@@ -42,7 +44,7 @@ impl Market {
         Ok(venues)
     }
 
-    /// The recorded gaps that overlap `range`, by their starts, as known at `as_of`.
+    /// The recorded gaps that overlap `range`, sorted by start, as known at `as_of`.
     ///
     /// Only archives record gaps.
     ///
@@ -58,7 +60,7 @@ impl Market {
         self.source.gaps(as_of, range)
     }
 
-    /// The closed bars of `coin`, in order of time.
+    /// The closed bars of `coin`, in time order.
     ///
     /// # Errors
     ///
@@ -67,14 +69,13 @@ impl Market {
         self.bars_between(coin, as_of, TimeRange::ALL, None)
     }
 
-    /// The bars of `coin` that open and close in `range`, resampled to `size` milliseconds if given.
+    /// The bars of `coin` that open and close in `range`, resampled to `size` milliseconds if `size` is given.
     ///
     /// A market in an archive merges the bars of all its exchanges.
     ///
     /// # Errors
     ///
-    /// As [`Market::answer`]; for a `size` that is not a whole number of minutes, and for one that the bars cannot be
-    /// resampled to.
+    /// As [`Market::answer`], and if `size` is not a whole number of minutes or the bars cannot be resampled to it.
     pub fn bars_between(
         &self,
         coin: &str,
@@ -112,7 +113,8 @@ impl Market {
         self.source.first_bar(coin, as_of, range)
     }
 
-    /// Reads the series of a coin or of all coins; refuses an empty series of an unknown coin.
+    /// Checks `as_of` and calls `read` for the rows of a coin or of all coins. Refuses an empty result for an unknown
+    /// coin.
     fn series<T>(
         &self,
         coin: Option<&str>,
@@ -127,7 +129,7 @@ impl Market {
         Ok(rows)
     }
 
-    /// The open interest readings of a coin in `range`, in order of time, as known at `as_of`.
+    /// The open-interest readings of a coin in `range`, in time order, as known at `as_of`.
     ///
     /// # Errors
     ///
@@ -143,9 +145,9 @@ impl Market {
         })
     }
 
-    /// The positions of a coin in the last complete account snapshot, of one exchange if named.
+    /// The account positions in a coin, from the last complete snapshot; of one exchange if `exchange` is given.
     ///
-    /// Only archives have positions.
+    /// Only archives have account positions.
     ///
     /// # Errors
     ///
@@ -161,14 +163,14 @@ impl Market {
         })
     }
 
-    /// The recorded maps with a last bar that closed in `range`, at most `most` bytes.
+    /// The recorded maps with a last bar that closed in `range`.
     ///
-    /// `kind`, `coin` and the model `version` filter them; [`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN) is the
-    /// version of maps without one. Only archives record maps.
+    /// `kind`, `coin` and the model `version` are filters. [`Filter::UNKNOWN`](crate::archive::Filter::UNKNOWN)
+    /// selects maps without a version. Only archives record maps.
     ///
     /// # Errors
     ///
-    /// As [`Market::answer`].
+    /// As [`Market::answer`], and if the maps exceed `most` bytes.
     pub fn maps(
         &self,
         kind: Option<&str>,
@@ -183,7 +185,7 @@ impl Market {
         })
     }
 
-    /// The instant that `as_of` asks about, or the one that the market was opened as of.
+    /// The instant that a query is about: `as_of`, or else the instant that the market was opened as of.
     ///
     /// # Errors
     ///
@@ -193,7 +195,7 @@ impl Market {
         self.source.instant(as_of)
     }
 
-    /// The observations of this market as tables.
+    /// Returns all observations of this market as tables.
     ///
     /// # Errors
     ///
@@ -202,7 +204,7 @@ impl Market {
         self.source.rows()
     }
 
-    /// Liquidations by period of a market that was made from a table of them; otherwise empty.
+    /// The liquidated totals by period of a market that was made from such totals; empty for other markets.
     ///
     /// # Errors
     ///
@@ -213,7 +215,7 @@ impl Market {
         })
     }
 
-    /// Up to `limit` orders that arrived after `after`, or from the first known order on.
+    /// Up to `limit` orders that arrived after the position `after`; without `after`, from the first stored order on.
     ///
     /// # Errors
     ///

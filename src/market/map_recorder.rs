@@ -1,8 +1,8 @@
-//! Records served maps in the archive without delaying replies.
+//! Records in the archive the estimated maps that servers send, without delaying replies.
 //!
-//! A thread takes the bodies and passes them to the [`WriteQueue`] of the archive in batches. The queue of bodies is
-//! bounded in bytes. A map that does not fit, or that the archive refuses, is counted as lost and logged; its reply is
-//! still sent.
+//! Maps are heatmaps, liquidation maps, key levels and max pain. A thread receives the reply bodies and passes them to
+//! the [`WriteQueue`] of the archive in batches. The queue of bodies is bounded in bytes. A map that does not fit, or
+//! that the archive refuses, is counted as lost and logged; its reply is still sent.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,14 +17,14 @@ use crate::archive::{Archive, ArchiveError, Batch, MapRow, WriteQueue};
 use crate::engine::EstimateBasis;
 use crate::model::Millis;
 
-/// Bound of the waiting bodies in bytes.
+/// Maximum size of all queued bodies, in bytes.
 const ROOM: usize = 64 << 20;
-/// A batch is committed once its bodies reach this many bytes.
+/// A batch is written once its bodies reach this many bytes.
 const TOGETHER: usize = 4 << 20;
 /// Poll interval while waiting for the thread to end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A map as it was served.
+/// A map as a server sent it.
 #[derive(Debug)]
 pub(crate) struct ServedMap {
     pub(crate) kind: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct ServedMap {
 /// Counts of recorded and lost maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapStatus {
-    /// Maps that are durable and new.
+    /// Maps that are durably stored and were not stored before.
     pub recorded: u64,
     /// Maps that were served but not recorded.
     pub lost: u64,
@@ -50,7 +50,7 @@ struct MapCounts {
     waiting: AtomicUsize,
     recorded: AtomicU64,
     lost: AtomicU64,
-    /// Whether the last map was lost; a series of losses is logged once.
+    /// Whether the last map was lost. Of consecutive losses, only the first is logged.
     losing: AtomicBool,
 }
 
@@ -66,7 +66,7 @@ impl MapCounts {
 
 /// Records the estimated maps that servers of an archive send.
 ///
-/// It runs in the process that writes the archive.
+/// It must run in the process that writes the archive.
 ///
 /// # Examples
 ///
@@ -95,7 +95,7 @@ pub struct MapRecorder {
 }
 
 impl MapRecorder {
-    /// Starts recording into the archive in the folder `archive`, up to `bytes_a_day` compressed bytes per day.
+    /// Starts to record into the archive in the folder `archive`, up to `bytes_a_day` compressed bytes per day.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl MapRecorder {
         })
     }
 
-    /// Queues a map; never blocks.
+    /// Queues a map for recording; never blocks.
     pub(crate) fn record(&self, map: ServedMap) {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl MapRecorder {
         }
     }
 
-    /// Stops taking maps and waits up to `patience` for the queued ones to be durable.
+    /// Stops accepting maps and waits up to `patience` until the queued maps are durable.
     pub fn finish(&self, patience: Duration) {
         drop(
             self.sender
@@ -172,7 +172,7 @@ impl MapRecorder {
     }
 }
 
-/// Runs on the recorder's thread and writes the maps that it receives.
+/// Writes the maps that it receives, on the thread of the recorder.
 struct MapWriter {
     archive: Archive,
     queue: WriteQueue,
@@ -240,7 +240,7 @@ impl MapWriter {
     }
 }
 
-/// The archive row of a map.
+/// Converts a map to its archive row.
 fn row(map: ServedMap) -> Result<MapRow, Box<dyn std::error::Error>> {
     let explain = map
         .explain

@@ -1,4 +1,4 @@
-//! A market: one interface, wherever the observations are stored.
+//! [`Market`]: one interface for queries, independent of where the observations are stored.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,23 +32,23 @@ use crate::model::{CoverageGap, Millis};
 pub struct Market {
     pub(crate) source: Arc<dyn MarketSource>,
     pub(crate) simulated: bool,
-    /// Whether the market was given liquidated totals by period, and no orders.
+    /// Whether the market has liquidated totals by period instead of orders.
     pub(crate) has_only_totals: bool,
     /// A short description of where the observations come from.
     pub(crate) origin: String,
     /// Records the maps that servers send.
     pub(crate) maps: Option<Arc<MapRecorder>>,
-    /// The replay, if the market is one.
+    /// The replay, if this market is a replay.
     pub(crate) moving: Option<Arc<ReplaySource>>,
     pub(crate) look: SharedLook,
-    /// The collector that fills the archive from this process.
+    /// The collector in this process that fills the archive.
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
-    /// The background check of all archive files.
+    /// The background check that reads all archive files once.
     pub(crate) watch: Mutex<Option<Scrubber>>,
 }
 
 impl Market {
-    /// Ends a replay, so that followers end too, and stops the background check of files.
+    /// Ends a replay together with its followers, and stops the background check of files.
     pub fn end(&self) {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         *watch = None;
@@ -58,7 +58,7 @@ impl Market {
         }
     }
 
-    /// The current instant and the end of a replay.
+    /// The current instant and the end of a replay; `None` for other markets.
     #[must_use]
     pub fn clock(&self) -> Option<(Millis, Millis)> {
         let moving = self.moving.as_ref()?;
@@ -71,17 +71,17 @@ impl Market {
         self.moving.is_some() && self.archive().is_some()
     }
 
-    /// Bounds the cache of historical reads to about `bytes`.
+    /// Limits the cache for queries about the past to about `bytes` bytes.
     pub(crate) fn set_history_cache(&self, bytes: usize) {
         self.source.set_history_cache(bytes);
     }
 
-    /// The recorder of served maps.
+    /// The recorder of the maps that servers send.
     pub(crate) fn map_recorder(&self) -> Option<&MapRecorder> {
         self.maps.as_deref()
     }
 
-    /// The archive, if the market is in one.
+    /// The archive, if the market reads one.
     #[must_use]
     pub fn archive(&self) -> Option<&Archive> {
         self.source.archive()
@@ -102,13 +102,13 @@ impl Market {
         Ok(damaged.unwrap_or_default())
     }
 
-    /// How often the set of damaged files has changed.
+    /// How many times the set of damaged files has changed.
     pub(crate) fn changes_of_damage(&self) -> u64 {
         self.archive()
             .map_or(0, |archive| archive.changes_of_damage().0)
     }
 
-    /// The damaged files; empty without an archive.
+    /// The damaged files; empty if the market has no archive.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Market {
         Ok(damage.unwrap_or_default())
     }
 
-    /// The open gaps of exchanges that should be collected but have sent nothing since.
+    /// Gaps of exchanges that should be collected but have not been connected to yet.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Market {
             .collect())
     }
 
-    /// The instant that the market was opened as of, if any.
+    /// The instant that the market was opened as of; `None` if it was opened live.
     #[must_use]
     pub fn opened_as_of(&self) -> Option<Millis> {
         self.source.opened_as_of()
@@ -149,7 +149,7 @@ impl Market {
         self.source.is_on_disk()
     }
 
-    /// Whether orders may still arrive.
+    /// Whether more orders may arrive.
     #[must_use]
     pub fn is_growing(&self) -> bool {
         self.source.is_growing()
@@ -167,7 +167,7 @@ impl Market {
         &self.origin
     }
 
-    /// The same description without local paths, for remote users.
+    /// The description of the source without local paths, for remote users.
     #[must_use]
     pub fn public_source(&self) -> &str {
         if self.is_replayed() {
@@ -179,19 +179,19 @@ impl Market {
         }
     }
 
-    /// The instant that queries without `as_of` are about.
+    /// The instant that a query without `as_of` is about.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.source.last_state(&Dependency::Observations).now
     }
 
-    /// The same instant; `None` if nothing has been observed.
+    /// Like [`Market::now`], but `None` if nothing has been observed.
     #[must_use]
     pub fn known_until(&self) -> Option<Millis> {
         Some(self.now()).filter(|now| *now != Millis::default())
     }
 
-    /// The coins that have estimates, by name.
+    /// The coins that have estimates, sorted by name.
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         self.source.coins().unwrap_or_else(|fault| {
@@ -202,13 +202,13 @@ impl Market {
         })
     }
 
-    /// The revision of all observations, which every answer depends on.
+    /// The revision of all observations. Every answer depends on it.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.source.last_state(&Dependency::Observations).revision
     }
 
-    /// The revision that estimates of `coin` depend on: it changes when a bar closes or past rows change.
+    /// The revision of the inputs of the estimates of `coin`. It changes when a bar closes or past rows change.
     #[must_use]
     pub fn estimate_revision(&self, coin: &str) -> Revision {
         self.source
@@ -216,7 +216,7 @@ impl Market {
             .revision
     }
 
-    /// Runs `look` on the market, on a blocking thread if it may wait for a disk.
+    /// Calls `look` with the market, on a blocking thread if `look` may wait for a disk.
     pub(crate) async fn look<T: Send + 'static>(
         self: &Arc<Self>,
         look: impl FnOnce(&Self) -> T + Send + 'static,
@@ -228,7 +228,7 @@ impl Market {
         run_blocking(None, move || Ok(look(&market))).await
     }
 
-    /// The state of `dependency` after a fresh check; concurrent callers share one check.
+    /// The state of `basis` after a new check for new rows; concurrent callers share one check.
     pub(crate) async fn look_at(
         self: &Arc<Self>,
         basis: &Dependency,
@@ -241,7 +241,7 @@ impl Market {
                 .await?
         };
         self.look.fresh(look).await?;
-        // `None` while another thread reads new rows.
+        // The cached state is `None` while another thread reads new rows.
         if let Some(state) = self.source.cached_state(basis) {
             return Ok(state);
         }
@@ -249,7 +249,7 @@ impl Market {
         self.look(move |market| market.state(&basis)).await?
     }
 
-    /// The state of `dependency` after a check for new rows.
+    /// The state of `basis` after a check for new rows.
     ///
     /// # Errors
     ///
@@ -258,7 +258,7 @@ impl Market {
         self.source.state(basis)
     }
 
-    /// Waits until the revision differs from `seen`.
+    /// Waits until the revision of the observations differs from `seen`.
     pub async fn changed(&self, seen: Revision) {
         Arc::clone(&self.source).changed(seen).await;
     }

@@ -1,9 +1,9 @@
-//! A market: answers the queries of the API from observations, wherever they are stored.
+//! A market answers the queries of the API from observations, independent of where they are stored.
 //!
-//! [`Market`] is the public interface: how it is made (`construction`), the queries of the contract (`answers`) and everything
-//! else (`extensions`). It reads from a `source` and computes replies in `query`. Each reply depends on a [`Revision`], so that
-//! callers can cache it. Readers `follow` new orders and cascades. A query without an answer gets a [`Refusal`]. Nothing here
-//! knows HTTP.
+//! [`Market`] is the public interface: its constructors (`construction`), the queries of the API contract (`answers`)
+//! and all other queries (`extensions`). It reads from a `source` and computes replies in `query`. Each reply depends
+//! on a [`Revision`], so that callers can cache it. Readers `follow` new orders and cascades. A query without an
+//! answer returns a [`Refusal`]. Nothing in this module depends on HTTP.
 
 mod answers;
 mod arrivals;

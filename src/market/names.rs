@@ -1,6 +1,7 @@
-//! The names that a market knows.
+//! The names of symbols, coins and exchanges that a market has observed.
 //!
-//! An unknown name is refused, because an empty reply to a misspelt name looks like a quiet market.
+//! A query with an unknown name is refused, because an empty reply to a misspelled name would look like a market
+//! without liquidations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +9,17 @@ use crate::api::BadQuery;
 use crate::market::refusal::Refusal;
 use crate::model::{ALIKE, EXCHANGES, Symbol, did_you_mean, is_coin, may_be_scaled, nearest};
 
-/// Coins listed in a message if none is similar.
+/// Number of coins that a message lists if none is similar.
 const LISTED: usize = 20;
 
-/// All names that were ever observed.
+/// All names that the market has observed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KnownNames {
-    /// Symbols of listings and their coins.
+    /// Observed symbols, each with its coins.
     pub(crate) listings: BTreeMap<String, BTreeSet<String>>,
-    /// Coins of listings or bars.
+    /// Coins with listings or bars.
     pub(crate) coins: BTreeSet<String>,
-    /// Exchanges in lower case.
+    /// Observed exchanges in lower case.
     pub(crate) exchanges: BTreeSet<String>,
 }
 
@@ -28,7 +29,7 @@ impl KnownNames {
         self.coins.is_empty()
     }
 
-    /// Adds a listing.
+    /// Adds a listing: the symbol under which an exchange trades a coin.
     pub(crate) fn note(&mut self, exchange: &str, symbol: &str, coin: &str) {
         if !self.exchanges.contains(exchange) {
             self.exchanges.insert(exchange.to_owned());
@@ -50,7 +51,7 @@ impl KnownNames {
         self.exchanges.extend(other.exchanges);
     }
 
-    /// Refuses a symbol that was never observed and is not well known, with the nearest names.
+    /// Refuses a symbol that was never observed and is not well known; the refusal suggests similar names.
     ///
     /// Nothing is refused before the first observation.
     pub(crate) fn check_symbol(&self, symbol: &Symbol) -> Result<(), Refusal> {
@@ -94,7 +95,8 @@ impl KnownNames {
         }))
     }
 
-    /// The listing that is `symbol` in another scale, unless `symbol` is listed itself.
+    /// The observed listing of the same pair with another scale, such as `1000PEPEUSDT` for `PEPEUSDT`. `None` if
+    /// `symbol` itself was observed.
     fn in_another_scale(&self, symbol: &Symbol) -> Option<&str> {
         let mut found = None;
         for listed in self.listings.keys() {
@@ -122,7 +124,7 @@ impl KnownNames {
     }
 }
 
-/// Whether a symbol is well known, so that an empty reply is plausible.
+/// Whether the coin of a symbol is well known, so that an empty reply is plausible.
 pub(crate) fn is_well_known(symbol: &Symbol) -> bool {
     is_coin(symbol.coin()) && (symbol.quote().is_none() || !may_be_scaled(symbol.coin()))
 }

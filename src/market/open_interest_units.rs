@@ -1,6 +1,6 @@
-//! Converts open interest in USD to coins, with the bars of an archive as prices.
+//! Converts open-interest readings from USD to coins, with the bars of an archive as prices.
 //!
-//! Bars are read one day at a time for the coins of the readings, and cached within a bound.
+//! Bars are read one day at a time for the coins of the readings, and cached up to a limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -10,21 +10,22 @@ use crate::archive::{Archive, ArchiveError, Filter};
 use crate::engine::{TableFault, each_in_base_units};
 use crate::model::{Bar, Millis, NotInCoins, ObservedBar, ObservedOpenInterest, Symbol};
 
-/// A bar prices readings for a day after its close, and no bar is longer than a day.
+/// How many earlier days of bars a reading needs: a bar prices readings for a day after its close and lasts up to a
+/// day.
 const DAYS_BEFORE: i64 = 2;
-/// Bars that stay cached in addition to the days in use.
+/// Maximum number of cached bars, not counting the days in use.
 const MOST: usize = 1 << 19;
 
-/// Bars of a coin by exchange and length.
+/// The bars of a coin, by exchange and by length in milliseconds.
 type Series = BTreeMap<(String, i64), Vec<Bar>>;
 
 /// A range of day numbers.
 type Days = RangeInclusive<i64>;
 
-/// A reading in coins, or the reason why it cannot be converted.
+/// An open-interest reading in coins, or the reason why it cannot be converted.
 pub type CoinReading = Result<ObservedOpenInterest, NotInCoins>;
 
-/// Why no reading can be converted.
+/// Error that prevents the conversion of all readings.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// The archive cannot be read.
@@ -35,22 +36,22 @@ pub enum PriceError {
     Bars(#[from] TableFault),
 }
 
-/// The bars of an archive as prices.
+/// Prices from the bars of an archive.
 #[derive(Debug)]
 pub struct PriceHistory {
     archive: Option<Archive>,
-    /// Bars by day number and coin; empty for a coin without bars.
+    /// Bars by day number and coin. A coin without bars has an empty entry.
     days: BTreeMap<i64, BTreeMap<String, Series>>,
-    /// The number of cached bars and series.
+    /// Size of the cache: one for each bar, and one for each coin and day.
     loaded: usize,
 }
 
 impl PriceHistory {
-    /// The bars of the archive in the folder `path`; an archive that does not exist yet has none.
+    /// Opens the archive in the folder `path`; an archive that does not exist yet has no bars.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if it cannot be read.
+    /// [`ArchiveError`] if the archive cannot be read.
     pub fn of(path: &Path) -> Result<Self, ArchiveError> {
         Ok(Self {
             archive: Archive::read_if_begun(path)?,
@@ -59,10 +60,10 @@ impl PriceHistory {
         })
     }
 
-    /// Converts the readings of several files, each file in its order.
+    /// Converts the readings of several files. Each result list has the order of its file.
     ///
-    /// The readings of one day and file are checked against each other and the volume. Returns `None` once `goes_on`
-    /// returns false.
+    /// The readings of one file and day are checked against each other and against the traded volume. `goes_on` is
+    /// called before each day; if it returns false, the result is `None`.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl PriceHistory {
         Ok(Some(made.collect()))
     }
 
-    /// Reads the missing bars of these coins and days, and evicts other days if the cache is full.
+    /// Reads the bars of these coins and days that are not cached. Evicts all other days if the cache is too large.
     fn read(&mut self, wanted: &Days, coins: &BTreeSet<String>) -> Result<(), ArchiveError> {
         let Some(archive) = &self.archive else {
             return Ok(());
@@ -153,9 +154,9 @@ impl PriceHistory {
         Ok(())
     }
 
-    /// The bars of a coin on these days, of the exchange and length with the most bars.
+    /// The bars of a coin on these days, from the exchange and bar length with the most bars.
     ///
-    /// A tie goes to the first by name.
+    /// Ties go to the exchange that comes first by name.
     fn bars(&self, wanted: &Days, coin: &str) -> Vec<ObservedBar> {
         let loaded = || {
             let days = self.days.range(wanted.clone());
@@ -173,7 +174,7 @@ impl PriceHistory {
     }
 }
 
-/// The size of a cached day.
+/// The size of a cached day, as `loaded` counts it.
 fn size(coins: &BTreeMap<String, Series>) -> usize {
     let bars = coins.values().flat_map(BTreeMap::values).map(Vec::len);
     coins.len() + bars.sum::<usize>()
@@ -183,7 +184,7 @@ fn day_of(at: Millis) -> i64 {
     at.0.div_euclid(Millis::DAY)
 }
 
-/// The coin of a reading.
+/// The coin of an open-interest reading.
 fn coin_of(reading: &ObservedOpenInterest) -> String {
     let read = Symbol::read(&reading.symbol);
     read.map_or_else(|| reading.symbol.clone(), |symbol| symbol.coin().to_owned())

@@ -8,41 +8,41 @@ use crate::archive::ArchiveError;
 use crate::engine::{EngineError, RingFault, TableFault};
 use crate::model::{EXCHANGES, Millis, exchange_meant};
 
-/// The allowed values for an instant in the future.
+/// The `allowed` text of refusals of an instant that is too late.
 const NOT_LATER: &str = "an instant that is not later";
 
-/// The kind of a refusal; each interface maps it to its own errors.
+/// The kind of a refusal. Each interface maps it to its own errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalCode {
-    /// A value outside the contract.
+    /// A parameter has a value that the API contract does not allow.
     BadQuery,
     /// No bar of the coin has closed yet.
     UnknownCoin,
     /// No bar of the coin closed in the window.
     NoBars,
-    /// The market has no position of the coin.
+    /// The market has no account position in the coin.
     NoPositions,
-    /// The market has totals by period and no orders.
+    /// The market has liquidated totals by period but no orders.
     NoOrders,
-    /// The bars of the coin are too long for the range.
+    /// The bars of the coin are too long for the requested range.
     TooCoarse,
-    /// The bars of the coin do not reach back to the start of the range.
+    /// The bars of the coin do not reach back to the start of the requested range.
     TooShort,
-    /// The bars cannot be resampled to the length asked for.
+    /// The bars cannot be resampled to the requested length.
     NoSuchLength,
-    /// The instant is after the newest observation, or after the one that the archive was opened as of.
+    /// The instant is after the newest observation, or after the instant that the archive was opened as of.
     Later,
     /// The time range is empty.
     EmptyRange,
-    /// The position in the order of arrival is no longer known.
+    /// The orders after the requested stream position are no longer stored.
     Gone,
     /// The archive cannot be read.
     Unreadable,
     /// The content of the archive cannot be summed exactly.
     Inexact,
-    /// An archive does not return all observations at once.
+    /// The market is an archive, which cannot return all observations as tables.
     NotTables,
-    /// A bug.
+    /// An internal error, caused by a bug.
     Defect,
 }
 
@@ -50,15 +50,15 @@ pub enum RefusalCode {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The kind.
+    /// The kind of the refusal.
     pub code: RefusalCode,
     /// The parameter at fault, if any.
     pub parameter: Option<Cow<'static, str>>,
-    /// What is wrong, with the value.
+    /// What is wrong, including the invalid value.
     pub message: String,
-    /// The allowed values, for a value outside the contract.
+    /// The allowed values, if a parameter has a value that the contract does not allow.
     pub allowed: Option<String>,
-    /// The cause, for an archive that cannot be read.
+    /// The cause, if the archive cannot be read.
     pub source: Option<Box<ArchiveError>>,
 }
 
@@ -80,34 +80,34 @@ impl Refusal {
         }
     }
 
-    /// The instant is after the one that the archive was opened as of.
+    /// Refuses an instant after the one that the archive was opened as of.
     pub(crate) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
             format!("{asked} is after {opened}, the instant the archive was opened as of");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
-    /// The instant is after the newest observation.
+    /// Refuses an instant after the newest observation.
     pub(crate) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
         let message =
             format!("nothing is known of {asked}: the newest that is known is of {newest}");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
-    /// The market was given totals by period, and no orders.
+    /// Refuses a query for orders in a market that has only totals by period.
     pub(crate) fn no_orders() -> Self {
         let message = "the market has liquidated totals by period and no orders, so it has no realised answers; give orders, \
                        or read the totals from the table that was given";
         Self::new(RefusalCode::NoOrders, None, message)
     }
 
-    /// An archive does not return all observations at once.
+    /// Refuses to return the observations of an archive as tables.
     pub(crate) fn not_tables() -> Self {
         let message = "an archive is not handed over as tables; open it again by its path";
         Self::new(RefusalCode::NotTables, None, message)
     }
 
-    /// A stream cannot resume from `asked` and continues from `newest`.
+    /// Refuses to resume a stream from `asked`; the stream continues from `newest`.
     #[must_use]
     pub fn gone(asked: Option<String>, newest: impl fmt::Display) -> Self {
         let message = format!(
@@ -119,17 +119,17 @@ impl Refusal {
         Self::new(RefusalCode::Gone, None, message)
     }
 
-    /// Whether the journal of the archive is damaged, which is logged when it is found.
+    /// Whether the cause is a damaged journal. Such damage is logged when it is found.
     pub(crate) fn is_of_damage(&self) -> bool {
         matches!(self.source.as_deref(), Some(ArchiveError::Damaged { .. }))
     }
 
-    /// A bug, with a description.
+    /// A refusal for an internal error, with its description.
     pub(crate) fn defect(known: impl fmt::Display) -> Self {
         Self::new(RefusalCode::Defect, None, known.to_string())
     }
 
-    /// The same refusal; it names the parameter `range` if the bars do not support the range of the endpoint.
+    /// Sets the parameter to `range` if the bars do not support the requested range of the endpoint.
     pub(crate) fn blaming<E: Endpoint>(mut self) -> Self {
         if matches!(self.code, RefusalCode::TooCoarse | RefusalCode::TooShort)
             && E::PARAMETERS.contains(&"range")

@@ -1,10 +1,10 @@
-//! Revisions: the state of the data that a reply depends on.
+//! Revisions: versions of the data that a reply depends on.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::model::Millis;
 
-/// A version of the data: while the number is the same, equal queries have equal replies.
+/// A version of the data. Equal queries have equal replies while the number is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// Changes with each change of the data.
@@ -31,34 +31,34 @@ impl Revision {
     }
 }
 
-/// The part of a market that a reply depends on.
+/// A part of a market's data that a reply depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dependency {
-    /// The observations.
+    /// All observations.
     Observations,
-    /// The observations and the coverage records.
+    /// All observations and the coverage records.
     Record,
-    /// The closed bars of a coin, and the other inputs of its estimates.
+    /// The closed bars of a coin and the other inputs of its estimates.
     Coin(String),
 }
 
-/// The state of a part of a market after one check.
+/// The state of a part of a market's data after a check for new rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceState {
     pub(crate) revision: Revision,
-    /// The instant that every window ends at; it moves with the observations, not with the clock.
+    /// The instant at which every window ends; it moves with new observations, not with the clock.
     pub(crate) now: Millis,
 }
 
-/// Length of the bars that estimates use.
+/// Shortest length of a bar in an estimate, in milliseconds.
 const BAR: i64 = 5 * Millis::MINUTE;
 
-/// The last instant by `at` at which a bar may have closed.
+/// The last multiple of five minutes at or before `at`, when a bar may have closed.
 pub(crate) fn last_close(at: Millis) -> Millis {
     Millis(at.0.div_euclid(BAR).saturating_mul(BAR))
 }
 
-/// The wall clock.
+/// The current time of the wall clock.
 pub(crate) fn wall_clock() -> Millis {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,6 +1,7 @@
-//! One check for new rows shared by all concurrent callers, as each check costs a query and a thread switch.
+//! Shares one check for new rows among concurrent callers, because each check costs a query and a thread switch.
 //!
-//! A caller never gets a check that began before its call, so that it sees everything committed by then.
+//! A caller never gets the result of a check that began before its call. So it sees everything that was committed
+//! before its call.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +10,17 @@ use tokio::sync::Mutex;
 
 use crate::market::refusal::Refusal;
 
-/// Runs one check at a time for all callers that came before it began.
+/// Runs one check at a time; callers that arrive before a check begins share it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLook {
     /// The number of checks that have begun.
     begun: AtomicU64,
-    /// The last check that succeeded.
+    /// The number of the last check that succeeded.
     last: Mutex<u64>,
 }
 
 impl SharedLook {
-    /// Waits for a check that begins from now on: `look`, or the one of another caller.
+    /// Waits for a check that begins after this call: either `look` or the check of another caller.
     pub(crate) async fn fresh(
         &self,
         look: impl Future<Output = Result<(), Refusal>>,

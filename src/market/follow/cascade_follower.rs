@@ -1,7 +1,8 @@
 //! Follows the cascades of a market as they close.
 //!
-//! The market stores nothing per reader. The id of a cascade names the orders that must be replayed to resume, and the
-//! number of cascades already emitted with the last of them.
+//! A cascade is a group of orders of one coin and side, each within a short gap of the next. The market stores no
+//! state per reader. To resume, a reader sends a [`CascadeId`], which says where the replay of orders starts and which
+//! cascades were already emitted.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,12 +26,12 @@ use crate::market::query::market_query::QueryNames;
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, Order};
 
-/// Orders to go back at first, to find the start of cascades that are open now.
+/// How many orders the first search for the start of the open cascades goes back.
 const BACK: u64 = 4096;
-/// Orders that are read to find the event time at a position.
+/// Number of orders that are read to find the event time at a position.
 const SOME: usize = 64;
 
-/// A position among the cascades of a market: everything before it has been emitted.
+/// A position in the stream of closed cascades: all cascades before it were emitted.
 ///
 /// # Examples
 ///
@@ -44,13 +45,13 @@ const SOME: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CascadeId {
-    /// Distinguishes the order of arrival of one market from that of another.
+    /// Identifies the market's order of arrival; a position with another value is invalid.
     pub series: u64,
-    /// The order after which replay must start.
+    /// Number of the order after which the replay must start.
     pub anchor: u64,
-    /// The earliest order that closes the next cascade.
+    /// Number of the first order that can close the next cascade.
     pub number: u64,
-    /// The number of cascades closed by that order that were already emitted.
+    /// How many of the cascades closed by this order were already emitted.
     pub emitted: u64,
 }
 
@@ -81,7 +82,7 @@ impl FromStr for CascadeId {
             number: whole(number)?,
             emitted: whole(emitted)?,
         };
-        // Each position has one spelling.
+        // Accept only the spelling that `Display` writes.
         (place.to_string() == text && place.anchor <= place.number)
             .then_some(place)
             .ok_or(InvalidArrivalId)
@@ -95,19 +96,19 @@ pub enum CascadeUpdate {
     Cascades(Vec<(CascadeId, CascadeRow)>),
     /// Cascades are missing: the stream cannot resume from the requested position.
     Gap {
-        /// The position as the reader gave it.
+        /// The requested position, as the reader gave it.
         asked: Option<String>,
         /// The position that the stream continues from.
         newest: CascadeId,
     },
-    /// The end of a market that does not grow.
+    /// The end of the stream, because the market does not grow any more.
     End,
 }
 
-/// A reader of the cascades of a market, as they close.
+/// Reads the cascades of a market as they close.
 ///
-/// A cascade is emitted once: when the newest event time is later than its end by more than the gap. It then equals
-/// the row of [`Cascades`](crate::api::Cascades).
+/// A cascade closes when the newest event time is later than the cascade's end by more than the gap. Each cascade is
+/// emitted once, with the values that [`Cascades`](crate::api::Cascades) returns at that time.
 pub struct CascadeFollower {
     market: Arc<Market>,
     question: Stream,
@@ -115,24 +116,25 @@ pub struct CascadeFollower {
     lane: Option<Arc<Semaphore>>,
     orders: OrderFollower,
     closing: CascadeTracker,
-    /// Cascades that closed before this position are not emitted.
+    /// Cascades before this position are not emitted.
     emitted: CascadeId,
-    /// The position after the emitted cascades; `None` if the requested one is invalid.
+    /// The position after the last emitted cascade; `None` if the requested position is invalid.
     place: Option<CascadeId>,
     /// The number of the last order that was read.
     taken: u64,
-    /// Closed cascades that were not emitted yet.
+    /// Closed cascades that are not emitted yet.
     waiting: VecDeque<(CascadeId, ClosedCascade)>,
-    /// The pending query for the rows of these cascades.
+    /// The running query for the rows of the waiting cascades.
     asked: Option<BoxFuture<'static, Result<Vec<CascadeRow>, Refusal>>>,
 }
 
 impl CascadeFollower {
-    /// A reader from the position in `question`, or from now on; it reads `page` orders at a time.
+    /// Creates a follower that starts at the position in `question`, or at the newest order. It reads `page` orders at
+    /// a time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] if the market cannot be read, and for an unknown symbol.
+    /// A [`Refusal`] if the market cannot be read or a symbol is unknown.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         let symbols: Vec<_> = question.symbols.iter().collect();
         market.check_names(&QueryNames {
@@ -142,13 +144,13 @@ impl CascadeFollower {
         let newest = market.newest()?;
         let asked = question.last_event_id.clone();
         let named: Option<CascadeId> = asked.as_ref().and_then(|id| id.parse().ok());
-        // A position after the newest order was never emitted.
+        // No stream has returned a position after the newest order, so such a position is invalid.
         let known = named.filter(|place| {
             place.series == newest.series && place.number <= newest.number.saturating_add(1)
         });
         let emitted = match (known, &asked) {
             (Some(place), _) => place,
-            // This position belongs to another series, so the first poll of the orders reports it as invalid.
+            // No order has this series, so the first read of the orders reports a gap.
             (None, Some(_)) => CascadeId {
                 series: newest.series ^ 1,
                 anchor: 0,
@@ -192,7 +194,7 @@ impl CascadeFollower {
         })
     }
 
-    /// The same, with polls on blocking threads limited by `lane`.
+    /// Like [`CascadeFollower::new`], but reads on blocking threads, limited by `lane`.
     pub(crate) async fn begin(
         market: Arc<Market>,
         question: Stream,
@@ -208,11 +210,12 @@ impl CascadeFollower {
         })
     }
 
-    /// The position after the emitted cascades, if it is valid.
+    /// The position after the emitted cascades; `None` if the requested position is invalid.
     #[must_use]
     pub fn place(&self) -> Option<CascadeId> {
         let place = self.place?;
-        // No more cascades close with the orders read so far.
+        // If no cascade waits, the orders read so far close no more cascades. The position is then after the last
+        // order that was read.
         let ahead = self.waiting.is_empty() && self.taken >= place.number;
         Some(if ahead {
             self.behind(self.taken)
@@ -221,7 +224,7 @@ impl CascadeFollower {
         })
     }
 
-    /// The position after all cascades that the order `number` closed.
+    /// The position after all cascades closed by the order with this `number`.
     fn behind(&self, number: u64) -> CascadeId {
         CascadeId {
             series: self.emitted.series,
@@ -231,7 +234,7 @@ impl CascadeFollower {
         }
     }
 
-    /// The position after the emitted cascades, or the requested one.
+    /// The position after the emitted cascades as text, or the requested text if that position is invalid.
     #[must_use]
     pub fn last_event_id(&self) -> String {
         let named = || self.question.last_event_id.clone().unwrap_or_default();
@@ -240,7 +243,7 @@ impl CascadeFollower {
 
     /// Waits for the next item.
     ///
-    /// It is cancel safe: a dropped call loses nothing.
+    /// The call is cancel safe: no cascade is lost if the future is dropped.
     ///
     /// # Errors
     ///
@@ -283,7 +286,7 @@ impl CascadeFollower {
         }
     }
 
-    /// Reads an order; cascades that it closes wait unless they were emitted before.
+    /// Passes an order to the tracker and queues the cascades that it closes, unless they were already emitted.
     fn take(&mut self, id: ArrivalId, order: &Order) {
         self.taken = id.number;
         let closed = self.closing.take(order, id.number);
@@ -305,7 +308,7 @@ impl CascadeFollower {
         }
     }
 
-    /// Queries the rows of the waiting cascades, on a blocking thread if that may take time.
+    /// Queries the rows of the waiting cascades, on a blocking thread if that may wait for a disk.
     async fn ask(&mut self) -> Result<Vec<CascadeRow>, Refusal> {
         let looking = match &mut self.asked {
             Some(looking) => looking,
@@ -331,9 +334,9 @@ impl CascadeFollower {
         looked
     }
 
-    /// The waiting cascades with the rows of the market.
+    /// Takes the waiting cascades and returns them with the market's rows.
     ///
-    /// A cascade that a late order merged with an emitted one is dropped.
+    /// A cascade is dropped if a late order has merged it with a cascade that was already emitted.
     fn emit(&mut self, rows: &[CascadeRow]) -> Vec<(CascadeId, CascadeRow)> {
         let mut emitted = Vec::new();
         for (place, closed) in std::mem::take(&mut self.waiting) {
@@ -350,7 +353,7 @@ impl CascadeFollower {
     }
 }
 
-/// The number of an order that precedes all open cascades, as far back as the market remembers.
+/// Finds an order that arrived before all open cascades and returns its number.
 fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> {
     let times = |number: u64| -> Result<Option<Millis>, Refusal> {
         let place = ArrivalId { number, ..newest };
@@ -371,7 +374,7 @@ fn anchor(market: &Market, newest: ArrivalId, gap: i64) -> Result<u64, Refusal> 
             None => break,
         }
     }
-    // No earlier bound was found, so replay starts at the first known order.
+    // No such order is stored, so the replay starts at the first stored order.
     Ok(match market.arrivals(None, 1)? {
         Arrivals::Known(orders) => orders
             .first()

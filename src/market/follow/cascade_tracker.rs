@@ -1,7 +1,8 @@
 //! Groups arriving orders into cascades and reports each cascade once, when it closes.
 //!
-//! The result depends only on the order of arrival. A tracker that starts earlier and reads the same orders closes the
-//! same cascades at the same orders.
+//! A cascade is a run of orders of one coin and side in which no two neighbours are further apart than the gap. The
+//! result depends only on the order of arrival. Two trackers that start at different orders report the same cascades
+//! at the same orders, if each starts early enough.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -10,10 +11,10 @@ use rust_decimal::Decimal;
 
 use crate::model::{CascadeRow, ExactSum, Millis, Order, Side, Symbol, coin_of_pair};
 
-/// Orders that are older than the newest by more than this are ignored.
+/// Orders that are older than the newest order by more than this are ignored. In milliseconds.
 pub(crate) const LATE: i64 = 2 * Millis::HOUR;
 
-/// Orders between two positions that replay can start from.
+/// Replay can start after every order number that is a multiple of this.
 const STEP: u64 = 64;
 
 /// Orders of one coin and side, each within the gap of the next.
@@ -24,7 +25,7 @@ struct CascadeRun {
     cnt: u64,
     largest: Decimal,
     venues: Vec<String>,
-    /// Its number among the emitted cascades, if it was emitted.
+    /// How many cascades were emitted up to and including this one; `None` if it was not emitted.
     emitted: Option<u64>,
 }
 
@@ -49,15 +50,15 @@ impl CascadeRun {
 /// A closed cascade.
 #[derive(Clone, Debug)]
 pub(crate) struct ClosedCascade {
-    /// The row so far, without prices and percentile.
+    /// The row computed from the orders so far, without prices and percentile.
     pub(crate) row: CascadeRow,
-    /// Its number among the emitted cascades.
+    /// How many cascades were emitted up to and including this one.
     pub(crate) turn: u64,
-    /// Whether the orders that were read reach the least USD. Otherwise the cascade began before the first read order.
+    /// Whether the orders that were read reach the minimum USD. If not, the cascade began before the first of them.
     pub(crate) whole: bool,
 }
 
-/// The orders of open and recent cascades.
+/// Tracks the orders of open and recently closed cascades.
 #[derive(Debug)]
 pub(crate) struct CascadeTracker {
     gap: i64,
@@ -65,23 +66,23 @@ pub(crate) struct CascadeTracker {
     symbols: Vec<Symbol>,
     newest: Millis,
     lines: HashMap<(String, Side), BTreeMap<Millis, CascadeRun>>,
-    /// When runs end, as far as known; the earliest is on top.
+    /// End times of the runs, the earliest on top. Entries of runs that have changed since are ignored.
     ends: BinaryHeap<Reverse<(Millis, String, Side, Millis)>>,
-    /// The coin of each known pair; `None` if the pair is filtered out.
+    /// The coin of each trading pair read so far; `None` if the filter excludes the pair.
     coins: HashMap<String, Option<String>>,
     turns: u64,
     taken: u64,
-    /// Whether replay started at an anchor, so that all open cascades are complete.
+    /// Whether reading started at an [`anchor`](Self::anchor), so that all open cascades are complete.
     begun: bool,
-    /// The newest event time among the first orders; runs that start at or before it may be incomplete.
+    /// The newest event time among the first [`STEP`] orders. Runs that start by then may be incomplete.
     edge: Millis,
-    /// Positions in the order of arrival, each with the newest event time so far.
+    /// Order numbers that replay can start after, each with the newest event time up to that order.
     places: VecDeque<(u64, Millis)>,
     tidied: Millis,
 }
 
 impl CascadeTracker {
-    /// An empty tracker for the orders after the number `from`.
+    /// Creates an empty tracker for the orders with numbers above `from`.
     ///
     /// Unless `begun` is set, the first cascades may be incomplete.
     pub(crate) fn new(
@@ -108,7 +109,7 @@ impl CascadeTracker {
         }
     }
 
-    /// The coin of an order, if it matches.
+    /// The coin of an order; `None` if the filter excludes the order's pair.
     fn coin(&mut self, order: &Order) -> Option<String> {
         if let Some(known) = self.coins.get(&order.symbol) {
             return known.clone();
@@ -122,7 +123,7 @@ impl CascadeTracker {
         found
     }
 
-    /// Reads the order with this number; returns the cascades that close with it.
+    /// Reads the order with this `number`; returns the cascades that it closes.
     pub(crate) fn take(&mut self, order: &Order, number: u64) -> Vec<ClosedCascade> {
         self.taken += 1;
         let at = order.timestamp;
@@ -156,7 +157,7 @@ impl CascadeTracker {
         closed
     }
 
-    /// Adds an order; returns the start of its run.
+    /// Adds an order to its run, or starts a new run; returns the start of the run.
     fn put(&mut self, name: &(String, Side), order: &Order) -> Millis {
         let (at, gap) = (order.timestamp, self.gap);
         let line = self.lines.entry(name.clone()).or_default();
@@ -196,9 +197,9 @@ impl CascadeTracker {
         start
     }
 
-    /// Reports the run that starts at `start` if it is closed, large enough and not reported yet.
+    /// Reports the run that starts at `start` if it is closed, large enough and not yet reported.
     ///
-    /// A run that has just `grown` must have been closed before this order.
+    /// `grown` says that an order was just added to the run.
     fn close(
         &mut self,
         name: &(String, Side),
@@ -240,7 +241,7 @@ impl CascadeTracker {
         });
     }
 
-    /// Drops runs that no order can change any more.
+    /// Drops runs that no future order can change.
     fn tidy(&mut self) {
         if self.newest.back(LATE) < self.tidied.on(Millis::MINUTE) {
             return;
@@ -261,14 +262,14 @@ impl CascadeTracker {
         }
     }
 
-    /// Positions with an older newest event time than this are not needed.
+    /// The event time before which replay positions are no longer needed, except for the last such position.
     fn bound(&self) -> Millis {
         let starts = self.lines.values().filter_map(|line| line.keys().next());
         let late = self.newest.back(LATE).back(self.gap);
         starts.min().map_or(late, |start| late.min(*start))
     }
 
-    /// The number of the last order that a resumed tracker can skip.
+    /// The number of the last order that a resumed tracker need not read.
     pub(crate) fn anchor(&self) -> u64 {
         let bound = self.bound();
         let old = self.places.iter().rev();
@@ -277,7 +278,7 @@ impl CascadeTracker {
         place.map_or(0, |(number, _)| *number)
     }
 
-    /// Whether a cascade with a lower number than `turn` was emitted that overlaps the time of `row`.
+    /// Whether a cascade that overlaps `row` in time was emitted before the cascade with the number `turn`.
     pub(crate) fn was_emitted(&self, row: &CascadeRow, turn: u64) -> bool {
         let line = self.lines.get(&(row.coin.clone(), row.side));
         let mut runs = line.into_iter().flatten();
@@ -313,7 +314,8 @@ mod tests {
         CascadeTracker::new(GAP, least.into(), Vec::new(), from, true)
     }
 
-    /// The cascades that close, by the number of the closing order.
+    /// Passes the orders from index `from` on to the tracker. Each reported cascade comes with the number of the
+    /// closing order and the anchor after it.
     fn emitted(
         closing: &mut CascadeTracker,
         orders: &[Order],
@@ -357,7 +359,8 @@ mod tests {
             order(11 * GAP, 1, false),
         ];
         let emitted = emitted(&mut closing(100, 0), &orders, 0);
-        // The run is too small when it closes. The first late order makes it large enough; later ones change nothing.
+        // The run is too small when it closes. The first late order makes it large enough; the later orders change
+        // nothing.
         let numbers: Vec<u64> = emitted.iter().map(|(number, ..)| *number).collect();
         assert_eq!(numbers, [3], "{emitted:?}");
     }

@@ -1,7 +1,7 @@
-//! Followers: readers of the orders as they arrive and of the cascades as they close.
+//! Followers: readers of new orders as they arrive and of cascades as they close.
 //!
-//! A follower stores only its position in the order of arrival. `order_follower` reads orders, `cascade_follower` reads
-//! cascades, which `cascade_tracker` assembles from the orders.
+//! A follower stores only its position in the order of arrival. `order_follower` reads orders. `cascade_follower`
+//! reads cascades, which `cascade_tracker` assembles from the orders.
 
 pub(super) mod cascade_follower;
 pub(super) mod cascade_tracker;

@@ -1,7 +1,7 @@
 //! Follows the orders of a market as they arrive.
 //!
-//! The market stores nothing per reader but reads new orders on demand, so a slow reader costs no memory. A reader
-//! gets a gap once its position has been evicted.
+//! The market stores no state per reader: each reader fetches new orders on demand, so a slow reader costs no memory.
+//! A reader gets a gap if orders after its position are no longer stored.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::model::Order;
 /// The next item of a stream of orders.
 #[derive(Debug)]
 pub enum OrderUpdate {
-    /// Orders that match, each with the position after it; never empty.
+    /// Orders that match the query, each with the position after it; never empty.
     Orders(Vec<(ArrivalId, Order)>),
     /// Orders are missing: the stream cannot resume from the requested position.
     Gap {
-        /// The position as the reader gave it.
+        /// The requested position, as the reader gave it.
         asked: Option<String>,
         /// The position that the stream continues from.
         newest: ArrivalId,
     },
-    /// The end of a market that does not grow.
+    /// The end of the stream, because the market does not grow any more.
     End,
 }
 
@@ -37,35 +37,36 @@ pub enum OrderUpdate {
 pub struct OrderFollower {
     market: Arc<Market>,
     question: Stream,
-    /// Orders per read.
+    /// Maximum number of orders per read.
     page: usize,
-    /// Limits concurrent polls, if bounded.
+    /// Limits the number of concurrent reads; `None` means no limit.
     lane: Option<Arc<Semaphore>>,
-    /// The position after the last order; `None` if the requested one is invalid.
+    /// The position after the last order that was read; `None` if the requested position is invalid.
     place: Option<ArrivalId>,
-    /// The revision at which no order followed the position.
+    /// The market revision at which no order came after the position.
     read: Option<Revision>,
-    /// The pending poll; it continues even if its caller stops waiting.
+    /// The running read; it continues even if its caller stops waiting.
     look: Option<BoxFuture<'static, Result<MarketPoll, Refusal>>>,
 }
 
-/// A poll of a market: its revision before the read, and what was found.
+/// The result of one read of a market, with the market's revision before the read.
 struct MarketPoll {
     revision: Revision,
-    /// Whether orders could still arrive.
+    /// Whether more orders could arrive.
     growing: bool,
     found: Polled,
 }
 
-/// Orders, or the newest position if the requested one is unknown.
+/// The orders that were read, or the newest position if the requested position is invalid.
 type Polled = Result<Vec<(ArrivalId, Order)>, ArrivalId>;
 
 impl OrderFollower {
-    /// A reader from the position in `question`, or from now on; it reads `page` orders at a time.
+    /// Creates a follower that starts at the position in `question`, or at the newest order. It reads `page` orders at
+    /// a time.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] if the market cannot be read, and for unknown names, which would never match.
+    /// A [`Refusal`] if the market cannot be read, or if a name is unknown and would therefore never match.
     pub fn new(market: Arc<Market>, question: Stream, page: usize) -> Result<Self, Refusal> {
         market.check_names(&QueryNames {
             symbols: question.symbols.iter().collect(),
@@ -86,7 +87,7 @@ impl OrderFollower {
         })
     }
 
-    /// The same, with polls on blocking threads limited by `lane`.
+    /// Like [`OrderFollower::new`], but reads on blocking threads, limited by `lane`.
     pub(crate) async fn begin(
         market: Arc<Market>,
         question: Stream,
@@ -98,7 +99,7 @@ impl OrderFollower {
         Ok(follower.within(lane))
     }
 
-    /// The same, with polls limited by `lane`.
+    /// Limits the reads by the permits of `lane`.
     pub(crate) fn within(self, lane: Arc<Semaphore>) -> Self {
         Self {
             lane: Some(lane),
@@ -106,13 +107,13 @@ impl OrderFollower {
         }
     }
 
-    /// The position after the last order, if it is valid.
+    /// The position after the last order that was read; `None` if the requested position is invalid.
     #[must_use]
     pub fn place(&self) -> Option<ArrivalId> {
         self.place
     }
 
-    /// The position after the last order, or the requested one.
+    /// The position after the last order as text, or the requested text if that position is invalid.
     #[must_use]
     pub fn last_event_id(&self) -> String {
         let named = || self.question.last_event_id.clone().unwrap_or_default();
@@ -121,7 +122,7 @@ impl OrderFollower {
 
     /// Waits for the next item.
     ///
-    /// It is cancel safe: a dropped call loses nothing.
+    /// The call is cancel safe: no order is lost if the future is dropped.
     ///
     /// # Errors
     ///
@@ -140,7 +141,7 @@ impl OrderFollower {
                     } else if look.growing && self.market.is_growing() {
                         self.read = Some(look.revision);
                     } else if look.growing {
-                        // The market ended during the poll, which may have missed the last orders.
+                        // The market ended during this read, which may have missed the last orders, so read again.
                         continue;
                     } else {
                         return Ok(OrderUpdate::End);
@@ -159,7 +160,7 @@ impl OrderFollower {
         }
     }
 
-    /// Polls the market, on a blocking thread if that may take time.
+    /// Reads the market, on a blocking thread if that may wait for a disk.
     async fn look(&mut self) -> Result<MarketPoll, Refusal> {
         let look = match &mut self.look {
             Some(look) => look,
@@ -175,7 +176,7 @@ impl OrderFollower {
     }
 }
 
-/// The orders after `place`.
+/// Reads up to `page` orders after `place`.
 fn look_at(market: &Market, place: Option<ArrivalId>, page: usize) -> Result<MarketPoll, Refusal> {
     let (growing, revision) = (market.is_growing(), market.revision());
     let known = place

@@ -1,4 +1,4 @@
-//! `Cascades`: orders that follow each other closely.
+//! The `Cascades` query: groups of orders that follow each other closely.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInput
 use crate::market::refusal::Refusal;
 use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
 
-/// Bound of the cascades of a reply.
+/// Maximum number of cascades in a reply.
 pub(crate) const MOST: usize = 1_000_000;
 
-/// Length of one read of bars.
+/// Cascades with bars of the same period of this length, in milliseconds, share one read of bars.
 const READ: i64 = Millis::DAY;
 
-/// The engine question for `question`, asked at `now`.
+/// Converts `question` to the query type of the engine; times that are not given are relative to `now`.
 fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
     let end = question.end.unwrap_or(now.on(1));
     CascadeQuestion {
@@ -28,7 +28,7 @@ fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
     }
 }
 
-/// The row of `rows` that overlaps `event` in coin, side and time.
+/// The first of `rows` that overlaps `event` in time and has its coin and side.
 pub(crate) fn row_of<'a>(event: &CascadeRow, rows: &'a [CascadeRow]) -> Option<&'a CascadeRow> {
     rows.iter().find(|row| {
         let same = row.coin == event.coin && row.side == event.side;
@@ -54,7 +54,7 @@ fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
     Err(BadQuery::new(parameter, message, "a start before the end"))
 }
 
-/// Adds the prices around cascades, which are in order of their starts.
+/// Adds the prices before and after each cascade. The rows must be sorted by start.
 ///
 /// `read` returns the bars of a coin between two instants.
 pub(crate) fn price(

@@ -1,4 +1,4 @@
-//! `History`: liquidations by period.
+//! The `History` query: liquidations by period.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInput
 use crate::market::refusal::Refusal;
 use crate::model::{Millis, Symbol, Window};
 
-/// Bound of the rows of a reply.
+/// Maximum number of rows in a reply.
 const MOST: usize = 2_000_000;
 
-/// The engine question for `question`, asked at `now`.
+/// Converts `question` to the query type of the engine; times that are not given are relative to `now`.
 fn about(question: &History, now: Millis) -> TimelineQuestion {
     let is = |group| question.by.contains(&group);
     let end = question.end.unwrap_or(now.on(1));
@@ -98,7 +98,8 @@ impl MarketQuery for History {
                     symbol.means(listed, coin)
                 }
                 (None, Some(coin)) => coin == symbol.coin(),
-                // The rows have neither column, so the query names only one symbol.
+                // The rows have neither a coin nor a symbol. Then the query names only one symbol, and every row is
+                // about it.
                 (None, None) => true,
             })
         };

@@ -1,4 +1,4 @@
-//! Reads of a market for queries that a single view cannot answer.
+//! The trait for queries that need more data than a single view contains.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::model::{
     PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
 };
 
-/// Orders, aggregates and records of any time range; without `as_of`, as known now.
+/// Reads orders, aggregates and records of any time range; without `as_of`, as known now.
 pub trait MarketHistory {
-    /// The instant that every window ends at.
+    /// The instant at which every window ends.
     fn newest(&self) -> Millis;
 
-    /// A page of orders of any time range, newest first, within about `most` bytes of reads.
+    /// A page of orders of any time range, newest first. Each read covers at most about `most` bytes.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for an empty range, for one instant with more orders than `most`, and where the market cannot be
-    /// read.
+    /// A [`Refusal`] if the range is empty, if the orders of one instant exceed `most` bytes, or if the market cannot
+    /// be read.
     fn orders(
         &self,
         wanted: &api::Orders,
@@ -28,31 +28,31 @@ pub trait MarketHistory {
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal>;
 
-    /// Liquidations by period, in order of time; periods without orders are left out.
+    /// Liquidations by period, in time order; periods without orders are omitted.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for more rows than allowed, and where the market cannot be read.
+    /// A [`Refusal`] if there are more rows than allowed, or if the market cannot be read.
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal>;
 
-    /// Cascades by their starts, with the prices around them.
+    /// Cascades sorted by start, each with the prices around it.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for more cascades than allowed, and where the market cannot be read.
+    /// A [`Refusal`] if there are more cascades than allowed, or if the market cannot be read.
     fn cascades(
         &self,
         asked: &Arc<CascadeQuestion>,
         as_of: Option<Millis>,
     ) -> Result<Vec<CascadeRow>, Refusal>;
 
-    /// Published and estimated liquidations of each exchange in a window.
+    /// Published liquidations of each exchange in a window, and the estimated total.
     ///
-    /// In a simulation both are equal, as every exchange publishes everything.
+    /// In a simulation the two are equal, because every simulated exchange publishes all orders.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ pub trait MarketHistory {
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal>;
 
-    /// The coverage of the totals in a window, by exchange.
+    /// How completely each exchange's orders in a window were recorded.
     ///
     /// # Errors
     ///
@@ -74,18 +74,18 @@ pub trait MarketHistory {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal>;
 
-    /// The recorded gaps that overlap `range`, by their starts.
+    /// The recorded gaps that overlap `range`, sorted by start.
     ///
     /// # Errors
     ///
     /// A [`Refusal`] if the market cannot be read.
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal>;
 
-    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if given.
+    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if `size` is given.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for a size that the bars cannot be resampled to, and where the market cannot be read.
+    /// A [`Refusal`] if the bars cannot be resampled to `size`, or if the market cannot be read.
     fn bars(
         &self,
         coin: &str,
@@ -94,7 +94,7 @@ pub trait MarketHistory {
         size: Option<i64>,
     ) -> Result<Vec<Bar>, Refusal>;
 
-    /// The open interest readings of a coin in `range`, in order of time.
+    /// The open-interest readings of a coin in `range`, in time order.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ pub trait MarketHistory {
         range: TimeRange,
     ) -> Result<Vec<ObservedOpenInterest>, Refusal>;
 
-    /// The positions of a coin in the last account snapshot, of one exchange if named.
+    /// The account positions in a coin, from the last snapshot; of one exchange if `exchange` is given.
     ///
     /// # Errors
     ///
@@ -118,11 +118,11 @@ pub trait MarketHistory {
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal>;
 
-    /// The recorded maps, at most `most` bytes.
+    /// The recorded maps that match `wanted`.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for more bytes than `most`, and where the market cannot be read.
+    /// A [`Refusal`] if the maps exceed `most` bytes, or if the market cannot be read.
     fn maps(
         &self,
         wanted: &api::Maps,

@@ -1,4 +1,4 @@
-//! How a market answers each endpoint of the API.
+//! Defines how a market answers each endpoint of the API.
 
 use crate::api::{self, Endpoint};
 use crate::engine::{self, EngineError, Estimate, EstimateBasis, OrderFilter, View};
@@ -16,7 +16,7 @@ use crate::model::{
 pub struct ExplainedReply<T> {
     /// The reply.
     pub reply: T,
-    /// How an estimate was computed; `None` for realised totals.
+    /// How the estimate in the reply was computed; `None` if the reply is not an estimate.
     pub explain: Option<EstimateBasis>,
 }
 
@@ -38,30 +38,30 @@ impl<T> From<Estimate<T>> for ExplainedReply<T> {
     }
 }
 
-/// The replies to one query as of several instants.
+/// The replies to one query as of several instants, in the order of the instants.
 pub(crate) type Answers<T> = Vec<Result<ExplainedReply<T>, EngineError>>;
 
 /// The inputs of a reply, which decide how long it can be cached and where it is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryInputs {
-    /// The realised orders of a window.
+    /// The liquidation orders of a window.
     Realised(Window),
-    /// The coverage records of a window, and its orders.
+    /// The coverage records and liquidation orders of a window.
     Recorded(Window),
-    /// Rows and coverage records of any time range.
+    /// Rows and coverage records of an arbitrary time range.
     TimeRange,
-    /// The history of a coin. An estimate is slow, so it must not block small replies.
+    /// The history of a coin, for an estimate. Estimates are slow, so they must not block small replies.
     Estimated(RequiredHistory),
 }
 
 impl QueryInputs {
-    /// The inputs of a map of `range`. The map is valid until its last bar is older than `lasts`.
+    /// The inputs of a map over `range`. The map is refused once its last bar is older than `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
             range: range.millis(),
             range_name: range.name(),
-            // If the query chooses no model, the expected model is used once it is fitted, and the fit needs orders.
+            // If the query chooses no model, the expected model is used once it is fitted. Its fit needs orders.
             orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
@@ -87,13 +87,13 @@ pub trait MarketQuery: Endpoint {
     /// [`EngineError`] if the observations do not support an estimate.
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError>;
 
-    /// The reply from data that a view does not contain; `None` if a view is enough.
+    /// Computes the reply from data that a view does not contain; `None` if a view is enough.
     ///
-    /// A reply that needs more than about `most` bytes of reads may be refused.
+    /// A reply may be refused if it needs more than about `most` bytes of reads.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] for parameters that contradict each other, and where the market cannot be read.
+    /// A [`Refusal`] if parameters contradict each other, or if the market cannot be read.
     fn of_market(
         &self,
         _market: &dyn MarketHistory,
@@ -103,10 +103,10 @@ pub trait MarketQuery: Endpoint {
         None
     }
 
-    /// The inputs of the reply.
+    /// The inputs that the reply depends on.
     fn material(&self) -> QueryInputs;
 
-    /// The window that the coverage in the reply describes; `None` if the query needs no such coverage.
+    /// The window that the reply's coverage describes; `None` if the query needs no coverage.
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
@@ -114,12 +114,13 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
-    /// Whether the reply may omit earlier bars; [`MarketQuery::earlier`] finds the first of them.
+    /// Whether the reply may omit bars before its first bar; [`MarketQuery::earlier`] then finds the first omitted
+    /// bar.
     fn leaves_out(&self) -> bool {
         false
     }
 
-    /// The first bar before `reply` that cannot be resampled to the length asked for.
+    /// The first bar before `reply` that cannot be resampled to the requested length.
     ///
     /// # Errors
     ///
@@ -133,17 +134,17 @@ pub trait MarketQuery: Endpoint {
         Ok(None)
     }
 
-    /// Whether the orders of the reply have the group column; `None` if the reply has no single orders.
+    /// Whether the orders of the reply have the column of group ids; `None` if the reply does not list orders.
     fn group_column(&self) -> Option<bool> {
         None
     }
 
-    /// Requested names that do not occur in `reply`, and may be misspelt.
+    /// The requested names that do not occur in `reply` and may be misspelled.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
         None
     }
 
-    /// Whether one replay of the ledger answers any number of instants.
+    /// Whether one replay of the ledger of estimated positions can answer any number of instants.
     fn is_one_ledger(&self) -> bool {
         false
     }
@@ -157,7 +158,7 @@ pub trait MarketQuery: Endpoint {
         instants.iter().map(one).collect()
     }
 
-    /// The replies from one replay, where [`MarketQuery::is_one_ledger`]; empty otherwise.
+    /// The replies from one replay of the ledger; empty unless [`MarketQuery::is_one_ledger`] is true.
     fn of_one_ledger(&self, _view: &View<'_>, _instants: &[Millis]) -> Answers<Self::Reply> {
         Vec::new()
     }
@@ -219,7 +220,7 @@ impl MarketQuery for api::Largest {
     }
 }
 
-/// The filter for the orders of `question`.
+/// The filter that selects the orders of `question`.
 pub(crate) fn wanted(question: &api::Orders) -> OrderFilter<'_> {
     OrderFilter {
         symbol: question.symbol.as_ref(),
@@ -251,7 +252,7 @@ impl MarketQuery for api::Orders {
         as_of: Option<Millis>,
         most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        // Group ids are in storage and not in memory, so the orders must be read.
+        // Group ids are in the archive but not in memory, so the orders must be read from disk.
         let is_read = self.has_time_range() || self.with_groups();
         is_read.then(|| Ok(self.shown(market.orders(self, as_of, most)?)))
     }
@@ -392,7 +393,7 @@ impl MarketQuery for api::Maxpain {
     }
 }
 
-/// Visits endpoints one by one.
+/// A generic callback for each endpoint type.
 pub(crate) trait EndpointVisitor {
     /// Visits one endpoint.
     fn endpoint<E: MarketQuery>(self) -> Self;
@@ -400,7 +401,7 @@ pub(crate) trait EndpointVisitor {
 
 macro_rules! visits {
     ([$($_name:ident($of_contract:ident))+] [$($_extension:ident($extension:ident))*]) => {
-        /// Visits every endpoint of the table.
+        /// Calls `visitor` with every endpoint of the API.
         pub(crate) fn every_endpoint<V: EndpointVisitor>(visitor: V) -> V {
             visitor
                 $(.endpoint::<api::$of_contract>())+

@@ -1,4 +1,4 @@
-//! The liquidation map of observed positions: measured, while all other maps are estimated.
+//! The liquidation map of observed account positions. All other maps are estimates.
 
 use crate::api::{self, BadQuery};
 use crate::engine;
@@ -6,20 +6,20 @@ use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
-/// Whether `asked` is for the map of observed positions.
+/// Whether `asked` requests the map of observed account positions.
 pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
     asked.source == Some(MapSource::Positions)
 }
 
-/// The map of the last position snapshot, relative to the last close.
+/// Computes the map of the last snapshot of account positions, relative to the last close.
 ///
-/// Without a bar, the snapshot's own mark price is used.
+/// If the coin has no bar, the mark price of the snapshot is used.
 pub(crate) fn measured(
     market: &dyn MarketHistory,
     asked: &api::Liqmap,
     as_of: Option<Millis>,
 ) -> Result<LiquidationMap, Refusal> {
-    // The default range looks the same whether it was given or not, so it is accepted.
+    // A default range that was given cannot be distinguished from an omitted range, so it is accepted.
     if !matches!(asked.range, MapRange::D1 | MapRange::All) {
         let message = format!(
             "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
@@ -43,7 +43,7 @@ pub(crate) fn measured(
         let bars = market.bars(coin, as_of, TimeRange::new(from, TimeRange::ALL.end), None)?;
         price = bars.last().map(|bar| bar.close);
     }
-    // If there is no price, there are no positions, and the engine refuses the query.
+    // Without any price there are no positions either, and the engine refuses the query.
     let price = price
         .or_else(|| engine::valued_at(&positions))
         .unwrap_or(1.0);

@@ -1,7 +1,7 @@
 //! Queries: the inputs of each endpoint, and how its reply is computed.
 //!
-//! `market_query` holds the trait. The other files implement it for one endpoint or group of endpoints.
-//! `market_history` holds the trait for reads of any time range.
+//! `market_query` has the trait of all queries. The other files implement it for one endpoint or a group of endpoints.
+//! `market_history` has the trait for reads of any time range.
 
 pub(super) mod cascades;
 pub(super) mod history;

@@ -69,7 +69,7 @@ impl MarketQuery for Bars {
         QueryInputs::TimeRange
     }
 
-    /// If no length is requested, the reply has all bars.
+    /// Without a requested length, the reply has all bars.
     fn leaves_out(&self) -> bool {
         self.interval.is_some()
     }
@@ -93,7 +93,7 @@ impl MarketQuery for Bars {
     }
 }
 
-/// The bars of a coin as rows.
+/// Converts the bars of a coin to rows of the reply.
 fn closed_bars(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
     bars.iter()
         .map(|bar| ClosedBar::of(coin.as_str(), bar))

@@ -1,13 +1,13 @@
-//! Pages of orders of any time range, read backwards from its end.
+//! Reads pages of orders of any time range, backwards from the end of the range.
 
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, Filter};
 use crate::market::refusal::Refusal;
 use crate::model::{GroupedOrder, Millis};
 
-/// Length of the first read; after each complete read it doubles.
+/// Length of the first read in milliseconds; it doubles after each read within [`ROOM`].
 const FIRST: i64 = Millis::MINUTE;
-/// Bound of one read in bytes; denser data is read in shorter ranges.
+/// Maximum size of one read, in bytes; dense data is read in shorter ranges.
 const ROOM: usize = 32 << 20;
 
 /// Refuses an empty time range.
@@ -22,7 +22,7 @@ pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
     }
 }
 
-/// The same query, limited to the last day before `last` unless it has a time range.
+/// The same query, limited to the day that ends at `last` unless the query has a time range.
 pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
     if asked.has_time_range() {
         return asked.clone();
@@ -34,9 +34,9 @@ pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
     }
 }
 
-/// A page of the orders in an archive, newest first.
+/// Reads a page of orders from an archive, newest first.
 ///
-/// Orders of one instant are in order of reception.
+/// Orders with the same event time are in order of receipt.
 pub(crate) fn page(
     archive: &Archive,
     wanted: &Orders,
@@ -77,7 +77,7 @@ pub(crate) fn page(
                 continue;
             };
             for order in orders {
-                // The filter has compared the stored coin, so each order is of the coin of `symbol`.
+                // The filter selects orders by coin, so other pairs of the same coin must be skipped here.
                 if symbol.is_some_and(|symbol| !symbol.means(&order.order.symbol, symbol.coin()))
                     || wanted
                         .min_usd

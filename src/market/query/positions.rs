@@ -1,4 +1,4 @@
-//! `Positions`: positions of single accounts.
+//! The `Positions` query: open positions of single accounts.
 
 use crate::api::Positions;
 use crate::engine::{EngineError, View};
@@ -8,7 +8,7 @@ use crate::market::refusal::Refusal;
 use crate::model::Millis;
 
 impl MarketQuery for Positions {
-    /// Tables have no positions.
+    /// Tables have no account positions.
     fn answer(&self, _: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(Vec::new()))
     }

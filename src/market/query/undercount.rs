@@ -1,4 +1,4 @@
-//! `Undercount`: an estimate of what sampled exchanges do not publish.
+//! The `Undercount` query: estimates the liquidations that sampling exchanges do not publish.
 
 use crate::api::Undercount;
 use crate::engine::{self, CompleteTapes, EngineError, RecordedRanges, View};
@@ -26,7 +26,7 @@ impl MarketQuery for Undercount {
         QueryInputs::Realised(self.range)
     }
 
-    /// The rows contain their own coverage, so the reply needs no other.
+    /// Each row states its own coverage, so the reply needs no separate coverage.
     fn covered(&self) -> Option<Window> {
         None
     }

@@ -1,13 +1,13 @@
-//! The trait for coverage and gaps: how the observations of a source were collected.
+//! The trait for coverage and gaps: which periods of a source's observations were recorded completely.
 
 use crate::engine::{self, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
 
-/// Coverage and gaps as of an instant. Tables record neither.
+/// Coverage and gaps as of an instant. Tables record neither of them.
 pub(crate) trait CoverageSource: ViewSource {
-    /// The coverage of the totals in a window, by exchange.
+    /// How completely each exchange's orders in `window` were recorded.
     fn coverage(
         &self,
         as_of: Option<Millis>,
@@ -16,7 +16,7 @@ pub(crate) trait CoverageSource: ViewSource {
         view_of(self, as_of, None, |view| engine::coverage(view, window))
     }
 
-    /// Adds to the coverage of each exchange the rows that estimates leave out as outliers.
+    /// Adds to the coverage of each exchange the number of rows that estimates exclude as outliers.
     fn count_outliers(
         &self,
         as_of: Option<Millis>,
@@ -28,7 +28,7 @@ pub(crate) trait CoverageSource: ViewSource {
         })
     }
 
-    /// The ranges of a window in which every order of an exchange was published and received, by exchange.
+    /// The time ranges in `window` for which every order was published and received, by exchange.
     fn complete_ranges(
         &self,
         _as_of: Option<Millis>,

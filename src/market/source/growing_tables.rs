@@ -1,6 +1,7 @@
 //! Tables in memory that grow, as the source of a market.
 //!
-//! Each append rebuilds the observations, which is fine for some thousand orders. Larger markets belong in an archive.
+//! Each append rebuilds all observations, which is fast enough for some thousand orders. Larger markets need an
+//! archive.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,9 +50,9 @@ use crate::model::{Millis, ObservedOrder, Order};
 pub struct MarketFeed(pub(crate) Arc<GrowingTables>);
 
 impl MarketFeed {
-    /// Appends all rows, or none if one is invalid.
+    /// Appends all rows, or none of them if one is invalid.
     ///
-    /// Orders of one call arrive in the order they were received.
+    /// The orders of one call are sorted by time of receipt.
     ///
     /// # Errors
     ///
@@ -67,9 +68,9 @@ pub(crate) struct GrowingTables {
     state: Mutex<GrowingState>,
     revision: watch::Sender<u64>,
     capacity: usize,
-    /// Identifies this order of arrival; a position from another one is invalid.
+    /// Identifies the market's order of arrival; a position with another value is invalid.
     series: u64,
-    /// The revision of coins without changes.
+    /// The revision of coins that have not changed.
     first: Revision,
 }
 
@@ -81,12 +82,12 @@ struct GrowingState {
     estimates: BTreeMap<String, Revision>,
     /// The most recent orders, oldest first.
     arrived: VecDeque<Order>,
-    /// The number of orders that arrived before those.
+    /// The number of orders that arrived before those in `arrived`.
     forgotten: u64,
 }
 
 impl GrowingTables {
-    /// An empty market that remembers the last `capacity` orders.
+    /// Creates an empty market that stores the last `capacity` orders in order of arrival.
     pub(crate) fn new(capacity: usize) -> Self {
         let first = Revision::first();
         Self {
@@ -110,7 +111,7 @@ impl GrowingTables {
     }
 
     fn append(&self, (orders, bars, open_interest): ObservedTables) -> Result<(), TableFault> {
-        // Names are normalised before any reader sees them.
+        // Normalise the names before any reader sees them.
         let arrived = Observations::new(orders, Vec::new(), Vec::new(), None)?;
         let places = arrived.in_order_of_arrival();
         let (orders, ..) = arrived.rows();
@@ -190,7 +191,7 @@ impl LiveSource for GrowingTables {
     fn changed(self: Arc<Self>, seen: Revision) -> BoxFuture<'static, ()> {
         let mut revision = self.revision.subscribe();
         Box::pin(async move {
-            // This cannot fail, as the sender is alive.
+            // This cannot fail, because the sender is alive.
             let _ = revision.wait_for(|number| *number != seen.number).await;
             drop(self);
         })

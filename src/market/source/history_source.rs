@@ -1,4 +1,4 @@
-//! The trait for queries of any time range: names, bars, readings, aggregates and snapshots.
+//! The trait for queries of any time range: names, bars, open interest, aggregates and account positions.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::model::{
     Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange,
 };
 
-/// Rows and aggregates of any time range; without `as_of`, as known now.
+/// Reads rows and aggregates of any time range; without `as_of`, as known now.
 pub(crate) trait HistorySource: ViewSource {
-    /// The coins that have estimates, by name.
+    /// The coins that have estimates, sorted by name.
     fn coins(&self) -> Result<Vec<String>, Refusal> {
         view_of(self, None, None, |view| view.observations().coins())
     }
@@ -29,7 +29,7 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
-    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if given.
+    /// The closed bars of a coin in `range`, resampled to `size` milliseconds if `size` is given.
     fn bars(
         &self,
         coin: &str,
@@ -43,7 +43,7 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(bars?)
     }
 
-    /// The open time and length of the first bar of a coin that opens in `range`.
+    /// The open time and the length in milliseconds of the first bar of a coin that opens in `range`.
     fn first_bar(
         &self,
         coin: &str,
@@ -56,7 +56,7 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(first.filter(|(open, _)| range.contains(*open)))
     }
 
-    /// The open interest readings of a coin in `range`, in order of time.
+    /// The open-interest readings of a coin in `range`, in time order.
     fn open_interest(
         &self,
         coin: &str,
@@ -79,7 +79,7 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
-    /// Cascades without prices; `None` if there are more than allowed.
+    /// Cascades without prices; `None` if there are more cascades than allowed.
     fn cascades(
         &self,
         asked: &Arc<CascadeQuestion>,
@@ -90,7 +90,7 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
-    /// The positions of a coin in the last account snapshot, of one exchange if named.
+    /// The account positions in a coin, from the last snapshot; of one exchange if `exchange` is given.
     fn positions(
         &self,
         _coin: &str,
@@ -100,7 +100,8 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// The recorded maps in `range`, at most `most` bytes, filtered by kind, coin and model version if given.
+    /// The recorded maps in `range`, filtered by kind, coin and model version if given. More than `most` bytes are
+    /// refused.
     fn maps(
         &self,
         _kind: Option<&str>,
@@ -113,7 +114,7 @@ pub(crate) trait HistorySource: ViewSource {
         Ok(Vec::new())
     }
 
-    /// The observations of this source as tables.
+    /// Returns all observations of this source as tables.
     fn rows(&self) -> Result<ObservedTables, Refusal> {
         view_of(self, None, None, |view| view.observations().rows())
     }

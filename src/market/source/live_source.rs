@@ -11,7 +11,7 @@ use crate::market::revision::{Dependency, Revision, SourceState};
 
 /// Revisions and arrivals of a source that may grow.
 pub(crate) trait LiveSource: Send + Sync {
-    /// Whether orders may still arrive.
+    /// Whether more orders may arrive.
     fn is_growing(&self) -> bool;
 
     /// Whether a check for new rows may have to wait for a disk.
@@ -19,7 +19,7 @@ pub(crate) trait LiveSource: Send + Sync {
         false
     }
 
-    /// The state of `dependency`; the last known state if new rows cannot be read.
+    /// The state of `dependency`. If new rows cannot be read, the state before them.
     fn last_state(&self, dependency: &Dependency) -> SourceState;
 
     /// The state of `dependency` after a check for new rows.
@@ -32,12 +32,12 @@ pub(crate) trait LiveSource: Send + Sync {
         Some(self.last_state(dependency))
     }
 
-    /// Waits until the revision differs from `seen`.
+    /// Waits until the revision of the observations differs from `seen`.
     fn changed(self: Arc<Self>, _seen: Revision) -> BoxFuture<'static, ()> {
         Box::pin(pending())
     }
 
-    /// Up to `limit` orders that arrived after `after`, or from the first known order on.
+    /// Up to `limit` orders that arrived after the position `after`; without `after`, from the first stored order on.
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal>;
 
     /// The position after the newest order.

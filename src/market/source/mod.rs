@@ -1,9 +1,9 @@
 //! Sources: where the observations of a market are stored.
 //!
-//! Each trait is what one group of callers needs: views for estimates (`view_source`), rows and aggregates of any time range
-//! (`history_source`), coverage and gaps (`coverage_source`), revisions and arrivals (`live_source`). A `market_source` is all
-//! of them. Tables in memory (`tables`), tables that grow (`growing_tables`), an archive (`archive`) and the replay of
-//! another source (`replay`) implement them.
+//! Each trait serves one group of callers: views for estimates (`view_source`), rows and aggregates of any time range
+//! (`history_source`), coverage and gaps (`coverage_source`), revisions and new orders (`live_source`). A
+//! `market_source` implements all of these traits. The sources are tables in memory (`tables`), tables that grow
+//! (`growing_tables`), an archive (`archive`) and the replay of another source (`replay`).
 
 pub(super) mod archive;
 pub(super) mod coverage_source;

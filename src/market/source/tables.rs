@@ -20,7 +20,7 @@ pub(crate) struct TableSource {
     observations: Observations,
     /// Indices of the orders in order of arrival; computed on first use.
     arrived: OnceLock<Vec<usize>>,
-    /// Identifies this order of arrival; a position from another one is invalid.
+    /// Identifies the market's order of arrival; a position with another value is invalid.
     series: u64,
     revision: Revision,
 }

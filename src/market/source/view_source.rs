@@ -1,4 +1,6 @@
-//! The trait for estimates: views of the observations of a source.
+//! The trait for estimates: views of a source.
+//!
+//! A [`View`] is a read-only picture of the observations as of one instant.
 
 use std::fmt::Debug;
 
@@ -6,26 +8,26 @@ use crate::engine::View;
 use crate::market::refusal::Refusal;
 use crate::model::{Damage, Millis};
 
-/// The history of a coin that a reply is computed from.
+/// The part of a coin's history that a reply is computed from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredHistory {
     /// Coin symbol.
     pub coin: String,
     /// Length of the window in milliseconds.
     pub range: i64,
-    /// Name of the window.
+    /// Name of the window, as in queries.
     pub range_name: &'static str,
-    /// Whether realised orders are part of the estimate.
+    /// Whether the estimate uses liquidation orders.
     pub orders: bool,
-    /// The exchange of these orders; all exchanges if absent.
+    /// The exchange of the orders; all exchanges if absent.
     pub exchange: Option<String>,
-    /// Age in milliseconds at which the last bar is too old for the estimate.
+    /// Age of the last bar, in milliseconds, from which on the bar is too old for the estimate.
     pub lasts: i64,
 }
 
 /// Views of the observations as of an instant; without `as_of`, as of now.
 pub(crate) trait ViewSource: Debug + Send + Sync {
-    /// Calls `work` with the orders known at `as_of`, and with the history that `needed` asks for.
+    /// Calls `work` with the orders known at `as_of` and with the history that `needed` describes.
     fn view(
         &self,
         as_of: Option<Millis>,
@@ -33,7 +35,7 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
         work: &mut dyn FnMut(&View<'_>),
     ) -> Result<(), Refusal>;
 
-    /// The damaged files that may affect the estimate of `needed`; the last bar of the estimate closed at `closed`.
+    /// The damaged files that may affect the estimate for `needed`. The last bar of the estimate closed at `closed`.
     fn damage_behind(
         &self,
         _needed: &RequiredHistory,
@@ -42,12 +44,12 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether one view of now shows every earlier instant as it was known then.
+    /// Whether a view as of now can show every earlier instant as it was known then.
     fn shows_the_past(&self) -> bool {
         true
     }
 
-    /// The instant that `as_of` asks about.
+    /// The instant that a query is about: `as_of`, or else the instant that the source was opened as of.
     fn instant(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         Ok(as_of)
     }
@@ -58,7 +60,7 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
     }
 }
 
-/// The result of `work` on a view of `source`.
+/// Calls `work` with a view of `source`; returns its result.
 pub(crate) fn view_of<T>(
     source: &(impl ViewSource + ?Sized),
     as_of: Option<Millis>,

@@ -1,7 +1,7 @@
 //! An archive reader with its caches.
 //!
-//! Queries about now and about the past have one each. So neither blocks the other, and queries about the past do not
-//! evict what the next query about now needs.
+//! An archive has one such reader for queries about now and one for queries about the past. So the two kinds of
+//! queries do not block each other, and queries about the past do not evict what queries about now need.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use crate::market::source::archive::live_day;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, Model, Specification};
 
-/// Length of the history that a fit uses.
+/// Length of the history that a fit uses, in milliseconds.
 const FITTED_TO: i64 = 30 * Millis::DAY;
-/// Most cached rings. A ring has the orders of one day up to an instant.
+/// Maximum number of cached rings. A ring contains the orders of one day up to an instant.
 const RINGS: usize = 4;
-/// Approximate bytes of an order in a ring.
+/// Approximate memory of an order in a ring, in bytes.
 const ORDER: usize = 100;
-/// Approximate bytes of a row of a day.
+/// Approximate memory of a row of a cached day, in bytes.
 const ROW: usize = 60;
 
 /// An archive reader and its caches.
@@ -29,23 +29,23 @@ pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
     pub(crate) days: DayCache,
     rings: Mutex<Vec<PastRing>>,
-    /// Bound of the orders in all cached rings; a single ring may be larger.
+    /// Maximum number of orders in all cached rings together; a single ring may be larger.
     ring_orders: AtomicUsize,
     /// Locked while a ring is computed, so that concurrent callers wait and share it.
     making: Mutex<()>,
 }
 
-/// The last day as it was known at an instant.
+/// The orders of the day before an instant, as they were known at that instant.
 #[derive(Debug)]
 struct PastRing {
     at: Millis,
-    /// The revision at which it was read; 0 if later commits do not change it.
+    /// The revision at which the ring was read; 0 if later commits cannot change the ring.
     number: u64,
     ring: Arc<Ring>,
 }
 
 impl ArchiveReader {
-    /// A reader with a cache of about `bytes` and of this many assembled histories.
+    /// Creates a reader with a cache of about `bytes` bytes and at most `histories` assembled histories.
     pub(crate) fn new(archive: Archive, bytes: usize, histories: usize) -> Self {
         let desk = Self {
             archive,
@@ -58,14 +58,14 @@ impl ArchiveReader {
         desk
     }
 
-    /// Bounds the cache to about `bytes`: half for rings, half for days.
+    /// Limits the cache to about `bytes` bytes: half for rings and half for days.
     pub(crate) fn resize_cache(&self, bytes: usize) {
         self.days.set_rows(bytes / 2 / ROW);
         self.ring_orders.store(bytes / 2 / ORDER, Ordering::Relaxed);
         self.evict(&mut self.rings());
     }
 
-    /// Drops everything that was read.
+    /// Drops all cached rows.
     pub(crate) fn clear(&self) {
         self.days.clear();
         self.rings().clear();
@@ -75,7 +75,7 @@ impl ArchiveReader {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Evicts the least recently used rings while there are too many.
+    /// Evicts the least recently used rings while the cache of rings is too large.
     fn evict(&self, rings: &mut Vec<PastRing>) {
         let most = self.ring_orders.load(Ordering::Relaxed);
         let orders = |rings: &[PastRing]| rings.iter().map(|past| past.ring.len()).sum::<usize>();
@@ -94,7 +94,8 @@ impl ArchiveReader {
         Some(ring)
     }
 
-    /// The last day as known at `at`, read at the revision `number` or later.
+    /// The orders of the day before `at`, as known at `at`. A cached ring is used only if it was read at the revision
+    /// `number`.
     pub(crate) fn ring(&self, at: Millis, number: u64) -> Result<Arc<Ring>, Refusal> {
         if let Some(ring) = self.cached(at, number) {
             return Ok(ring);
@@ -147,7 +148,7 @@ impl FitSource for ArchiveReader {
                         .of_venue(venue)
                         .fit(coin),
                 )),
-                // No bars by then.
+                // The coin has no bar that closed by then.
                 Err(refusal)
                     if matches!(refusal.code, RefusalCode::UnknownCoin | RefusalCode::NoBars) =>
                 {

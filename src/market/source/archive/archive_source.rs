@@ -1,4 +1,4 @@
-//! An archive as the source of a market: its readers, caches and the live day.
+//! An archive as the source of a market: its readers, its caches and the orders of the last day.
 
 use crate::archive::{Archive, ArchiveError, Filter};
 use crate::engine::{Observations, Ring};
@@ -16,36 +16,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-/// Poll interval of waiting readers.
+/// Interval at which the archive is polled while readers wait.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// Cache for queries about now in bytes: about two million rows.
+/// Size of the cache for queries about now, in bytes: room for about two million rows.
 const OF_NOW: usize = 240 << 20;
 const HISTORIES: usize = 48;
-/// Default cache for queries about the past, in bytes.
+/// Default size of the cache for queries about the past, in bytes.
 const OF_THE_PAST: usize = 128 << 20;
 const PAST_HISTORIES: usize = 8;
 
-/// An archive that answers queries.
+/// An archive as the source of a market.
 #[derive(Debug)]
 pub(crate) struct ArchiveSource {
     pub(crate) as_of: Option<Millis>,
-    /// Checks for new rows. It is a separate reader, so that long reads do not block the checks.
+    /// Checks the archive for new rows. It is a separate reader, so that long reads do not block the checks.
     pub(crate) front: Archive,
     /// Reads old rows for queries about now.
     pub(crate) back: ArchiveReader,
     /// Reads rows for queries about the past.
     pub(crate) past: ArchiveReader,
     pub(crate) live: RwLock<LiveDay>,
-    /// The last poll of waiting readers.
+    /// The time and the result of the last poll for waiting readers.
     pub(crate) looked: tokio::sync::Mutex<Option<(Instant, Revision)>>,
     /// Cached cascades of recent days.
     pub(crate) tails: RecentCascadeCache,
-    /// All stored names, and when they were read.
+    /// All stored names, with the time at which they were read.
     pub(crate) names: Mutex<Option<(Instant, KnownNames)>>,
     pub(crate) nothing: Observations,
-    /// The damage counter at the time when cached days were last dropped.
+    /// The number of damage changes at which cached days were last dropped.
     pub(crate) damage_seen: AtomicU64,
-    /// The repair counter at the time when the journal was last read again.
+    /// The number of journal repairs at which the journal was last reopened.
     pub(crate) mended_seen: AtomicU64,
 }
 
@@ -75,7 +75,7 @@ impl ArchiveSource {
         })
     }
 
-    /// The live day after a check for new rows.
+    /// The live day (the orders of the last day, in memory) after a check for new rows.
     pub(crate) fn live(&self) -> Result<RwLockReadGuard<'_, LiveDay>, Refusal> {
         self.current()?;
         if self.as_of.is_none() {
@@ -83,7 +83,7 @@ impl ArchiveSource {
             let seen = self.peek().version;
             if seen != version {
                 let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-                // Another thread may have been faster.
+                // Another thread may have read the new rows in the meantime.
                 if live.version != version {
                     live.absorb(&self.front, version, &[&self.back.days, &self.past.days])?;
                 }
@@ -92,7 +92,7 @@ impl ArchiveSource {
         Ok(self.peek())
     }
 
-    /// Switches to a new journal if the opened one was replaced, as if the archive had just been opened.
+    /// Switches to the new journal if the open one was replaced on disk, as if the archive had just been opened.
     ///
     /// Drops cached rows if the set of damaged files has changed.
     pub(crate) fn current(&self) -> Result<(), Refusal> {
@@ -120,7 +120,7 @@ impl ArchiveSource {
 
     pub(crate) fn follow(&self, replaced: ArchiveError) -> Result<(), Refusal> {
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster.
+        // Another thread may have reopened the journal in the meantime.
         if self.front.check_journal().is_ok() {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// Reads a repaired journal again: an open handle may still have damaged pages in memory.
+    /// Reopens a repaired journal, because an open handle may still have damaged pages in memory.
     pub(crate) fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.reopen()?;
         self.reload_all(live)?;
@@ -163,7 +163,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// Drops everything that was read.
+    /// Drops all rows in memory and reads the live day again.
     pub(crate) fn reload_all(&self, live: &mut LiveDay) -> Result<(), Refusal> {
         self.front.recheck_damage()?;
         match self.as_of {
@@ -177,7 +177,7 @@ impl ArchiveSource {
         Ok(())
     }
 
-    /// The instant that `as_of` asks about.
+    /// The instant that a query is about: `as_of`, or else the instant that the archive was opened as of.
     pub(crate) fn asked(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         match (as_of, self.as_of) {
             (Some(asked), Some(opened)) if asked > opened => Err(Refusal::later(asked, opened)),
@@ -185,7 +185,7 @@ impl ArchiveSource {
         }
     }
 
-    /// The live day at the last check.
+    /// The live day as of the last check for new rows.
     pub(crate) fn peek(&self) -> RwLockReadGuard<'_, LiveDay> {
         self.live.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +209,7 @@ impl ArchiveSource {
         SourceState {
             revision: match dependency {
                 Dependency::Observations => live.revision,
-                // Sessions, gaps and damaged files also change the revision.
+                // Sessions, gaps and damaged files change this revision too.
                 Dependency::Record => {
                     let (changes, changed_at) = self.back.archive.changes_of_damage();
                     Revision {
@@ -223,7 +223,7 @@ impl ArchiveSource {
         }
     }
 
-    /// The revision now or a moment ago; one poll serves all waiting readers.
+    /// The current revision, at most half a poll interval old. One poll serves all waiting readers.
     pub(crate) async fn looked(self: &Arc<Self>) -> Revision {
         let mut looked = self.looked.lock().await;
         if let Some((at, revision)) = *looked
@@ -244,7 +244,7 @@ impl ArchiveSource {
         revision
     }
 
-    /// The reader for queries about `as_of`, or about now.
+    /// The reader for queries about the past if `as_of` is given, or else the reader for queries about now.
     pub(crate) fn reader(&self, as_of: Option<Millis>) -> &ArchiveReader {
         if as_of.is_some() {
             &self.past
@@ -253,7 +253,7 @@ impl ArchiveSource {
         }
     }
 
-    /// The last day as it was known at `at`.
+    /// The orders of the day before `at`, as known at `at`.
     pub(crate) fn ring(&self, reader: &ArchiveReader, at: Millis) -> Result<Arc<Ring>, Refusal> {
         // Rows received by `at` may be committed later, so a recent ring depends on the revision.
         let number = if self.as_of.is_some() {

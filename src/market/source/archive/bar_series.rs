@@ -1,7 +1,8 @@
-//! Merges the bars that several exchanges have of a coin into one series.
+//! Merges a coin's bars from several exchanges into one series.
 //!
-//! The price is that of the exchange that was observed the longest; a fixed order breaks ties. Where it has no bar,
-//! the next exchange stands in. Volume is the sum over all exchanges with a bar.
+//! Prices come from the exchange with the longest observed time; a fixed order of exchanges breaks ties. Where this
+//! exchange has no bar, the next exchange in this order supplies the bar. The volume is the sum over all exchanges
+//! that have the bar.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +10,20 @@ use crate::archive::{Archive, ArchiveError, Filter, ResampledBar};
 use crate::engine::BarSources;
 use crate::model::{Bar, Millis, ObservedBar, sort_small};
 
-/// Bars are resampled to this length if shorter ones exist.
+/// Shorter bars are resampled to this length, in milliseconds.
 const SIZE: i64 = 5 * Millis::MINUTE;
-/// The order of exchanges that were observed equally long; others follow by name.
+/// The order of exchanges with equal observed times; all other exchanges follow by name.
 const FIRST: [&str; 3] = ["binance", "bybit", "okx"];
 
 /// A bar of one exchange.
 #[derive(Clone, Copy, Debug)]
 struct VenueBar {
     bar: Bar,
-    /// How many milliseconds of this bar the source bars cover.
+    /// The part of this bar that the source bars cover, in milliseconds.
     observed: i64,
 }
 
-/// The bars of a day of a coin, by exchange.
+/// The bars of a coin on one day, by exchange.
 #[derive(Debug, Default)]
 pub(crate) struct DayBars(BTreeMap<String, Vec<VenueBar>>);
 
@@ -31,7 +32,7 @@ impl DayBars {
         self.0.values().map(Vec::len).sum()
     }
 
-    /// The last close by `now`.
+    /// The latest close at or before `now`.
     pub(crate) fn last_close(&self, now: Millis) -> Option<Millis> {
         let closes = self
             .0
@@ -62,9 +63,9 @@ impl DayBars {
     }
 }
 
-/// The bars of a day and the instant by which all were received.
+/// The bars of a day, and the instant by which all of them were closed and received.
 ///
-/// They have the length [`SIZE`] if the source bars are short enough, else the shortest length there is.
+/// Bars have the length [`SIZE`] if the stored bars are short enough, or else the shortest stored length.
 pub(crate) fn of_day(
     archive: &Archive,
     filter: &Filter,
@@ -72,13 +73,13 @@ pub(crate) fn of_day(
     Ok(DayBars::of(archive.finest_bars(filter, Some(SIZE))?.rows))
 }
 
-/// The lengths of the stored bars.
+/// The distinct lengths of the stored bars that match `filter`, in milliseconds.
 pub(crate) fn lengths(archive: &Archive, filter: &Filter) -> Result<BTreeSet<i64>, ArchiveError> {
     let bars = archive.observed_bars(filter)?.rows;
     Ok(bars.into_iter().map(|bar| bar.interval).collect())
 }
 
-/// Exchanges by observed time, the longest first.
+/// The exchanges in descending order of observed time.
 fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
     let mut observed: BTreeMap<&str, i64> = BTreeMap::new();
     for (venue, bars) in days.flat_map(|day| &day.0) {
@@ -101,11 +102,11 @@ fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
 /// A bar of the merged series.
 struct MergedBar<'a> {
     short: VenueBar,
-    /// The exchange of the price first, then those added to the volume.
+    /// The exchange that supplies the price, followed by the exchanges that only add volume.
     venues: Vec<&'a str>,
 }
 
-/// The merged series of one day from `start` on.
+/// The merged bars of one day that open at or after `start` and close by `now`.
 fn joined<'a>(
     day: &DayBars,
     ranked: &[&'a str],
@@ -133,9 +134,9 @@ fn joined<'a>(
     series.into_values()
 }
 
-/// The merged series of several days from `start` on, closed by `now`, and the exchange of each bar.
+/// The merged bars of several days that open at or after `start` and close by `now`, and the exchanges of each bar.
 ///
-/// The last bar counts only if source bars cover all of it, as the rest may be on its way.
+/// The last bar is dropped if source bars cover only a part of it, because the rest may still arrive.
 pub(crate) fn together<'a>(
     coin: &str,
     days: impl Iterator<Item = &'a DayBars> + Clone,
@@ -163,7 +164,7 @@ pub(crate) fn together<'a>(
     (bars, sources)
 }
 
-/// The merged series of all bars that match `filter`, of length `size` or the shortest available.
+/// The merged series of all bars that match `filter`, resampled to `size`, or with the shortest stored lengths.
 pub(crate) fn all(
     archive: &Archive,
     filter: &Filter,

@@ -1,6 +1,6 @@
-//! Cascades of an archive, read some days at a time; recent ones are cached and extended.
+//! Reads the cascades of an archive, a few days at a time.
 //!
-//! Repeated queries for the newest cascades need not read eight days each time.
+//! Recent cascades are cached and extended by new orders, so that repeated queries need not read eight days each time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,22 +10,22 @@ use crate::engine::{CascadeClusters, CascadeQuestion};
 use crate::market::refusal::Refusal;
 use crate::model::{CascadeRow, Millis, OrderBrief};
 
-/// Days per read, which bounds memory to their cascades.
+/// Number of days per read, which limits the memory in use.
 const DAYS: usize = 4;
-/// Cascades that began within this time are recent.
+/// A query is about recent cascades if its start is at most this old, in milliseconds.
 const LATE: i64 = 2 * Millis::DAY;
-/// Extra time that is cached, so that the next queries hit the cache.
+/// How much earlier than the start of a query the cache starts, in milliseconds. It then serves similar queries too.
 const SLACK: i64 = Millis::HOUR;
-/// Small cascades are dropped this long after their end. An order older than that forces a full read.
+/// Cascades below the minimum USD are dropped this many milliseconds after their end. Older orders force a full read.
 const SETTLED: i64 = 2 * Millis::HOUR;
-/// Most queries with cached cascades.
+/// Maximum number of queries with cached cascades.
 const CACHED_QUESTIONS: usize = 4;
-/// Bound of the cached cascades of a query.
+/// Maximum number of cached cascades per query.
 const MOST_CASCADES: usize = 1_000_000;
-/// New orders per read.
+/// Maximum number of new orders per read.
 const PAGE: usize = 16_384;
 
-/// The cascades in one share of the orders; the archive folds several shares and then joins them.
+/// The cascades in one share of the orders. The archive reads several shares in parallel; they are joined afterwards.
 struct ClusterShare(CascadeClusters);
 
 impl OrderFold for ClusterShare {
@@ -34,28 +34,28 @@ impl OrderFold for ClusterShare {
     }
 }
 
-/// Records a read of the orders before `end` that no earlier step covers, up to this order number.
+/// One finished read: it covers the orders before `end` and after the previous step, up to the order `number`.
 #[derive(Clone, Copy, Debug)]
 struct ReadStep {
     end: Millis,
     number: i64,
 }
 
-/// Cascades that were read.
+/// Cascades, with the reads that found them.
 struct ReadClusters {
     clusters: CascadeClusters,
-    /// Steps in order of time, without gaps. The last step has no end, unless later orders do not matter.
+    /// Reads in time order, without gaps. The last one has no end, unless later orders do not matter.
     steps: Vec<ReadStep>,
 }
 
-/// Reads the cascades of `asked`; drops small ones that ended before `settled`.
+/// Reads the cascades of `asked`. Drops cascades below the minimum USD that ended before `settled`.
 fn read(
     archive: &Archive,
     asked: &Arc<CascadeQuestion>,
     as_of: Option<Millis>,
     settled: Millis,
 ) -> Result<ReadClusters, Refusal> {
-    // An archive stores the coin of each pair, so a filter by coin finds all its pairs.
+    // An archive stores the coin of each pair, so a filter by coin finds all pairs of the coin.
     let coin = match asked.symbols.as_slice() {
         [one] => Some(one.coin().to_owned()),
         _ => None,
@@ -71,7 +71,7 @@ fn read(
         .chunks(DAYS)
         .filter_map(|some| Some(some.last()?.on(Millis::DAY)))
         .collect();
-    // New orders may belong to any later day, so the last step has no end.
+    // New orders may belong to any later day, so the last read has no end.
     ends.pop();
     ends.push(Millis(i64::MAX));
     let mut clusters = CascadeClusters::new(asked);
@@ -110,22 +110,22 @@ pub(crate) fn of_range(
 /// Cached recent cascades of one query.
 #[derive(Debug)]
 struct RecentCascades {
-    /// The query, with the start of the cached time.
+    /// The query, with its start moved to the start of the cached time range.
     asked: Arc<CascadeQuestion>,
     clusters: CascadeClusters,
-    /// What was read.
+    /// The reads that filled the cache.
     steps: Vec<ReadStep>,
-    /// Identifies the order of arrival that was read; with another one the cache is invalid.
+    /// Identifies the archive's order of arrival. If it changes, the cache is invalid.
     series: u64,
-    /// Changes whenever days are compacted into segments.
+    /// Row id of the last order that may be in a segment. It changes when days are compacted into segments.
     rolled: i64,
-    /// An order from before this instant forces a full read: its cascade may be dropped, or it may be in a segment
-    /// already.
+    /// An order with an earlier event time forces a full read: its cascade may have been dropped, or the order may
+    /// already be in a segment.
     settled: Millis,
 }
 
 impl RecentCascades {
-    /// Reads the cascades of `asked`, at `now`.
+    /// Reads the cascades of `asked` into a new cache. Small cascades that ended long before `now` are dropped.
     fn read(archive: &Archive, asked: &CascadeQuestion, now: Millis) -> Result<Self, Refusal> {
         let asked = Arc::new(CascadeQuestion {
             start: asked.start.back(SLACK),
@@ -146,7 +146,7 @@ impl RecentCascades {
         })
     }
 
-    /// Whether the cache covers `asked`.
+    /// Whether the cache contains all cascades that `asked` needs.
     fn serves(&self, asked: &CascadeQuestion) -> bool {
         self.asked.gap == asked.gap
             && self.asked.least == asked.least
@@ -154,7 +154,7 @@ impl RecentCascades {
             && self.asked.known_from() <= asked.known_from()
     }
 
-    /// Adds orders that have arrived since; returns false if a full read is needed.
+    /// Adds the orders that have arrived since the last read; returns false if a full read is needed instead.
     fn go_on(&mut self, archive: &Archive) -> Result<bool, Refusal> {
         let Some(mut number) = self.steps.iter().map(|step| step.number).min() else {
             return Ok(false);
@@ -185,7 +185,7 @@ impl RecentCascades {
         Ok(true)
     }
 
-    /// Drops cascades that queries at `now` do not need.
+    /// Drops cascades that queries at `now` no longer need.
     fn tidy(&mut self, asked: &CascadeQuestion, now: Millis) {
         if now.back(2 * SETTLED) < self.settled {
             return;
@@ -206,12 +206,12 @@ impl RecentCascades {
 pub(crate) struct RecentCascadeCache(Mutex<VecDeque<RecentCascades>>);
 
 impl RecentCascadeCache {
-    /// Whether a query at `now` is about recent cascades.
+    /// Whether a query at `now` is about recent cascades only.
     pub(crate) fn are_asked(asked: &CascadeQuestion, now: Millis) -> bool {
         asked.start >= now.back(LATE)
     }
 
-    /// Drops everything.
+    /// Drops all cached cascades.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
@@ -220,14 +220,14 @@ impl RecentCascadeCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The recent cascades of `asked`, at `now`.
+    /// The cascades of `asked`, a query about recent cascades at the instant `now`.
     pub(crate) fn rows(
         &self,
         archive: &Archive,
         asked: &CascadeQuestion,
         now: Millis,
     ) -> Result<Option<Vec<CascadeRow>>, Refusal> {
-        // The entry is removed while it is used, so that other queries do not wait.
+        // The entry is removed while in use, so that other queries do not wait for it.
         let found = {
             let mut tails = self.lock();
             let place = tails.iter().position(|tail| tail.serves(asked));

@@ -31,7 +31,7 @@ impl CoverageSource for ArchiveSource {
         }
         let known_by = self.instant(as_of)?;
         let archive = &self.reader(as_of).archive;
-        // Without observations the coverage ends with the last gap.
+        // Without observations, the coverage ends with the last gap.
         let now = if now > Millis::default() {
             now
         } else {

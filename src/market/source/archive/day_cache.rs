@@ -1,7 +1,7 @@
-//! Histories of coins, assembled from cached days.
+//! Assembles the histories of coins from cached days.
 //!
-//! A cached day has the instant by which all its rows were received. From that instant on it serves every query; for
-//! an earlier instant the day is read again.
+//! A cached day stores the instant by which all its rows were received. It serves every query as of that instant or
+//! later. For a query as of an earlier instant, the day is read again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,14 @@ use crate::market::source::archive::fit_cache::FitCache;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{Millis, ObservedOpenInterest, ObservedOrder, Order, Side, nearest_f64};
 
-/// Time before the window, for the reference volume and a reading of open interest.
+/// Time before the window that is read too, in milliseconds: for the reference volume and an open-interest reading.
 const WARM_UP: i64 = 7 * Millis::DAY + Millis::HOUR;
-/// Windows up to this length share one history, so that replies about a coin agree.
+/// Windows up to this many milliseconds share one history, so that replies about a coin agree.
 const SHORT: i64 = 7 * Millis::DAY;
-/// Longer windows use this length; windows that are longer still use their own.
+/// Longer windows use a history of this many milliseconds. Windows that are longer than this use a history of their
+/// own length.
 const LONG: i64 = 30 * Millis::DAY;
-/// Orders are summed over this time; no bar of an estimate is shorter.
+/// Orders are summed over periods of this many milliseconds; no bar of an estimate is shorter.
 const BUCKET: i64 = 5 * Millis::MINUTE;
 
 /// The key of a cached day.
@@ -39,13 +40,14 @@ struct DayKey {
 enum DayContent {
     /// Bars and open interest.
     Series,
-    /// Orders, of one exchange if named.
+    /// Orders, of one exchange if it is named.
     Orders(Option<String>),
 }
 
-/// The earliest row that the estimate of `needed` may depend on; its last bar closed at `closed`.
+/// The event time of the earliest row that the estimate for `needed` may depend on.
 ///
-/// The fit reaches further back than the estimate.
+/// `closed` is the close of the last bar. If orders are needed, the estimate also depends on its fit, which uses an
+/// earlier history.
 pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     let own = closed.back(length(needed.range));
     let from = if needed.orders {
@@ -57,7 +59,7 @@ pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
     from.back(WARM_UP)
 }
 
-/// The length of the history that windows of `range` use.
+/// The length of the history that serves windows of `range` milliseconds.
 fn length(range: i64) -> i64 {
     let usual = [SHORT, LONG].into_iter().find(|length| range <= *length);
     usual.unwrap_or(range)
@@ -71,7 +73,7 @@ struct CoinDay {
     orders: Vec<ObservedOrder>,
     /// USD of the orders by exchange.
     usd: BTreeMap<String, f64>,
-    /// The instant by which all rows had happened and been received.
+    /// The instant by which all rows of the day had happened and been received.
     known_by: Millis,
 }
 
@@ -81,23 +83,23 @@ impl CoinDay {
     }
 }
 
-/// The key of a cached history.
+/// The key of a cached history of a coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HistoryKey {
     coin: String,
     length: i64,
-    /// The orders that are part of it, if any.
+    /// Which orders the history contains, if any.
     orders: Option<DayContent>,
     as_of: Option<Millis>,
     number: Option<u64>,
 }
 
-/// Bounds of the cache.
+/// Limits of the cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CacheLimits {
-    /// Rows in cached days.
+    /// Maximum number of rows in cached days.
     pub(crate) rows: usize,
-    /// Assembled histories.
+    /// Maximum number of assembled histories.
     pub(crate) histories: usize,
 }
 
@@ -105,11 +107,11 @@ pub(crate) struct CacheLimits {
 struct CacheState {
     room: CacheLimits,
     parts: HashMap<DayKey, Arc<CoinDay>>,
-    /// Keys in order of use; a key may occur several times.
+    /// Keys in the order of their use; a key may occur several times.
     asked: VecDeque<DayKey>,
     rows: usize,
     histories: VecDeque<(HistoryKey, Arc<Observations>)>,
-    /// Changes when rows are dropped, so that reads in progress are not cached.
+    /// Changes when rows are dropped. A read that was in progress then is not cached.
     generation: u64,
 }
 
@@ -129,21 +131,21 @@ impl DayCache {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty cache with these bounds.
+    /// Creates an empty cache with these limits.
     pub(crate) fn in_room(room: CacheLimits) -> Self {
         let days = Self::default();
         days.lock().room = room;
         days
     }
 
-    /// Bounds the cached rows from now on.
+    /// Sets the maximum number of cached rows.
     pub(crate) fn set_rows(&self, rows: usize) {
         let mut cache = self.lock();
         cache.room.rows = rows;
         cache.evict();
     }
 
-    /// Drops everything.
+    /// Drops everything in the cache.
     pub(crate) fn clear(&self) {
         self.fits.clear();
         let mut cache = self.lock();
@@ -154,7 +156,7 @@ impl DayCache {
         };
     }
 
-    /// Drops the cached days and histories of a coin from an instant on.
+    /// Drops the cached days and histories of a coin from the instant `from` on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.fits.forget(coin, from);
         let mut cache = self.lock();
@@ -172,7 +174,7 @@ impl DayCache {
             .retain(|(made, _)| made.coin != coin || made.as_of.is_none_or(|at| at <= from));
     }
 
-    /// The history of a coin as known at `as_of`, or at the revision `number`.
+    /// The history of a coin as known at `as_of`, or as of the revision `number`.
     pub(crate) fn observations(
         &self,
         archive: &Archive,
@@ -204,7 +206,7 @@ impl DayCache {
             return Err(unanswered(archive, needed, now, as_of)?.into());
         };
         let history = Arc::new(self.history(archive, &made, last, now)?);
-        // A history is cached if it cannot change, or if its key names the revision.
+        // A history is cached if it cannot change, or if its key contains the revision.
         let settled = as_of.is_none_or(|at| at <= now);
         if settled && (number.is_some() || as_of.is_some()) {
             let mut cache = self.lock();
@@ -216,7 +218,7 @@ impl DayCache {
         Ok(history)
     }
 
-    /// The close of the last bar of the coin in the `range` before now.
+    /// The close of the coin's last bar in the `range` before `now`.
     fn last_close(
         &self,
         archive: &Archive,
@@ -286,7 +288,7 @@ impl DayCache {
         Ok(observations.with_exposure(&made.coin, FeedCoverage::new(covered, &usd)))
     }
 
-    /// Bars and open interest of a coin from `start` on, and of the day before to judge them by.
+    /// Bars and open interest of a coin from `start` on, preceded by those of one more day to check outliers against.
     pub(crate) fn series(
         &self,
         archive: &Archive,
@@ -358,7 +360,7 @@ impl CacheState {
         self.evict();
     }
 
-    /// Evicts the least recently used days while the cache is too large.
+    /// Evicts the least recently used days while the cache has too many rows.
     fn evict(&mut self) {
         while self.rows > self.room.rows {
             let Some(name) = self.asked.pop_front() else {
@@ -370,7 +372,7 @@ impl CacheState {
                 self.rows -= part.rows();
             }
         }
-        // A key that was used again occurs twice; only the last one counts.
+        // A key that was used several times occurs several times; only its last use counts.
         if self.asked.len() > 4 * self.parts.len() + 1024 {
             let mut seen = std::collections::HashSet::new();
             let mut latest: VecDeque<DayKey> = VecDeque::new();
@@ -384,9 +386,10 @@ impl CacheState {
     }
 }
 
-/// The first day to read: `start`, or the warm-up before the first bar of the coin if that is later.
+/// The first instant to read: `start`, or the warm-up time before the coin's first bar if that is later.
 ///
-/// `None` if the coin has no bar by now. Short ranges are not shortened.
+/// `None` if the coin has no bar by `now`. A `start` that is not long ago is returned without a search for the first
+/// bar.
 fn first_day(
     archive: &Archive,
     coin: &str,
@@ -408,7 +411,7 @@ fn first_day(
     Ok(first.map(|bar| bar.timestamp.back(WARM_UP).max(start)))
 }
 
-/// The error for a coin without history: it is unknown, or has no bars in the window.
+/// The error for a coin without history: the coin is unknown, or it has no bar in the window.
 fn unanswered(
     archive: &Archive,
     needed: &RequiredHistory,
@@ -479,7 +482,7 @@ fn read(archive: &Archive, name: &DayKey, as_of: Option<Millis>) -> Result<CoinD
     Ok(part)
 }
 
-/// The orders of a day of a coin, summed over [`BUCKET`] by pair and side.
+/// The orders of a coin on one day, summed over [`BUCKET`] by trading pair and side.
 fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
     let mut part = CoinDay::default();
     let mut sums: HashMap<(String, Side, Millis), [Decimal; 2]> = HashMap::new();
@@ -518,7 +521,7 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
             .zip(usd.checked_add(brief.value_usd))
         {
             Some((qty, usd)) => *sum = [qty, usd],
-            // A sum that no decimal can hold is split.
+            // If the sum does not fit a `Decimal`, the order becomes a separate row.
             None => make(
                 brief.symbol,
                 brief.side,

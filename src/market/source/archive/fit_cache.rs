@@ -1,4 +1,6 @@
-//! Cached fits of the coins of an archive, each as of the start of a UTC day.
+//! Caches the fits of the coins of an archive, each as of the start of a UTC day.
+//!
+//! A fit estimates, from past liquidations, which part of the USD of each leverage tier is reported as liquidated.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::engine::Fit;
 use crate::model::Millis;
 
-/// Bound of the cached fits; the oldest days are evicted first.
+/// Maximum number of cached fits; fits of the oldest days are evicted first.
 const CAPACITY: usize = 1024;
 
-/// Day, coin, model version, and exchange if the fit is of one.
+/// Day, coin, model version, and the exchange if the fit uses only one exchange.
 pub(crate) type FitKey = (Millis, String, String, Option<String>);
 
-/// Fits by key; `None` for a coin without bars.
+/// Fits by key; `None` for a coin that had no bars.
 #[derive(Debug, Default)]
 pub(crate) struct FitCache(Mutex<BTreeMap<FitKey, Option<Arc<Fit>>>>);
 
@@ -21,18 +23,19 @@ impl FitCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops fits that depend on the past of a coin from an instant on.
+    /// Drops the fits of `coin` that depend on data at or after `from`.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.lock()
             .retain(|(day, of, ..), _| of != coin || *day <= from);
     }
 
-    /// Drops everything.
+    /// Drops all fits.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// The cached fit of a key; if there is none, `made` computes it, and it is cached unless that fails.
+    /// Returns the fit for the key `name`. If it is not cached, `made` computes it, and the result is cached unless it
+    /// is an error.
     pub(crate) fn of<E>(
         &self,
         name: FitKey,

@@ -1,4 +1,4 @@
-//! Rows and aggregates of an archive, of any time range.
+//! Reads of an archive for any time range: rows and aggregates.
 
 use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{
@@ -20,10 +20,10 @@ use crate::model::{
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the names in an archive are cached; names that arrive meanwhile are known at once.
+/// Stored names are read again after this time. Names that arrive in the meantime are added from memory.
 const NAMES_LAST: Duration = Duration::from_mins(10);
 
-/// The timeline of one share of the orders; the shares are joined afterwards.
+/// The timeline of one share of the orders. Shares are read in parallel and joined afterwards.
 struct TimelineShare(Timeline);
 
 impl OrderFold for TimelineShare {
@@ -40,7 +40,7 @@ impl OrderFold for TimelineShare {
     }
 }
 
-/// The names in one share of the orders.
+/// The names in one share of the orders. Shares are read in parallel and joined afterwards.
 #[derive(Default)]
 struct NameCollector(KnownNames);
 
@@ -51,7 +51,7 @@ impl OrderFold for NameCollector {
 }
 
 impl HistorySource for ArchiveSource {
-    /// The names of all stored rows, read again after a while.
+    /// The names of all stored rows; they are read again after [`NAMES_LAST`].
     fn names(&self) -> Result<KnownNames, Refusal> {
         self.current()?;
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ impl HistorySource for ArchiveSource {
             }
         };
         drop(known);
-        // Names that have arrived since.
+        // Add the names that have arrived since the last read.
         view_of(self, None, None, |view| {
             for [exchange, symbol, coin] in engine::listings(view) {
                 names.note(exchange, symbol, coin);
@@ -103,7 +103,7 @@ impl HistorySource for ArchiveSource {
         // A long read must not block queries about now.
         let reader = &self.past;
         let as_of = self.instant(as_of)?;
-        // An archive stores the coin of each pair.
+        // An archive stores the coin of each pair, so a filter by coin finds all pairs of the coin.
         let coin = match asked.symbols.as_slice() {
             [one] => Some(one.coin().to_owned()),
             _ => None,
@@ -144,7 +144,7 @@ impl HistorySource for ArchiveSource {
         of_range(archive, asked, at)
     }
 
-    /// The merged bars of all exchanges, as estimates use them.
+    /// The merged bars of all exchanges, the same series that estimates use.
     fn bars(
         &self,
         coin: &str,
@@ -157,7 +157,8 @@ impl HistorySource for ArchiveSource {
             Some(at) => at,
             None => self.live()?.ring.now(),
         };
-        // Bars after now are unknown, so the range ends now. A range that ends before its start is still refused.
+        // Bars after `now` are unknown, so the range ends at `now`. A range that ends before its start is still
+        // refused.
         let known = now.on(1);
         let end = if known < range.start && range.start <= range.end {
             range.start

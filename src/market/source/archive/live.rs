@@ -15,14 +15,14 @@ impl LiveSource for ArchiveSource {
         self.as_of.is_none()
     }
 
-    /// An archive as of an instant never changes, so nothing checks it for new rows.
+    /// An archive opened as of an instant never changes, so it needs no check for new rows.
     fn is_on_disk(&self) -> bool {
         self.is_growing()
     }
 
     fn last_state(&self, dependency: &Dependency) -> SourceState {
         self.state(dependency).unwrap_or_else(|fault| {
-            // This is called repeatedly while readers wait.
+            // This is called repeatedly while readers wait, so damage is not logged again.
             if !fault.is_of_damage() {
                 log::warn!("{fault}");
             }
@@ -57,7 +57,7 @@ impl LiveSource for ArchiveSource {
     }
 
     fn arrivals(&self, after: Option<ArrivalId>, limit: usize) -> Result<Arrivals, Refusal> {
-        // As of an instant only the newest position is known.
+        // In an archive opened as of an instant, only the newest position is valid.
         if self.as_of.is_some() && after != Some(self.newest()?) {
             return Ok(Arrivals::Gone);
         }

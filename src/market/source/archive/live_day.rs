@@ -1,4 +1,6 @@
-//! The last day of an archive, in memory and extended by new rows.
+//! The orders of an archive's last day, in memory and extended by new rows.
+//!
+//! The ring is the structure that contains these orders with their running sums. It drops orders older than a day.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,32 +12,32 @@ use crate::market::revision::{Revision, last_close, wall_clock};
 use crate::market::source::archive::day_cache::DayCache;
 use crate::model::{Millis, Order, OrderBrief};
 
-/// Orders remembered in order of arrival, for followers.
+/// Number of recent orders that are stored in order of arrival, for followers.
 const ARRIVED: usize = 16_384;
-/// If more orders than this are new, they are read in parallel, as when the archive is opened.
+/// If more new orders than this arrive together, they are read in parallel, as when the archive is opened.
 const FAR: i64 = 100_000;
 
-/// The last day, and the position up to which the archive was read.
+/// The orders of the last day, and the state up to which the archive was read.
 #[derive(Debug)]
 pub(crate) struct LiveDay {
     pub(crate) version: i64,
     pub(crate) known: ArchiveSummary,
     pub(crate) ring: Ring,
     pub(crate) revision: Revision,
-    /// Changes with each commit, as sessions and gaps change too.
+    /// Changes with each commit, because sessions and gaps may change too.
     pub(crate) recorded: Revision,
-    /// The revisions of coins with changes since the full read.
+    /// The revisions of coins that have changed since the last full read.
     coins: HashMap<String, Revision>,
-    /// The revision of all other coins.
+    /// The revision of all coins that have not changed since the last full read.
     others: Revision,
-    /// The orders after the number [`LiveDay::from`], in order of arrival.
+    /// The orders with numbers above [`LiveDay::from`], in order of arrival.
     arrived: VecDeque<(i64, Order)>,
     from: i64,
-    /// Whether the ring is incomplete.
+    /// Whether the ring is incomplete and must be read again.
     broken: bool,
 }
 
-/// Part of the orders of the last day, before all parts are joined to the ring.
+/// One share of the orders of the last day. Shares are read in parallel and joined to the ring afterwards.
 struct RingShare(Result<RingPart, RingFault>);
 
 impl OrderFold for RingShare {
@@ -54,7 +56,7 @@ impl OrderFold for RingShare {
     }
 }
 
-/// The last day before `now`, as known at `as_of`.
+/// Reads the orders of the day before `now`, as known at `as_of`.
 fn filled(
     archive: &Archive,
     now: Millis,
@@ -70,7 +72,7 @@ fn filled(
     Ok((Ring::of_parts(now, parts?)?, known))
 }
 
-/// The last day as it was known at `at`.
+/// Reads the orders of the day before `at`, as they were known at `at`.
 pub(crate) fn past(archive: &Archive, at: Millis) -> Result<Ring, Refusal> {
     Ok(filled(archive, at, Some(at))?.0)
 }
@@ -95,9 +97,9 @@ impl LiveDay {
         }
     }
 
-    /// The last day of the archive as it is now.
+    /// Reads the last day of the archive as of now.
     pub(crate) fn load(archive: &Archive) -> Result<Self, Refusal> {
-        // Read the version first: a commit during the read then has another version.
+        // Read the version first. A commit during the read then has a newer version and is read later.
         let version = archive.version()?;
         let newest = archive.summary()?.newest.unwrap_or_default();
         let (mut ring, known) = filled(archive, newest, None)?;
@@ -105,13 +107,13 @@ impl LiveDay {
         Ok(Self::of(version, known, ring))
     }
 
-    /// The state for a fixed instant: new rows do not extend it, and its ring is empty.
+    /// The state of an archive opened as of `at`: it never changes, and its ring is empty.
     pub(crate) fn still(archive: &Archive, at: Millis) -> Result<Self, Refusal> {
         let version = archive.version()?;
         Ok(Self::of(version, archive.summary()?, Ring::new(at)))
     }
 
-    /// Reads the rows that are new at `version`.
+    /// Reads the rows that were committed up to `version` and are not in memory yet.
     pub(crate) fn absorb(
         &mut self,
         archive: &Archive,
@@ -140,7 +142,7 @@ impl LiveDay {
         });
         let news = match (news, fault) {
             (Ok(news), None) => news,
-            // The ring is incomplete: the next query reads everything again.
+            // The ring is now incomplete, so the next query reads everything again.
             (Err(error), _) => {
                 self.broken = true;
                 return Err(error.into());
@@ -181,7 +183,7 @@ impl LiveDay {
         Ok(())
     }
 
-    /// Reads everything again.
+    /// Reads the whole last day again and drops the cached days.
     fn reload(&mut self, archive: &Archive, days: &[&DayCache]) -> Result<(), Refusal> {
         let fresh = Self::load(archive)?;
         for days in days {
@@ -191,7 +193,7 @@ impl LiveDay {
         Ok(())
     }
 
-    /// Replaces the content by `fresh` and advances all revisions.
+    /// Replaces the content by that of `fresh` and advances all revisions.
     pub(crate) fn replace(&mut self, fresh: Self) {
         let changed_at = wall_clock();
         *self = Self {
@@ -208,7 +210,7 @@ impl LiveDay {
         self.coins.get(coin).copied().unwrap_or(self.others)
     }
 
-    /// A revision with a higher number than those of all coins.
+    /// A revision with a higher number than the revision of any coin.
     fn after_all_coins(&self, changed_at: Millis) -> Revision {
         let known = self.coins.values().map(|revision| revision.number);
         let number = known.max().unwrap_or(0).max(self.others.number);
@@ -219,19 +221,19 @@ impl LiveDay {
         .next(changed_at)
     }
 
-    /// Marks every estimate as out of date.
+    /// Changes the revision of every coin, because all estimates are out of date.
     pub(crate) fn estimates_changed(&mut self) {
         self.others = self.after_all_coins(wall_clock());
         self.coins.clear();
     }
 
-    /// Marks everything as out of date, to be read again by the next query.
+    /// Marks all content as out of date; the next query reads it again.
     pub(crate) fn forget(&mut self) {
         self.version = i64::MIN;
         self.broken = true;
     }
 
-    /// Up to `limit` orders after this number; `None` if some are no longer remembered.
+    /// Up to `limit` orders with numbers above `number`; `None` if some of them are no longer stored.
     pub(crate) fn arrived_behind(
         &self,
         number: i64,

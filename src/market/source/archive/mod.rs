@@ -1,9 +1,9 @@
 //! A market in an archive: the orders of the last day in memory, everything else read on demand.
 //!
-//! Another process may be writing the archive. Each reply is preceded by one cheap check of the version (`archive_source`).
-//! `views`, `live`, `coverage` and `history` implement the traits of a source. New rows are added to the day in memory
-//! (`live_day`); `archive_reader` reads everything else and caches days (`day_cache`), fits (`fit_cache`) and cascades
-//! (`cascades`). `bar_series` merges the bars of several exchanges.
+//! Another process may write to the archive. Before each reply, one cheap check of the archive's version detects new
+//! rows (`archive_source`). `views`, `live`, `coverage` and `history` implement the traits of a source. New rows are
+//! added to the day in memory (`live_day`). `archive_reader` reads all other rows and caches days (`day_cache`), fits
+//! (`fit_cache`) and cascades (`cascades`). `bar_series` merges the bars of several exchanges.
 
 mod archive_reader;
 pub(in crate::market) mod archive_source;

@@ -1,4 +1,4 @@
-//! Views of an archive, for estimates and realised totals.
+//! Views of an archive, for estimates and for totals of liquidation orders.
 
 use crate::engine::View;
 use crate::market::refusal::Refusal;
@@ -53,7 +53,7 @@ impl ViewSource for ArchiveSource {
         Ok(found.into_iter().map(Into::into).collect())
     }
 
-    /// Bars and open interest are also selected by time of receipt, so each instant has its own history.
+    /// Bars and open interest are filtered by time of receipt too, so each instant needs its own history.
     fn shows_the_past(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Clocks of a replay, which run at another speed than the wall clock, or only when advanced by hand.
+//! Clocks of a replay. They run at a multiple of the wall clock, or only when advanced by hand.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::market::revision::wall_clock;
 use crate::model::Millis;
 
-/// The longest single sleep; a longer wait sleeps again.
+/// Longest single sleep; a longer wait consists of several sleeps.
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// The clock of a replay; it never goes back.
@@ -17,14 +17,14 @@ pub trait ReplayClock: Debug + Send + Sync {
     /// The current instant of the replay.
     fn now(&self) -> Millis;
 
-    /// Waits until the replay is at `at`; may return earlier, and the caller waits again.
+    /// Waits until the replay reaches `at`. It may return earlier; the caller then waits again.
     fn reached(&self, at: Millis) -> BoxFuture<'static, ()>;
 
-    /// The wall-clock time at which the replay was at `at`.
+    /// The wall-clock time at which the replay reached `at`.
     fn here(&self, at: Millis) -> Millis;
 }
 
-/// A clock that runs at a multiple of the wall clock.
+/// A clock that runs at a multiple of the speed of the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaledClock {
     from: Millis,
@@ -34,7 +34,8 @@ pub struct ScaledClock {
 }
 
 impl ScaledClock {
-    /// A clock at `from` that runs at `speed`; it stands still unless `speed` is a number above zero.
+    /// Creates a clock that starts at `from` and runs at `speed`. It stands still unless `speed` is finite and above
+    /// zero.
     #[must_use]
     pub fn new(from: Millis, speed: f64) -> Self {
         Self {
@@ -49,7 +50,7 @@ impl ScaledClock {
         }
     }
 
-    /// Wall-clock milliseconds from the start until `at`.
+    /// Wall-clock milliseconds from the start of the clock until it reaches `at`.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -104,7 +105,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock at `from`.
+    /// Creates a clock that stands at `from`.
     #[must_use]
     pub fn new(from: Millis) -> Self {
         Self {
@@ -113,7 +114,7 @@ impl ManualClock {
         }
     }
 
-    /// Advances the clock to `to`, if that is later.
+    /// Advances the clock to `to`, if that is later than its current instant.
     pub fn advance(&self, to: Millis) {
         self.now.send_if_modified(|now| {
             let later = to > *now;
@@ -131,7 +132,7 @@ impl ReplayClock for ManualClock {
     fn reached(&self, at: Millis) -> BoxFuture<'static, ()> {
         let mut now = self.now.subscribe();
         Box::pin(async move {
-            // An error means that the clock was dropped.
+            // This fails only if the clock was dropped.
             let _ = now.wait_for(|now| *now >= at).await;
         })
     }

@@ -1,7 +1,7 @@
-//! A replay: another source, shown as of a clock that moves through its past.
+//! A replay: shows another source as of a clock that moves through its past.
 //!
-//! Each query is asked of the other source as of the last arrival before the clock (`schedule`, `clock`). So no row is
-//! seen early, and the same source gives the same answers at any speed.
+//! Each query is passed to the other source, as of the last arrival before the clock (`schedule`, `clock`). So no row
+//! is visible too early, and the answers do not depend on the speed of the clock.
 
 mod clock;
 mod schedule;
@@ -35,20 +35,20 @@ use crate::model::{
 /// Pause after a failed poll.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A source that replays another one.
+/// A source that replays another source.
 #[derive(Debug)]
 pub(crate) struct ReplaySource {
     place: Arc<dyn MarketSource>,
     timetable: ReplaySchedule,
     clock: Arc<dyn ReplayClock>,
-    /// The instant at which the replay was ended early.
+    /// The instant at which the replay was ended early, if it was.
     ended: watch::Sender<Option<Millis>>,
-    /// Identifies this order of arrival; a position from another one is invalid.
+    /// Identifies the replay's order of arrival; a position with another value is invalid.
     series: u64,
 }
 
 impl ReplaySource {
-    /// A replay of the rows of `place` after `start`; `observations` are all its rows.
+    /// Creates a replay of the rows of `place` after `start`; `observations` contains all rows of `place`.
     pub(crate) fn of_observations(
         place: Arc<dyn MarketSource>,
         observations: &Observations,
@@ -59,7 +59,7 @@ impl ReplaySource {
         Self::by(place, timetable, clock)
     }
 
-    /// A replay of the rows of `place` received in `range`; `archive` reads them.
+    /// Creates a replay of the rows of `place` that were received in `range`; `archive` reads them.
     pub(crate) fn of_archive(
         place: Arc<dyn MarketSource>,
         archive: Archive,
@@ -98,7 +98,7 @@ impl ReplaySource {
         self.timetable.end
     }
 
-    /// Ends the replay now.
+    /// Ends the replay at its current instant.
     pub(crate) fn end(&self) {
         let at = self.clock();
         self.ended.send_if_modified(|ended| {
@@ -131,7 +131,7 @@ impl ReplaySource {
         }
     }
 
-    /// The instant that `as_of` asks about; the future of the replay is refused.
+    /// The instant that a query is about: `as_of`, or else now. An instant in the future of the replay is refused.
     fn at(&self, as_of: Option<Millis>) -> Result<Option<Millis>, Refusal> {
         let now = self.now()?;
         match as_of {
@@ -159,7 +159,7 @@ impl ViewSource for ReplaySource {
         self.place.view(self.at(as_of)?, needed, work)
     }
 
-    /// Each instant is checked on its own, so that the future stays hidden.
+    /// Each instant is checked separately, so that the future of the replay stays hidden.
     fn shows_the_past(&self) -> bool {
         false
     }
@@ -234,7 +234,7 @@ impl LiveSource for ReplaySource {
                 };
                 tokio::select! {
                     () = self.clock.reached(next) => (),
-                    // This cannot fail, as the sender is alive.
+                    // This cannot fail, because the sender is alive.
                     _ = ended.changed() => (),
                 }
             }
@@ -373,7 +373,7 @@ impl HistorySource for ReplaySource {
             .maps(kind, coin, version, self.at(as_of)?, range, most)
     }
 
-    /// The rows that have arrived.
+    /// The rows that have arrived by now.
     fn rows(&self) -> Result<ObservedTables, Refusal> {
         let now = self.now()?;
         let (mut orders, mut bars, mut readings) = self.place.rows()?;

@@ -1,7 +1,7 @@
 //! The schedule of a replay: when each row arrives. It is split by day, so that an archive need not fit in memory.
 //!
-//! A row is due once it has been received and its event is over; queries as of an instant use the same rule. The order
-//! is the same for rows in the journal and in segments.
+//! A row arrives at its due time: once it has been received and its event is over. Queries as of an instant use the
+//! same rule. The order of arrival is the same for rows in the journal and for rows in segments.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,15 +13,15 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::last_close;
 use crate::model::{Millis, Order};
 
-/// Days cached in memory.
+/// Maximum number of days in memory.
 const CACHED_DAYS: usize = 3;
 
 /// The arrivals of a UTC day.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayDay {
-    /// Distinct due times, and whether an estimate may change then.
+    /// Distinct due times, each with whether an estimate may change at that time.
     dues: Vec<(Millis, bool)>,
-    /// Orders with their due times.
+    /// Orders with their due times, in order of arrival.
     orders: Vec<(Millis, Order)>,
 }
 
@@ -32,14 +32,14 @@ impl ReplayDay {
     }
 }
 
-/// A day under construction.
+/// A day of the schedule under construction.
 #[derive(Debug, Default)]
 struct DayDraft {
     dues: BTreeMap<Millis, bool>,
-    /// The number of orders, including those that are not stored.
+    /// The number of orders, including orders that are only counted and not stored.
     count: u64,
     orders: Vec<(Millis, Order)>,
-    /// The first and last event time of the rows.
+    /// The first and the last event time of the rows.
     events: Option<(Millis, Millis)>,
 }
 
@@ -50,14 +50,14 @@ impl DayDraft {
         self.events = Some((first.min(event), last.max(event)));
     }
 
-    /// Counts an order, which the caller may store.
+    /// Counts an order. The caller may store the order in addition.
     fn count(&mut self, due: Millis, order: &Order, late: bool) {
         self.count += 1;
         self.note(due, order.timestamp, late);
     }
 
     fn page(mut self) -> ReplayDay {
-        // A stable sort keeps the order of rows that are due together.
+        // The sort is stable: orders that are due at the same time stay in their order.
         self.orders.sort_by_key(|(due, _)| *due);
         ReplayDay {
             dues: self.dues.into_iter().collect(),
@@ -66,26 +66,26 @@ impl DayDraft {
     }
 }
 
-/// The due time of an order, and whether it comes after the close of its bar.
+/// The due time of an order, and whether a bar boundary lies between its event and this time.
 fn due_of(order: &Order, received_at: Millis) -> (Millis, bool) {
     let due = received_at.max(order.timestamp);
     (due, order.timestamp < last_close(due))
 }
 
-/// The summary of a day that is not in memory.
+/// The summary of a day, which stays in memory when the day itself does not.
 #[derive(Clone, Copy, Debug)]
 struct DayOutline {
     first: Millis,
     last: Millis,
     /// The last instant at which an estimate may change.
     settled: Option<Millis>,
-    /// Orders that arrive before this day.
+    /// Number of orders that arrive before this day.
     before: u64,
     orders: u64,
     events: (Millis, Millis),
 }
 
-/// Where the days are stored.
+/// Where the days of the schedule are stored.
 #[derive(Debug)]
 enum DayStore {
     InMemory(Vec<Arc<ReplayDay>>),
@@ -95,7 +95,7 @@ enum DayStore {
     },
 }
 
-/// All arrivals after `start`, until `end`.
+/// All arrivals after `start` and up to `end`.
 #[derive(Debug)]
 pub(crate) struct ReplaySchedule {
     pub(crate) start: Millis,
@@ -104,18 +104,18 @@ pub(crate) struct ReplaySchedule {
     pages: DayStore,
 }
 
-/// The position of a replay.
+/// The state of a replay at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplayPosition {
-    /// The last arrival.
+    /// The time of the last arrival.
     pub(crate) now: Millis,
     /// The last instant at which an estimate may have changed.
     pub(crate) settled: Millis,
-    /// The next arrival.
+    /// The time of the next arrival.
     pub(crate) next: Option<Millis>,
 }
 
-/// Days under construction, by start.
+/// Days under construction, by their start.
 #[derive(Default)]
 struct DayDrafts(BTreeMap<Millis, DayDraft>);
 
@@ -147,7 +147,7 @@ impl DayDrafts {
 }
 
 impl ReplaySchedule {
-    /// The arrivals of `observations` after `start`, all in memory.
+    /// The schedule of all rows of `observations` that arrive after `start`, in memory.
     pub(crate) fn of_observations(observations: &Observations, start: Millis) -> Self {
         let mut drafts = DayDrafts::default();
         let (orders, bars, readings) = observations.rows();
@@ -179,9 +179,9 @@ impl ReplaySchedule {
         }
     }
 
-    /// The arrivals of an archive after `start` and until `end`; either bound may be absent.
+    /// The schedule of the rows of an archive that arrive after `start` and up to `end`; each bound may be absent.
     ///
-    /// `read` gets the number of days read so far and in total.
+    /// `read` is called with the number of days read so far and in total.
     pub(crate) fn of_archive(
         archive: Archive,
         start: Option<Millis>,
@@ -237,7 +237,7 @@ impl ReplaySchedule {
         matches!(self.pages, DayStore::OnDisk { .. })
     }
 
-    /// The day with this index.
+    /// The day with the index `number`.
     fn page(&self, number: usize) -> Result<Arc<ReplayDay>, Refusal> {
         let (archive, recent) = match &self.pages {
             DayStore::InMemory(pages) => return Ok(pages.get(number).cloned().unwrap_or_default()),
@@ -281,7 +281,7 @@ impl ReplaySchedule {
         Ok(draft.page())
     }
 
-    /// The position of the replay at `at`.
+    /// The state of the replay at the instant `at`.
     pub(crate) fn stand(&self, at: Millis) -> Result<ReplayPosition, Refusal> {
         let begun = self.outlines.partition_point(|outline| outline.first <= at);
         let mut stand = ReplayPosition {
@@ -326,7 +326,7 @@ impl ReplaySchedule {
         Ok(before + self.page(number)?.arrived(at) as u64)
     }
 
-    /// Up to `limit` orders that arrived by `at`, after the first `known` ones.
+    /// Up to `limit` orders that arrived by `at`, without the first `known` orders.
     pub(crate) fn orders_behind(
         &self,
         known: u64,
@@ -355,7 +355,7 @@ impl ReplaySchedule {
     }
 }
 
-/// Calls `take` with the due time and event time of each bar and reading.
+/// Calls `take` with the due time and the event time of each bar and each open-interest reading.
 fn settling(
     archive: &Archive,
     filter: &Filter,
@@ -372,7 +372,7 @@ fn settling(
     Ok(())
 }
 
-/// The refusal of an empty replay.
+/// The refusal of a replay in which nothing arrives.
 fn nothing(archive: &Archive, start: Option<Millis>) -> Refusal {
     let newest = archive.summary().ok().and_then(|known| known.newest);
     match (start, newest) {

@@ -43,7 +43,7 @@ fn observed(received: &[i64]) -> Observations {
     Observations::new(orders, bars, Vec::new(), None).unwrap()
 }
 
-/// A replay, its clock, and a market of the same tables that is not replayed.
+/// A replay, its clock, and a market with the same tables that is not replayed.
 fn moving(received: &[i64]) -> (Arc<Market>, Arc<ManualClock>, Market) {
     let clock = Arc::new(ManualClock::new(Millis(START)));
     let driven = Arc::clone(&clock);
@@ -82,7 +82,7 @@ proptest! {
             clock.advance(Millis(at));
             let now = market.now();
             prop_assert!(now <= Millis(at));
-            // The replay gives the same answer as the tables as of that instant.
+            // The replay gives the same answer as the tables give as of that instant.
             prop_assert_eq!(
                 market.answer(&Overview, None).unwrap().reply,
                 all.answer(&Overview, Some(now)).unwrap().reply
@@ -164,7 +164,7 @@ fn an_estimate_is_another_only_once_a_bar_has_closed() {
     assert_eq!(of(&market), before);
     clock.advance(Millis(START + 300_000));
     assert!(of(&market) > before);
-    // The order happened before the close and was received after it.
+    // The order happened before the close of the bar but was received after it, so the estimate changes.
     let closed = of(&market);
     clock.advance(Millis(START + 300_001));
     assert!(of(&market) > closed);
