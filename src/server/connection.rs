@@ -35,7 +35,7 @@ use crate::server::admission::limits::Limits;
 use crate::server::answers::response::{EVENTS, sign};
 use crate::server::metrics::traffic::Traffic;
 
-/// The path of the metrics, which are exempt from some limits.
+/// Path of the metrics page, which receives the counters in [`ServerState`].
 const METRICS: &str = "/metrics";
 
 /// State shared by all connections of a server.
@@ -53,7 +53,7 @@ pub(crate) struct ServerState {
     pub(crate) unread: Arc<UnreadBytes>,
 }
 
-/// The places for event streams, and the signal that ends them.
+/// The limit on open event streams, and the shutdown signal that ends them.
 pub(crate) struct StreamPlaces {
     places: Arc<Semaphore>,
     stopping: watch::Receiver<()>,
@@ -64,7 +64,8 @@ impl StreamPlaces {
         Self { places, stopping }
     }
 
-    /// Returns `response`. An event stream takes a place first and ends with the server.
+    /// Returns `response`, or a refusal if it is an event stream and too many streams are open. An admitted stream ends
+    /// when the server stops.
     fn admit(&self, response: Response<Body>) -> Response<Body> {
         if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
             return response;
@@ -85,7 +86,7 @@ impl StreamPlaces {
 }
 
 impl ServerState {
-    /// Answers a request of `peer` and counts it.
+    /// Answers a request from `peer` and counts it for the metrics.
     async fn answer(
         &self,
         peer: IpAddr,
@@ -102,7 +103,7 @@ impl ServerState {
         answered
     }
 
-    /// Answers a request if it is admitted.
+    /// Checks a request against the limits and access rules, then answers or rejects it.
     async fn admitted(
         &self,
         peer: IpAddr,
@@ -136,7 +137,8 @@ impl ServerState {
             Ok(Ok(response)) => self.followers.admit(response),
             Err(_) => signed(Rejection::TooSlow { within }.into_response()),
         };
-        // Several requests may have been admitted at once. The answer to the first may already exceed the bound.
+        // The client may have several requests under way. The answers to its other requests may exceed the bound by
+        // now.
         if let Err(rejection) = self.unread.check(asking) {
             response = signed(rejection.into_response());
         }
@@ -153,7 +155,7 @@ pub(crate) async fn serve(
     place: SlotGuard,
     stopping: watch::Receiver<()>,
 ) {
-    // Without `TCP_NODELAY` a small answer may wait for the acknowledgement of the previous one.
+    // Without `TCP_NODELAY` the kernel may delay a small answer until the client acknowledges the previous one.
     let _ = stream.set_nodelay(true);
     let seat = Arc::clone(&place.seat);
     match &state.tls {
@@ -216,7 +218,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             biased;
             ended = connection.as_mut() => break ended,
             () = seat.left(), if !last => last = true,
-            // The sender never sends; dropping it gives the signal.
+            // The sender sends no value. Dropping the sender signals the shutdown.
             _ = stopping.changed(), if !last => last = true,
         }
         if !seat.is_answered() {
@@ -229,7 +231,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     }
 }
 
-/// Answers a connection beyond the limit with a refusal.
+/// Answers a connection beyond the connection limit with a refusal and closes it.
 pub(crate) async fn turn_away(state: Arc<ServerState>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     match &state.tls {
@@ -255,14 +257,14 @@ fn protocol(limits: Limits) -> http1::Builder {
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
-        // A client that has closed its sending side may still read.
+        // A client that has closed its sending side may still read the answer.
         .half_close(true)
         .header_read_timeout(limits.idle)
         .max_buf_size(limits.head_bytes());
     protocol
 }
 
-/// A stream with writes that fail after no byte has been accepted for the time limit.
+/// Wraps a stream so that a write fails once the peer has accepted no byte for `limits.stall`.
 fn wrapped<S: AsyncWrite>(limits: Limits, stream: S) -> Pin<Box<TimeoutWriter<S>>> {
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(limits.stall));
@@ -274,7 +276,7 @@ fn signed(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// The fields of an access log line.
+/// The data of one line in the access log.
 struct AccessLogLine {
     who: IpAddr,
     what: String,
@@ -304,7 +306,7 @@ impl AccessLogLine {
     }
 }
 
-/// The body of a response. The request counts as under way until this is dropped.
+/// The body of a response. The request counts as under way until the body is dropped.
 struct Sent {
     body: Body,
     asking: IpAddr,
@@ -334,7 +336,7 @@ impl hyper::body::Body for Sent {
     }
 }
 
-/// A connection that reports arriving requests and completed writes to its slot.
+/// A connection that reports received bytes and completed writes to its slot.
 struct TrackedStream<S> {
     stream: S,
     seat: Arc<Connection>,
@@ -376,7 +378,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Called once all output is written.
+    /// hyper flushes once all output is written, so a completed flush is reported to the slot.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {

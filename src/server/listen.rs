@@ -1,4 +1,4 @@
-//! Accepts connections, and drains them at shutdown.
+//! Accepts connections, and lets running answers finish at shutdown.
 
 use std::future::Future;
 use std::io;
@@ -23,27 +23,28 @@ use crate::server::admission::connection_slots::ConnectionSlots;
 use crate::server::admission::limits::Limits;
 use crate::server::metrics::traffic::Traffic;
 
-/// How many connections beyond the limit are answered with a refusal at a time. Others are closed at once.
+/// Maximum number of connections beyond the limit that receive a refusal at a time. Further ones are closed without
+/// one.
 const TURNED_AWAY: usize = 64;
 
-/// Longest time to turn a connection away.
+/// Maximum time to send the refusal to a connection beyond the limit.
 const TURNING_AWAY: Duration = Duration::from_secs(2);
 
 /// Pause after a failed accept, which usually means that the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// One peer may leave at most the answer memory divided by this number unread.
+/// Divisor of the answer memory that gives the maximum unread bytes of one peer.
 const OF_ONE_PEER: usize = 4;
 
-/// How often token and certificate files are checked.
+/// Interval at which token and certificate files are checked.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// How a server serves: limits, access, TLS and proxies.
+/// Settings of a server: limits, access, TLS and proxies.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings {
     /// Limits for each client.
     pub limits: Limits,
-    /// Who may ask.
+    /// Rules for who may send requests.
     pub access: Access,
     /// Certificate and key. `None` means plain HTTP.
     pub tls: Option<Tls>,
@@ -55,7 +56,7 @@ pub struct ServerSettings {
 
 /// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.
 ///
-/// Answers in flight then have five seconds to finish.
+/// After that, answers under way have five seconds to finish.
 ///
 /// # Examples
 ///
@@ -80,7 +81,7 @@ pub struct ServerSettings {
 ///
 /// # Errors
 ///
-/// Listener errors that a later accept cannot clear.
+/// Listener errors that are permanent, so that no later accept can succeed.
 pub async fn run(
     listener: TcpListener,
     router: Router,
@@ -91,12 +92,12 @@ pub async fn run(
 
 /// Serves `router` on `listener` with `settings` until `shutdown` completes.
 ///
-/// Dropping the future closes every connection at once.
+/// Dropping the future closes every connection immediately.
 ///
 /// # Errors
 ///
-/// Listener errors that a later accept cannot clear, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits
-/// beyond the range of the machine.
+/// Listener errors that are permanent, and [`InvalidInput`](io::ErrorKind::InvalidInput) for limits that a semaphore or
+/// the clock cannot represent.
 pub async fn run_with(
     settings: ServerSettings,
     listener: TcpListener,
@@ -112,7 +113,7 @@ pub async fn run_with(
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
-    // Dropping the sender gives the signal.
+    // Dropping the sender `running` signals the shutdown.
     let (running, stopping) = watch::channel(());
     let seats = ConnectionSlots::new(&limits);
     let places = Arc::new(Semaphore::new(limits.streams));
@@ -205,7 +206,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 /// Reads token and certificate files again if they changed.
 fn renew(state: &Arc<ServerState>) {
     let state = Arc::clone(state);
-    // File access may block.
+    // File access may block, so it runs on a blocking thread.
     tokio::task::spawn_blocking(move || {
         state.access.tokens.look();
         if let Some(tls) = &state.tls {
@@ -214,7 +215,7 @@ fn renew(state: &Arc<ServerState>) {
     });
 }
 
-/// Waits after a failed accept if a later one may succeed.
+/// Returns an accept error only if it is permanent. Pauses first if the process may have run out of file descriptors.
 async fn outlast(failure: io::Error) -> io::Result<()> {
     match failure.kind() {
         io::ErrorKind::ConnectionAborted

@@ -1,6 +1,10 @@
-//! The HTTP server: a router without I/O, and a loop that serves it on a listener.
+//! The HTTP server: a router without network I/O, and a loop that serves it on a listener.
 //!
-//! A [`Rejection`] maps an error to a status and a body. [`Limits`] bounds what one client costs the others.
+//! An *answer* is the response to a query. A *peer* is the IP address at the other end of a connection. A *client*
+//! behind a trusted proxy is identified by `X-Forwarded-For` instead.
+//!
+//! [`Rejection`] maps an error to a status and a body. [`Limits`] restricts the connections, memory and time that one
+//! client can use.
 
 mod access;
 mod admission;

@@ -1,4 +1,4 @@
-//! Maps each error to a status and a body, in one table.
+//! Maps each error to an HTTP status and a response body, in one table.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::api::{BadQuery, RefusedBody};
 use crate::market::{Refusal, RefusalCode};
 use crate::model::CoverageGap;
 
-/// The methods that every path accepts.
+/// The methods that every path accepts, for error messages and the `Allow` header.
 const METHODS: &str = "GET, HEAD";
 
 /// The message for an internal error.
@@ -21,38 +21,38 @@ const DEFECT: &str =
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The market refuses.
+    /// The market refused the query.
     #[error("{}", message_of(.0))]
     Refused(#[from] Refusal),
-    /// No page has this path.
+    /// No page of the service has this path.
     #[error("{path:?} is no path of this service; GET /api lists them")]
     NoSuchPath {
-        /// The path.
+        /// Path of the request.
         path: String,
     },
     /// The method is neither GET nor HEAD.
     #[error("{method} is not allowed here; allowed: {METHODS}")]
     ReadOnly {
-        /// The method.
+        /// Method of the request.
         method: Method,
     },
-    /// The client accepts no encoding that the server has.
+    /// The client accepts none of the encodings that the server supports.
     #[error("no encoding of the answer is acceptable; available: gzip, zstd and identity")]
     NotAcceptable,
     /// The query string is too long.
     #[error("the query is {length} bytes long; allowed: {allowed}")]
     QueryTooLong {
-        /// Its length in bytes.
+        /// Length of the query string in bytes.
         length: usize,
-        /// The longest allowed.
+        /// Maximum length in bytes.
         allowed: usize,
     },
     /// The header fields are too long.
     #[error("the header fields are {length} bytes long; allowed: {allowed}")]
     HeadersTooLong {
-        /// Their length in bytes.
+        /// Total length of the header fields in bytes.
         length: usize,
-        /// The longest allowed.
+        /// Maximum length in bytes.
         allowed: usize,
     },
     /// The request carries no valid token.
@@ -66,25 +66,25 @@ pub enum Rejection {
          (serve(hosts=...), --allow-host)"
     )]
     Misdirected {
-        /// The name.
+        /// Host name in the request.
         host: String,
     },
     /// A client behind a trusted proxy has too many requests under way.
     #[error("{under_way} requests of yours are under way; allowed: {allowed} at once")]
     TooMany {
-        /// How many.
+        /// Number of requests under way.
         under_way: usize,
-        /// How many are allowed.
+        /// Maximum number of requests under way.
         allowed: usize,
     },
-    /// A peer has too many unread bytes.
+    /// The peer has not read enough of its earlier answers.
     #[error(
         "{used} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
     )]
     Unread {
-        /// In bytes.
+        /// Number of unread bytes.
         used: usize,
-        /// The bound in bytes.
+        /// Maximum number of unread bytes.
         allowed: usize,
     },
     /// The answer takes longer than the time limit.
@@ -93,21 +93,21 @@ pub enum Rejection {
         /// The time limit.
         within: Duration,
     },
-    /// The newest data are older than `max_age`.
+    /// The newest observation is older than `max_age`.
     #[error("the newest observation is {} s old; allowed: {}", seconds(*age), seconds(*allowed))]
     Stale {
-        /// In milliseconds.
+        /// Age of the newest observation in milliseconds.
         age: i64,
-        /// The bound in milliseconds.
+        /// Maximum age in milliseconds.
         allowed: i64,
     },
     /// Nothing has been observed, and a `max_age` is given.
     #[error("nothing has been observed yet")]
     Nothing,
-    /// No exchange that should be connected is connected.
+    /// The collector is connected to none of its exchanges.
     #[error("{}", unheard(gaps))]
     Unheard {
-        /// Since when, and why.
+        /// The current gap of each exchange: its start and its reason.
         gaps: Vec<CoverageGap>,
     },
     /// The server has too many connections.
@@ -116,15 +116,15 @@ pub enum Rejection {
     /// Too many historical queries are waiting.
     #[error("{waiting} historical queries (as_of) are waiting already; try again in a few seconds")]
     PastBusy {
-        /// How many.
+        /// Number of waiting historical queries.
         waiting: usize,
     },
-    /// Answers under way take all the memory for answers.
+    /// The memory for answers is used up.
     #[error("answers under way take {used} bytes; allowed: {allowed}; try again in a few seconds")]
     NoRoom {
-        /// In bytes.
+        /// Used memory in bytes.
         used: usize,
-        /// The bound in bytes.
+        /// Maximum memory in bytes.
         allowed: usize,
     },
     /// Internal error.
@@ -167,7 +167,7 @@ impl Rejection {
         self.row().0.as_u16()
     }
 
-    /// The body; every refusal has this shape.
+    /// The response body. All refusals have this format.
     #[must_use]
     pub fn body(&self) -> RefusedBody {
         let message = self.to_string();
@@ -178,7 +178,7 @@ impl Rejection {
         RefusedBody::new(None, message, None)
     }
 
-    /// The table: status and additional header.
+    /// The table: status and additional header of each rejection.
     fn row(&self) -> (StatusCode, Option<(HeaderName, &'static str)>) {
         match self {
             Self::Refused(refusal) => (status(refusal.code), None),
@@ -209,7 +209,7 @@ impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let (status, header) = self.row();
         let json = HeaderValue::from_static("application/json");
-        // Encoding three text fields cannot fail. An empty body would still carry the status.
+        // Encoding three text fields cannot fail. If it failed, the response would have the status and an empty body.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
         let mut response = (status, [(CONTENT_TYPE, json)], body).into_response();
         if let Some((name, value)) = header {
@@ -226,7 +226,7 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
 }
 
-/// Says which exchange has been silent since when, and why.
+/// Lists, for each silent exchange, since when and why it has been silent.
 fn unheard(gaps: &[CoverageGap]) -> String {
     let each: Vec<String> = gaps
         .iter()

@@ -1,4 +1,4 @@
-//! Routes paths to pages, and finishes every response.
+//! Routes paths to pages, and adds the common headers to every response.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -33,21 +33,24 @@ use crate::server::answers::response_cache::ReadyAnswers;
 use crate::server::answers::validator::REVALIDATE;
 use crate::server::metrics::exposition::metrics;
 
-/// Smaller bodies fit into one or two packets uncompressed.
+/// Minimum size of a compressed body, in bytes. Smaller bodies fit into one or two packets uncompressed.
 const WORTH_COMPRESSING: u64 = 1024;
 
 pub(crate) const NOW: HeaderName = HeaderName::from_static(api::NOW);
 pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
 
-/// The service of `market`: the ten endpoints and their extensions, the event stream, `/api` (and `/`), `/health`,
-/// `/ready` and `/metrics`.
+/// Creates the router that serves `market`.
 ///
-/// The router does no I/O. Answers are computed on blocking threads; slow ones have a lane of their own.
+/// It has the ten endpoints of the API and their extensions, the event stream, `/api` (and `/`), `/health`, `/ready`
+/// and `/metrics`. The router performs no network I/O. Blocking threads compute the answers. Slow answers have a
+/// separate concurrency limit.
 pub fn router(market: Arc<Market>) -> Router {
     routes(PageState::new(market))
 }
 
-/// [`router`] with limits for historical queries and memory. The other limits belong to the listener.
+/// Creates the router as [`router`] does, with limits for historical queries and memory.
+///
+/// The listener enforces the other limits.
 pub fn router_with(market: Arc<Market>, limits: &Limits) -> Router {
     routes(PageState::within(market, limits))
 }
@@ -57,7 +60,7 @@ pub(crate) fn routes(shared: PageState) -> Router {
     Router::new().fallback_service(ReadyAnswers::new(shared, pages))
 }
 
-/// The pages behind the response cache.
+/// The routes of all pages, without the response cache.
 pub(crate) fn pages(shared: PageState) -> Router {
     every_endpoint(Routes(Router::new()))
         .0
@@ -97,7 +100,7 @@ async fn index(State(shared): State<PageState>, uri: Uri) -> Result<Response, Re
     Ok(json(index?))
 }
 
-/// The description for machines, in the `OpenAPI` format. It says whether a token is required.
+/// Returns the machine-readable description of the API in `OpenAPI` format. It says whether a token is required.
 async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
     let document = openapi(
@@ -135,10 +138,10 @@ async fn read_only(method: Method) -> Rejection {
     Rejection::ReadOnly { method }
 }
 
-/// Runs compression on a blocking thread in the lane of the answer, and caches the compressed body if the answer is
-/// cached.
+/// Compresses the body of an answer on a blocking thread, within the concurrency limit of the answer's lane. Caches the
+/// compressed body if the answer is cached.
 async fn settle(State(shared): State<PageState>, request: Request, next: Next) -> Response {
-    // Only the body of a GET is cached, because an answer to HEAD has none.
+    // Only the body of a GET is cached, because a response to HEAD has no body.
     let whole = request.method() == Method::GET;
     let response = next.run(request).await;
     let Some(encoding) = response.headers().get(CONTENT_ENCODING) else {
@@ -187,7 +190,8 @@ pub(crate) async fn finish(
 ) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = match answer {
-        // The compression layer passes the answer through with this status. A refusal has a shape of its own.
+        // The compression layer sets this status if it supports none of the accepted encodings, but leaves the body as
+        // it is. The refusal replaces that body.
         Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
             Rejection::NotAcceptable.into_response()
         }

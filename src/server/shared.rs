@@ -1,4 +1,7 @@
-//! State shared by all pages: the market, the answer caches, and the lanes in which answers are computed.
+//! State shared by all pages: the market, the answer caches, and the lanes.
+//!
+//! A lane is a class of answers with its own concurrency limit. A *historical* query asks for the state at an earlier
+//! instant (`as_of`) or for a time range. All other queries are about the present.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,25 +20,25 @@ use crate::server::metrics::market_state::LastState;
 /// Interval of keep-alive comments on event streams.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Share of the answer memory for cached answers about now, in sixteenths.
+/// Share of the answer memory for cached answers about the present, in sixteenths.
 const ENCODED: usize = 6;
 /// Share of the answer memory for cached historical answers, in sixteenths.
 const ENCODED_PAST: usize = 1;
 
-/// One answer about a time range takes at most the answer memory divided by this number.
+/// Divisor of the answer memory that gives the maximum size of one answer about a time range.
 const LONGEST: usize = 4;
 
-/// How many quick answers may be computed at once for each slow one.
+/// Number of quick answers that may be computed concurrently for each slow one.
 const QUICK_PER_SLOW: usize = 4;
 
-/// The queue that an answer waits in.
+/// The class of an answer, which selects its concurrency limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// Totals and rankings.
     Quick,
-    /// Estimates, and everything that takes as long.
+    /// Estimates, and other answers that take as long to compute.
     Slow,
-    /// Queries as of an instant.
+    /// Historical queries: as of an instant, or about a time range.
     History,
 }
 
@@ -43,33 +46,33 @@ pub(crate) enum Lane {
 #[derive(Clone)]
 pub(crate) struct PageState {
     pub(crate) market: Arc<Market>,
-    /// Cached answers about now.
+    /// Cached answers about the present.
     encoded: Encoded,
-    /// Cached historical answers. They have memory of their own.
+    /// Cached historical answers, with separate memory.
     encoded_past: Encoded,
     pub(crate) memory: Memory,
-    /// The largest answer about a range of time, in bytes.
+    /// Maximum size of an answer about a time range, in bytes.
     pub(crate) longest: usize,
     pub(crate) past: Arc<HistoryLimit>,
-    /// The market state that `/metrics` last read.
+    /// The market state as last read for `/metrics`.
     pub(crate) state: LastState,
-    /// Distinguishes the entity tags of this server from those of an earlier one at the same address.
+    /// Distinguishes the entity tags of this server from those of an earlier server at the same address.
     pub(crate) nonce: u64,
     pub(crate) quick: Arc<Semaphore>,
     pub(crate) slow: Arc<Semaphore>,
-    /// The lane of order queries for event streams.
+    /// Concurrency limit of the queries for event streams.
     pub(crate) stream: Arc<Semaphore>,
     /// Interval of keep-alive comments on event streams.
     pub(crate) keep_alive: Duration,
 }
 
 impl PageState {
-    /// `market` with the default limits.
+    /// State for `market` with the default limits.
     pub(crate) fn new(market: Arc<Market>) -> Self {
         Self::within(market, &Limits::default())
     }
 
-    /// `market` with these limits for historical queries and memory.
+    /// State for `market` with these limits for historical queries and memory.
     pub(crate) fn within(market: Arc<Market>, limits: &Limits) -> Self {
         let memory = Memory::new(limits.answer_memory);
         let encoded = Encoded::of(memory.share(ENCODED));
@@ -91,7 +94,7 @@ impl PageState {
         }
     }
 
-    /// How many answers have been computed.
+    /// Number of answers computed so far.
     pub(crate) fn answers_made(&self) -> u64 {
         self.encoded.made()
     }
@@ -104,7 +107,8 @@ impl PageState {
         }
     }
 
-    /// Runs `work` as [`PageState::compute`] does, once memory allows another answer and, for history, another query.
+    /// Runs `work` as [`PageState::compute`] does. Refuses if the memory is used up or too many historical queries
+    /// wait.
     pub(crate) async fn make<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -118,14 +122,14 @@ impl PageState {
         let memory = self.memory.clone();
         let work = move |market: &Market| {
             let _ticket = ticket;
-            // Other answers may have been computed while this one waited.
+            // Other answers may have used up the memory while this one waited.
             memory.check()?;
             work(market)
         };
         self.compute(lane, work).await
     }
 
-    /// Runs `work` on a blocking thread once its lane has room.
+    /// Waits until the lane permits another answer, then runs `work` on a blocking thread.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         lane: Lane,

@@ -17,7 +17,7 @@ use crate::server::reject::Rejection;
 
 /// Who may send requests to a server.
 ///
-/// By default, everybody who reaches it may, by its address or as `localhost`.
+/// By default, any client that can reach the server may, if it uses an address of the server or `localhost`.
 ///
 /// # Examples
 ///
@@ -44,11 +44,11 @@ pub struct Access {
     pub origins: Vec<String>,
 }
 
-/// Marks a request that needed a token.
+/// Request extension: this server requires a token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guarded;
 
-/// Headers that a browser needs in the answer to an admitted request.
+/// Headers that a browser needs in the response to an admitted request.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
     origin: Option<HeaderValue>,
@@ -116,7 +116,8 @@ impl Access {
         Ok(passed)
     }
 
-    /// Whether `host` names this server. This stops DNS rebinding: a foreign name that resolves to this address.
+    /// Whether `host` names this server. The check prevents DNS rebinding, in which a foreign host name resolves to
+    /// this server.
     fn answers_to(&self, host: &str, local: bool) -> bool {
         if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
             return !local || address.to_canonical().is_loopback() || self.names(host);
@@ -156,18 +157,20 @@ impl Passed {
     }
 }
 
-/// The host of a request, in lower case without its port. `None` if it names none, which no browser does.
+/// The host of a request, in lower case without its port. `None` if the request names no host; browsers always do.
 fn named<B>(request: &Request<B>) -> Option<String> {
     let host = if let Some(authority) = request.uri().authority() {
         authority.host().to_owned()
     } else {
         let mut named = request.headers().get_all(HOST).iter();
         let first = String::from_utf8_lossy(named.next()?.as_bytes());
-        // If there are several values, a proxy may have used another one. They are joined to a text that is refused.
+        // If there are several values, a proxy may have used a different one. The joined text matches no host, so the
+        // request is refused.
         let text = named.fold(first.into_owned(), |all, more| {
             format!("{all}, {}", String::from_utf8_lossy(more.as_bytes()))
         });
-        // A value that is not a valid authority is compared unchanged, and refused.
+        // A value that is not a valid authority is compared unchanged. The value matches no host, so the request is
+        // refused.
         text.parse::<Authority>()
             .map_or(text, |authority| authority.host().to_owned())
     };
@@ -176,7 +179,7 @@ fn named<B>(request: &Request<B>) -> Option<String> {
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
-    // With two values it is unclear which one counts, so neither does.
+    // Two values are ambiguous, so neither is accepted.
     let (one, None) = (given.next()?.as_bytes(), given.next()) else {
         return None;
     };

@@ -22,7 +22,7 @@ pub(crate) struct Peers {
     under_way: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A request under way; dropping it ends the count.
+/// A request that counts as under way until this is dropped.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     peers: Arc<Peers>,
@@ -44,7 +44,7 @@ impl Peers {
         self.trusted.iter().any(|net| net.contains(&address))
     }
 
-    /// The client of a request on a connection from `address`: the last hop that is no trusted proxy.
+    /// The client of a request on a connection from `address`: the last hop that is not a trusted proxy.
     pub(crate) fn asking(&self, address: IpAddr, headers: &HeaderMap) -> IpAddr {
         let address = address.to_canonical();
         if !self.trusts(address) {
@@ -58,7 +58,7 @@ impl Peers {
             .collect();
         let mut asking = address;
         for hop in hops.into_iter().rev() {
-            // A trusted proxy writes addresses only; anything else comes from the client.
+            // A trusted proxy appends only addresses. Any other text comes from the client.
             let Some(hop) = address_of(hop.trim()) else {
                 break;
             };
@@ -70,7 +70,7 @@ impl Peers {
         asking
     }
 
-    /// Counts one more request through a trusted proxy.
+    /// Counts one more request through a trusted proxy. Refuses it if the client `peer` has too many under way.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<UnderWay, Rejection> {
         let peer = one_client(peer);
         let mut under_way = self
@@ -92,7 +92,7 @@ impl Peers {
     }
 }
 
-/// The address that counts as one client. For IPv6 it is the network of a customer.
+/// The address under which a client is counted. For IPv6, this is the network of one customer.
 pub(crate) fn one_client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -127,7 +127,7 @@ pub fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(one)
 }
 
-/// Parses an address as proxies write it, with or without a port.
+/// Parses an address, with or without a port, as proxies write it.
 fn address_of(text: &str) -> Option<IpAddr> {
     let address = text
         .parse()
@@ -180,7 +180,7 @@ mod tests {
         for nothing in [&[][..], &["unknown"], &[""]] {
             assert_eq!(asking("10.1.2.3", nothing), "10.1.2.3");
         }
-        // Forged or malformed values behind a trusted hop do not count either.
+        // Forged or malformed values further left than the client's address are ignored.
         let seen = "198.51.100.7";
         for forged in [
             "10.2.2.2",

@@ -1,4 +1,4 @@
-//! Values read from files and read again when the files change: tokens and certificates rotate without a restart.
+//! Values that are read again when their files change: tokens and certificates can be replaced without a restart.
 
 use std::fmt;
 use std::fs;
@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 /// Reads a value from its files.
 pub(crate) type ReadFiles<T> = fn(&[PathBuf]) -> io::Result<T>;
 
-/// A value read from files: the last one that was read without an error.
+/// A value read from files. If the files become unreadable, the last value that was read stays valid.
 pub(crate) struct Reloaded<T> {
     current: ArcSwap<T>,
     files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ type Stamp = (SystemTime, u64, u64);
 impl<T> Reloaded<T> {
     /// Reads `files` for the first time.
     pub(crate) fn new(files: Vec<PathBuf>, read: ReadFiles<T>) -> io::Result<Self> {
-        // Taken before reading, so that a concurrent change is noticed later.
+        // The stamps are taken before the files are read, so that a later check notices a concurrent change.
         let seen = stamps(&files);
         let current = ArcSwap::from_pointee(read(&files)?);
         Ok(Self {
@@ -41,7 +41,7 @@ impl<T> Reloaded<T> {
         self.current.load_full()
     }
 
-    /// Reads the files again if one has changed. The value stays if they cannot be read.
+    /// Reads the files again if one has changed. If they cannot be read, the current value stays.
     pub(crate) fn look(&self) {
         let stamps = stamps(&self.files);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

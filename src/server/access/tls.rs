@@ -15,10 +15,10 @@ use tokio_rustls::server::TlsStream;
 
 use crate::server::access::reload::Reloaded;
 
-/// Upper bound for certificate and key files.
+/// Maximum size of a certificate or key file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A certificate with its key. Both are read again when they change.
+/// A certificate with its key. The files are read again when they change.
 #[derive(Clone, Debug)]
 pub struct Tls(Arc<Reloaded<ServerConfig>>);
 
@@ -27,8 +27,8 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// I/O errors of the files, and [`InvalidInput`](io::ErrorKind::InvalidInput) if they hold no certificate or no
-    /// key, or do not match.
+    /// I/O errors of the files, and [`InvalidInput`](io::ErrorKind::InvalidInput) if a file contains no certificate or
+    /// no key, or if the key does not match the certificate.
     pub fn read(certificate: PathBuf, key: PathBuf) -> io::Result<Self> {
         Ok(Self(Arc::new(Reloaded::new(vec![certificate, key], read)?)))
     }

@@ -1,4 +1,4 @@
-//! Bearer tokens, stored as digests only.
+//! Bearer tokens. Only their digests are stored.
 
 use std::fmt;
 use std::fs;
@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 
 use crate::server::access::reload::Reloaded;
 
-/// Marks a digest in a token file or in place of a token.
+/// Prefix of a digest, in a token file or in place of a token.
 const DIGEST: &str = "sha256:";
 
-/// Shorter tokens could be guessed.
+/// Minimum length of a token in characters. Shorter tokens could be guessed.
 const SHORTEST: usize = 16;
 
-/// Upper bound for a token file.
+/// Maximum size of a token file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
 type Hash = [u8; 32];
@@ -54,7 +54,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// I/O errors of the file, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a line that is no digest.
+    /// I/O errors of the file, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a line that is not a digest.
     pub fn with_file(mut self, file: PathBuf) -> io::Result<Self> {
         self.files.push(Arc::new(Reloaded::new(vec![file], read)?));
         Ok(self)
@@ -89,7 +89,7 @@ impl Tokens {
 
     pub(crate) fn holds(&self, token: &[u8]) -> bool {
         let given: Hash = Sha256::digest(token).into();
-        // The client chooses the token, not its digest, so comparison time discloses nothing.
+        // The client chooses the token but not its digest, so the comparison time discloses no stored digest.
         self.fixed.contains(&given)
             || self
                 .files

@@ -1,4 +1,4 @@
-//! Counts the bytes that each peer has not read yet, and refuses a peer that reads too slowly.
+//! Counts the bytes that each peer has not read yet, and refuses a peer with too many of them.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use crate::server::access::peers::one_client;
 use crate::server::reject::Rejection;
 
-/// Smaller answers fit into the kernel's buffers and are not counted.
+/// Maximum size of an uncounted answer, in bytes. An answer of this size fits into the kernel's buffers.
 const SMALL: usize = 16 << 10;
 
 /// Unread bytes by peer.
@@ -19,7 +19,7 @@ pub(crate) struct UnreadBytes {
     by_peer: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Bytes of an answer; they count until they are written.
+/// Bytes of an answer that count as unread until they are written and dropped.
 struct Waiting {
     bytes: Bytes,
     peer: IpAddr,
@@ -45,7 +45,7 @@ impl Drop for Waiting {
 }
 
 impl UnreadBytes {
-    /// A counter with a bound of `most` bytes for each peer.
+    /// Creates a counter with a maximum of `most` unread bytes for each peer.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -57,7 +57,7 @@ impl UnreadBytes {
         self.by_peer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses a peer with too many unread bytes.
+    /// Refuses a request of a peer with too many unread bytes.
     pub(crate) fn check(&self, peer: IpAddr) -> Result<(), Rejection> {
         let peer = one_client(peer);
         let unread = self.by_peer().get(&peer).copied().unwrap_or_default();
@@ -70,7 +70,7 @@ impl UnreadBytes {
         })
     }
 
-    /// Counts `bytes` for `peer` until they are dropped, and returns them.
+    /// Counts `bytes` as unread by `peer` until they are dropped, and returns them.
     pub(crate) fn count(self: &Arc<Self>, peer: IpAddr, bytes: Bytes) -> Bytes {
         if bytes.len() <= SMALL {
             return bytes;

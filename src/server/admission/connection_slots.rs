@@ -1,5 +1,7 @@
-//! Slots of connections, and their eviction. A peer beyond its share loses its own idlest connection. A connection
-//! with an answer under way is never evicted.
+//! Limits the number of connections by slots and evicts idle ones.
+//!
+//! A peer beyond its limit loses its own connection that has been idle longest. A connection with an answer under way
+//! is never evicted.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -36,9 +38,9 @@ pub(crate) struct Connection {
     answers: AtomicUsize,
     /// Whether part of the last answer may still be in the send buffer.
     unsent: AtomicBool,
-    /// When the connection became idle, in milliseconds.
+    /// When the connection became idle, in milliseconds since `began`.
     idle_since: AtomicU64,
-    /// When the next request head began to arrive, in milliseconds plus one; 0 if it has not.
+    /// When the next request head began to arrive, in milliseconds since `began` plus one; 0 if none is arriving.
     head_since: AtomicU64,
     leave: Notify,
 }
@@ -51,7 +53,7 @@ pub(crate) struct SlotGuard {
     pub(crate) seat: Arc<Connection>,
 }
 
-/// An answer under way: computed, or handed over for sending.
+/// An answer that is being computed or sent. Until this is dropped, its connection is not idle.
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<Connection>);
 
@@ -66,8 +68,8 @@ impl ConnectionSlots {
         })
     }
 
-    /// Takes a slot for a new connection. If the peer has its share, or all slots are taken, the idlest connection is
-    /// evicted. Returns `None` if every candidate has an answer under way.
+    /// Takes a slot for a new connection. If the peer has reached its limit, or all slots are taken, the connection
+    /// that has been idle longest is evicted. Returns `None` if every candidate has an answer under way.
     pub(crate) fn take(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<SlotGuard> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_peer = |seat: &Connection| peer.is_some() && seat.peer == peer;
@@ -96,7 +98,7 @@ impl ConnectionSlots {
         })
     }
 
-    /// Evicts connections with a request head that has been arriving for too long.
+    /// Evicts connections with a request head that takes too long to arrive.
     pub(crate) fn sweep(&self) {
         let now = since(self.began);
         let most = u64::try_from(self.head.as_millis()).unwrap_or(u64::MAX);
@@ -109,7 +111,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// How many slots are taken.
+    /// Number of taken slots.
     pub(crate) fn count(&self) -> usize {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.seats.len()
@@ -117,7 +119,7 @@ impl ConnectionSlots {
 }
 
 impl Taken {
-    /// Evicts the connection among `those` that has been idle longest.
+    /// Evicts, among the connections that `those` selects, the one that has been idle longest.
     fn let_go(&mut self, those: impl Fn(&Connection) -> bool) -> Option<()> {
         let (&number, _) = self
             .seats
@@ -132,7 +134,7 @@ impl Taken {
 }
 
 impl Connection {
-    /// Records that part of the next request head arrived, if no answer is under way.
+    /// Records that part of the next request head has arrived, unless an answer is under way.
     pub(crate) fn hears(&self) {
         if !self.is_answered() {
             let now = since(self.began) + 1;

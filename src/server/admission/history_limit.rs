@@ -13,17 +13,17 @@ use crate::server::reject::Rejection;
 #[derive(Debug)]
 pub(crate) struct HistoryLimit {
     pub(crate) workers: Arc<Semaphore>,
-    /// How many run at once.
+    /// Maximum number of concurrent queries.
     at_once: usize,
-    /// How many may wait.
+    /// Maximum number of waiting queries.
     queue: usize,
-    /// How many run or wait now.
+    /// Number of queries that run or wait now.
     under_way: AtomicUsize,
-    /// How many were refused.
+    /// Number of refused queries.
     refused: AtomicU64,
 }
 
-/// A place in the lane; dropping it frees the place.
+/// The right of one query to run or wait, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticket(Arc<HistoryLimit>);
 
@@ -44,23 +44,23 @@ impl HistoryLimit {
         })
     }
 
-    /// How many run or wait now.
+    /// Number of queries that run or wait now.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// How many may run or wait.
+    /// Maximum number of queries that run or wait.
     pub(crate) fn most(&self) -> usize {
         self.at_once.saturating_add(self.queue)
     }
 
-    /// How many were refused.
+    /// Number of refused queries.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Refuses the query if this server answers no historical queries. `parameter` is the one that makes the query
-    /// historical.
+    /// Refuses the query if this server answers no historical queries. `parameter` is the parameter that makes the
+    /// query historical.
     pub(crate) fn check(&self, parameter: &'static str) -> Result<(), Rejection> {
         if self.at_once > 0 {
             return Ok(());
@@ -70,7 +70,7 @@ impl HistoryLimit {
         Err(BadQuery::new(parameter, message, allowed).into())
     }
 
-    /// Takes a place in the lane, or refuses.
+    /// Admits a query to run or wait, or refuses it if too many do.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<Ticket, Rejection> {
         let before = self.under_way.fetch_add(1, Ordering::Relaxed);
         let ticket = Ticket(Arc::clone(self));

@@ -1,4 +1,4 @@
-//! Limits for one client, and bounds for the size of a request.
+//! Limits for one client, and maximum sizes of a request.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -22,41 +22,41 @@ use crate::server::reject::Rejection;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections served at once. A further one is refused with a retry after one second.
+    /// Maximum number of connections. A further connection is refused and asked to retry after one second.
     pub connections: usize,
-    /// Connections of one peer, and requests under way of one client behind a trusted proxy. A peer that opens one
-    /// more loses its idlest connection.
+    /// Maximum number of connections of one peer, and of requests under way of one client behind a trusted proxy. If a
+    /// peer opens one more, its connection that has been idle longest is closed.
     pub per_peer: usize,
-    /// Connections with an event stream. A stream lasts as long as its reader likes.
+    /// Maximum number of open event streams. A stream ends only when its reader disconnects or the server stops.
     pub streams: usize,
-    /// Historical queries (with `as_of`) answered at once. 0 turns them off.
+    /// Maximum number of historical queries (with `as_of` or a time range) computed concurrently. 0 turns them off.
     pub past: usize,
-    /// Historical queries that may wait. A further one is refused.
+    /// Maximum number of waiting historical queries. Further ones are refused.
     pub past_queue: usize,
-    /// Cache for historical queries, in bytes.
+    /// Size of the cache for historical queries, in bytes.
     pub past_memory: usize,
-    /// Memory of all answers, in bytes: cached ones (a little more than half) and those being read. Beyond it no
-    /// further answer is computed.
+    /// Memory for all answers, in bytes: cached ones (a little more than half), and those that clients are reading. If
+    /// it is used up, no further answer is computed.
     pub answer_memory: usize,
-    /// Longest query string, in bytes.
+    /// Maximum length of the query string, in bytes.
     pub query: usize,
-    /// Longest sum of header names and values, in bytes.
+    /// Maximum total length of header names and values, in bytes.
     pub headers: usize,
-    /// Longest wait for the complete head of the next request, idle time included.
+    /// Maximum wait for the complete head of the next request, idle time included.
     pub idle: Duration,
-    /// Longest time from the first to the last byte of a head, and for the TLS handshake.
+    /// Maximum time from the first to the last byte of a head, and for the TLS handshake.
     pub head: Duration,
-    /// Longest time from a complete head to the first byte of its answer.
+    /// Maximum time from a complete head to the first byte of its answer.
     pub request: Duration,
-    /// Longest time that a client may read nothing of its answer.
+    /// Maximum time in which a client reads nothing of its answer.
     pub stall: Duration,
-    /// Longest wait for answers in flight at shutdown.
+    /// Maximum wait for answers under way at shutdown.
     pub grace: Duration,
 }
 
 impl Default for Limits {
-    /// 512 connections (a process may often hold no more than 1,024 files), 256 for each peer, 256 streams, one
-    /// historical query at once and 32 waiting, 128 MiB of historical cache, 256 MiB of answers, queries of 8 KiB,
+    /// 512 connections (many systems allow a process only 1,024 open files), 256 for each peer, 256 streams, one
+    /// historical query at a time and 32 waiting, 128 MiB of historical cache, 256 MiB of answers, queries of 8 KiB,
     /// headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
     fn default() -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses values at which a semaphore or the clock would overflow.
+    /// Refuses values that a semaphore or the clock cannot represent.
     pub(crate) fn validate(&self) -> io::Result<()> {
         for (name, number) in [
             ("connections", self.connections),
@@ -111,7 +111,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses a request with an oversized head.
+    /// Refuses a request with a query string or headers beyond the limits.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let length = request.uri().query().map_or(0, str::len);
         if length > self.query {
@@ -134,8 +134,10 @@ impl Limits {
         Ok(())
     }
 
-    /// The largest head that the parser buffers: all that [`Limits::check`] admits, and some more so that a refusal
-    /// can be sent.
+    /// Maximum size of a request head in the parser, in bytes.
+    ///
+    /// The size exceeds the limits of [`Limits::check`], so that the server can answer an oversized head with a
+    /// refusal.
     pub(crate) fn head_bytes(&self) -> usize {
         const ROOM: usize = 64 * 1024;
         self.query.saturating_add(self.headers).saturating_add(ROOM)

@@ -1,6 +1,6 @@
-//! Bounds the memory of answers: cached ones and those being read.
+//! Limits the memory of answers: cached answers, and those that clients are reading.
 //!
-//! An answer counts once however many clients read it, until the last reference is dropped.
+//! An answer counts once, however many clients read it, until its last reference is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +9,14 @@ use axum::body::Bytes;
 
 use crate::server::reject::Rejection;
 
-/// Memory used by answers, and its bound; cheap to clone.
+/// Memory used by answers, and its maximum; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     used: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// The bytes of an answer; they count until they are dropped.
+/// The bytes of an answer, which count as used memory until they are dropped.
 struct Counted {
     bytes: Vec<u8>,
     used: Arc<AtomicUsize>,
@@ -43,22 +43,22 @@ impl Memory {
         }
     }
 
-    /// The bound in bytes.
+    /// The maximum memory in bytes.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// A number of sixteenths of the bound.
+    /// The given number of sixteenths of the maximum memory, in bytes.
     pub(crate) fn share(&self, sixteenths: usize) -> u64 {
         (self.most / 16).saturating_mul(sixteenths) as u64
     }
 
-    /// Bytes in use.
+    /// Number of bytes in use.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Refuses a further answer if no memory is left.
+    /// Refuses a further answer if the memory is used up.
     pub(crate) fn check(&self) -> Result<(), Rejection> {
         let used = self.used();
         if used < self.most {
@@ -70,7 +70,7 @@ impl Memory {
         })
     }
 
-    /// Counts `bytes` until they are dropped, and returns them.
+    /// Counts `bytes` as used memory until they are dropped, and returns them.
     pub(crate) fn count(&self, mut bytes: Vec<u8>) -> Bytes {
         bytes.shrink_to_fit();
         self.used.fetch_add(bytes.capacity(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Bounds on what one client costs the others: connections, memory, unread bytes and historical queries.
+//! Limits what one client can use: connections, memory, unread bytes and historical queries.
 
 pub(super) mod backpressure;
 pub(super) mod connection_slots;

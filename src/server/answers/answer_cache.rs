@@ -1,6 +1,8 @@
-//! Cache of encoded answers within a bound of memory.
+//! Caches encoded answers within a memory limit.
 //!
-//! The first request for a missing answer computes it. Concurrent requests for it wait for the same computation.
+//! An answer is either *estimated* (computed with the liquidation model) or *realised* (computed from observed orders).
+//! The first request for a missing answer computes it. Concurrent requests for the same answer wait for that
+//! computation.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,22 +25,22 @@ const USUAL: u64 = 256 << 10;
 /// The key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CacheKey {
-    /// An estimate: the question, and the revision of the data that its answer depends on.
+    /// An estimate: the question, and the revision of the data that the answer depends on.
     Estimate { question: String, revision: u64 },
-    /// A realised answer. A newer answer to the same question replaces it.
+    /// A realised answer. A newer answer to the same question replaces this one.
     Realised { question: String },
-    /// A compressed answer: its number, and the encoding.
+    /// A compressed answer: number of the uncompressed answer, and content encoding.
     Packed { number: u64, encoding: String },
 }
 
 /// An encoded estimate.
 #[derive(Debug)]
 pub(crate) struct Estimated {
-    /// Unique among all estimates of this process.
+    /// A number that is unique among all estimates of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
     pub(crate) explain: Option<EstimateBasis>,
-    /// When the data it depends on changed last.
+    /// Time of the last change of the data that the estimate depends on.
     pub(crate) changed_at: Millis,
     /// The instant at which the last bar becomes too old, so that the answer changes without new data.
     pub(crate) until: Option<Millis>,
@@ -47,11 +49,11 @@ pub(crate) struct Estimated {
 /// An encoded realised answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Realised {
-    /// Unique among all answers of this process.
+    /// A number that is unique among all answers of this process.
     pub(crate) number: u64,
     pub(crate) body: Bytes,
-    /// The revision of all parts of the answer. `None` if the market changed during the computation; the answer is then
-    /// not cached.
+    /// The market revision from which the whole answer is computed. `None` if the market changed during the
+    /// computation; the answer is then not cached.
     pub(crate) revision: Option<Revision>,
 }
 
@@ -97,9 +99,9 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
-    /// An empty cache of `room` bytes.
+    /// Creates an empty cache of `room` bytes.
     pub(crate) fn of(room: u64) -> Self {
-        // One shard, so that an entry may take all of the memory.
+        // With a single shard, one entry may use the whole memory.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(usize::try_from(room / USUAL).unwrap_or(1).max(16))
@@ -112,7 +114,7 @@ impl Encoded {
                 DefaultHashBuilder::default(),
                 DefaultLifecycle::default(),
             ),
-            // All three options are set, so this cannot fail.
+            // All three options are set, so `build` cannot fail.
             Err(_) => Cache::with(
                 16,
                 room,
@@ -127,7 +129,7 @@ impl Encoded {
         }
     }
 
-    /// Another cache that shares the numbering.
+    /// Creates another cache of `room` bytes that numbers its answers with the same counter.
     pub(crate) fn sibling(&self, room: u64) -> Self {
         Self {
             made: Arc::clone(&self.made),
@@ -135,17 +137,17 @@ impl Encoded {
         }
     }
 
-    /// The number of the next answer.
+    /// Draws the number of the next answer.
     pub(crate) fn number(&self) -> u64 {
         self.made.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many answers have been computed.
+    /// Number of answers computed so far.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// The estimate for `key` that is valid at `now`; computed by `make` if missing.
+    /// Returns the cached estimate for `key` if it is valid at `now`. Otherwise computes it with `make`.
     pub(crate) async fn estimate(
         &self,
         key: &CacheKey,
@@ -163,7 +165,7 @@ impl Encoded {
         }
     }
 
-    /// The answer for `key` of `revision` or later; computed by `make` if missing.
+    /// Returns the cached answer for `key` if it has `revision` or a later one. Otherwise computes it with `make`.
     pub(crate) async fn realised(
         &self,
         key: &CacheKey,
@@ -183,7 +185,7 @@ impl Encoded {
         }
     }
 
-    /// The compressed bytes for `key`; computed by `make` if missing.
+    /// Returns the cached compressed bytes for `key`. Computes them with `make` if they are missing.
     pub(crate) async fn packed(
         &self,
         key: &CacheKey,
@@ -196,7 +198,7 @@ impl Encoded {
         }
     }
 
-    /// The entry for `key` if it is `good`. Otherwise `make` replaces it.
+    /// Returns the entry for `key` if `good` accepts it. Otherwise computes it with `make` and replaces the entry.
     async fn entry(
         &self,
         key: &CacheKey,
@@ -210,7 +212,7 @@ impl Encoded {
             .await
     }
 
-    /// Looks up an entry as [`Encoded::entry`] does, after a first miss.
+    /// Completes [`Encoded::entry`] after a first lookup without success: at most one caller computes the entry.
     async fn made_once(
         &self,
         key: CacheKey,
@@ -218,7 +220,8 @@ impl Encoded {
         make: BoxFuture<'static, Result<Entry, Rejection>>,
     ) -> Result<Entry, Rejection> {
         let entries = Arc::clone(&self.entries);
-        // Runs as a task of its own, because others wait for it. It must not end with the request that started it.
+        // Other requests may wait for this computation. As a separate task, it continues if the request that started it
+        // ends.
         let task = tokio::spawn(async move {
             let look = move |_: &CacheKey, entry: &mut Entry| {
                 if good(entry) {
@@ -230,7 +233,7 @@ impl Encoded {
             let place = match entries.entry_async(&key, look).await {
                 EntryResult::Retained(entry) => return Ok(entry),
                 EntryResult::Vacant(place) | EntryResult::Replaced(place, _) => place,
-                // The closure never requests these results.
+                // The closure `look` never returns an action with these results.
                 EntryResult::Removed(..) | EntryResult::Timeout => return Err(Rejection::Defect),
             };
             let entry = make.await?;
@@ -339,7 +342,8 @@ mod tests {
         }
     }
 
-    /// Requests revision `wanted`; the computation waits for `release` and returns an answer of revision `of`.
+    /// Requests an answer of revision `wanted`. The computation waits for `release` and returns an answer of revision
+    /// `of`.
     fn ask_realised(
         encoded: &Encoded,
         wanted: u64,
@@ -386,7 +390,7 @@ mod tests {
             assert!(answer.unwrap().revision.unwrap().number >= 1);
         }
         assert_eq!(encoded.made(), 2);
-        // A request for the older revision gets the newer answer, and the old answer does not replace that.
+        // A request for revision 1 gets the cached answer of revision 2. The answer of revision 1 does not replace it.
         let late = ask_realised(&encoded, 1, Some(1), &old).await.unwrap();
         assert_eq!(late.revision, Some(at(2)));
         assert_eq!(encoded.entries.len(), 1);

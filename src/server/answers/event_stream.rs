@@ -1,7 +1,7 @@
-//! Server-sent events: orders as they arrive and cascades as they close. Each reader has its own pace.
+//! Server-sent events: orders as they arrive, and cascades once they end. Each connection reads at its own pace.
 //!
-//! axum's `Sse` does not fit: it sends every event in a separate chunk, but one chunk here has a page of orders. Its
-//! keep-alive cannot carry the reader's position.
+//! axum's `Sse` does not fit: it sends every event in a separate chunk, but here a chunk contains a page of orders. The
+//! keep-alive comment of `Sse` cannot contain the stream position of the reader.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -22,18 +22,18 @@ use crate::server::answers::response::EVENTS;
 use crate::server::reject::Rejection;
 use crate::server::shared::PageState;
 
-/// Orders read from the market at a time.
+/// Maximum number of orders per read from the market.
 const PAGE: usize = 256;
 
-/// How long a disconnected reader waits before it reconnects, in milliseconds.
+/// The line that sets the delay before a disconnected reader reconnects, in milliseconds.
 const RETRY: &str = "retry: 1000\n";
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const ANNOUNCED: HeaderName = HeaderName::from_static(Stream::KEEP_ALIVE);
-/// Asks proxies not to buffer the stream.
+/// The header that asks proxies not to buffer the stream.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The page of the stream.
+/// Handles a request for the event stream.
 pub(crate) async fn follow(
     State(shared): State<PageState>,
     headers: HeaderMap,
@@ -41,7 +41,7 @@ pub(crate) async fn follow(
 ) -> Result<Response, Rejection> {
     let query = pairs(uri.query().unwrap_or_default())?;
     let mut question = Stream::from_arguments(&Arguments::from_query(query, Stream::PARAMETERS)?)?;
-    // A reconnecting browser repeats the old address, so the header is newer.
+    // A reconnecting browser repeats its first URL, so the position in the header is newer than that in the query.
     if let Some(id) = headers.get(LAST_EVENT_ID) {
         question.last_event_id = Some(String::from_utf8_lossy(id.as_bytes()).into_owned());
     }
@@ -90,21 +90,21 @@ pub(crate) async fn follow(
     Ok(response)
 }
 
-/// The payload of a gap event.
+/// The data of a gap event: the requested stream position is unknown, so events are missing.
 #[derive(Serialize)]
 struct Gap<'a> {
     asked: Option<&'a str>,
     message: &'static str,
 }
 
-/// A reader's position in orders or cascades.
+/// The state of one reader: its stream position among orders or cascades.
 enum Reader {
     Orders(Box<OrderFollower>),
     Cascades(Box<CascadeFollower>),
 }
 
 impl Reader {
-    /// The position behind the last event, as text.
+    /// The stream position after the last event, as text.
     fn place(&self) -> Option<String> {
         match self {
             Self::Orders(follower) => follower.place().map(|place| place.to_string()),
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// The next events as bytes. `None` if there are none yet.
+    /// Returns the next events in wire format. `None` if none has arrived since the last call.
     async fn next(&mut self) -> Result<Option<Bytes>, Rejection> {
         let mut events = Vec::new();
         match self {
@@ -151,7 +151,7 @@ fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Resul
     event(events, Some(Stream::GAP), newest, &gap)
 }
 
-/// The next events as soon as there are any, or a keep-alive comment.
+/// Returns the next events once they arrive, or a keep-alive comment after the time `keep_alive`.
 async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Rejection> {
     let silence = Instant::now() + keep_alive;
     if let Ok(next) = timeout_at(silence, follower.next()).await {
@@ -160,7 +160,8 @@ async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Reje
             None => sleep_until(silence).await,
         }
     }
-    // The comment carries the position, so that a reconnect does not read filtered events again.
+    // The comment contains the stream position. After a reconnect, events that the filter dropped are then not read
+    // again.
     let place = follower.place().map(|place| format!("id: {place}\n"));
     Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
 }

@@ -1,4 +1,4 @@
-//! `/api`, `/health` and `/ready`: the endpoints of the service, and its health.
+//! The pages `/api` (a list of the endpoints), `/health` and `/ready`.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::market::{Dependency, Market, wall_clock};
 use crate::model::{CoverageGap, Damage, Millis};
 use crate::server::reject::Rejection;
 
-/// A collector is considered running for this many milliseconds after its last record.
+/// A gap in the collection counts as current if it ended less than this many milliseconds ago.
 const AT_WORK: i64 = Millis::MINUTE;
 
 /// The body of `GET /api`.
@@ -18,7 +18,7 @@ pub(crate) struct Index<'a> {
     version: &'static str,
     source: &'a str,
     simulated: bool,
-    /// Absent if nothing has been observed yet.
+    /// Time of the newest observation. Absent if nothing has been observed.
     now: Option<Millis>,
     coins: Vec<String>,
     endpoints: &'static [EndpointEntry],
@@ -42,7 +42,7 @@ pub(crate) struct Readiness {
     now: Option<Millis>,
     /// Age of the newest observation by the wall clock, in milliseconds; never negative.
     age: Option<i64>,
-    /// Damaged files. Their rows are missing from answers.
+    /// Damaged archive files. Rows of damaged files are missing from answers.
     damaged: Vec<Damage>,
 }
 
@@ -67,8 +67,8 @@ impl<'a> Index<'a> {
 impl Readiness {
     /// # Errors
     ///
-    /// A refusal if the archive cannot be read, if the newest observation is older than `max_age` milliseconds or
-    /// missing, or if none of the exchanges to collect is connected.
+    /// A refusal if the archive cannot be read, if the newest observation is missing or older than `max_age`
+    /// milliseconds, or if the collector is connected to none of its exchanges.
     pub(crate) fn of(market: &Market, max_age: Option<i64>) -> Result<Self, Rejection> {
         // Fails if the journal cannot be read.
         market.state(&Dependency::Record)?;

@@ -1,4 +1,4 @@
-//! The pages of the ten endpoints: parse the question, answer it or serve it from the cache, and set validators.
+//! The pages of the endpoints: parse the query, compute the answer or read it from the cache, and set validators.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,33 +27,33 @@ const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
 const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(api::OPEN_INTEREST_AGE);
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
 
-/// How often an answer is computed again because the market changed meanwhile. After that it is sent without a
-/// reusable validator.
+/// Maximum attempts to compute an answer without a change of the market meanwhile. After the last attempt, the answer
+/// gets a validator that matches no later answer.
 const TRIES: usize = 8;
 
-/// Gives the compression layer the lane of an answer, and its number if the body is cached.
+/// Response extension: the lane of an answer for the compression layer, and the answer's number if the body is cached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) lane: Lane,
     pub(crate) number: Option<u64>,
 }
 
-/// A question of any endpoint.
+/// The parsed query of any endpoint.
 #[derive(Debug)]
 struct Asked {
     name: &'static str,
-    /// Its parameters with defaults filled in, without `as_of` and `explain`.
+    /// Query parameters with defaults filled in, without `as_of` and `explain`.
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
-    /// Whether the answer includes coverage.
+    /// Whether the answer includes the coverage of the data: the times at which each exchange was collected.
     of_record: bool,
-    /// Whether it asks for a range of time, which may span years.
+    /// Whether the query asks for a time range, which may span years.
     of_range: bool,
 }
 
 impl Asked {
-    /// The lane of the answer; `usual` if it is about now.
+    /// The lane of the answer: [`Lane::History`] for a historical query, else `usual`.
     fn lane(&self, usual: Lane) -> Lane {
         if self.as_of.is_some() || self.of_range {
             Lane::History
@@ -68,8 +68,8 @@ impl Asked {
     }
 }
 
-/// Computes the body of an answer and its explanation. The endpoint's type is erased, so that the page code is
-/// compiled once.
+/// Computes the body of an answer and its explanation. The endpoint's type is erased, so that the page code is compiled
+/// only once.
 type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
 
 /// The body of an answer, and its explanation.
@@ -79,14 +79,14 @@ struct Made {
     earlier: Option<EarlierBar>,
 }
 
-/// How a question is answered.
+/// A parsed query, the data that it needs, and the function that computes its answer.
 struct Plan {
     asked: Asked,
     material: QueryInputs,
     make: Make,
 }
 
-/// The page of an endpoint. One type for all endpoints, so that the page code is compiled once.
+/// The request handler of an endpoint. All endpoints share this type, so that the page code is compiled only once.
 #[derive(Clone, Copy)]
 pub(crate) struct EndpointPage(fn(&PageState, &str, bool) -> Result<Plan, Rejection>);
 
@@ -120,7 +120,7 @@ impl Handler<(), PageState> for EndpointPage {
     }
 }
 
-/// Parses the query string for an endpoint. `preferred` asks for an explained answer.
+/// Parses the query string for an endpoint. `preferred` says that the `Prefer` header asks for an explanation.
 fn plan<E: MarketQuery>(
     shared: &PageState,
     query: &str,
@@ -193,7 +193,8 @@ async fn respond(
     }
 }
 
-/// Answers totals and rankings. Validators and cache entries follow the data that the answer depends on.
+/// Answers a query about observed data, such as totals and rankings. Validator and cache entry are valid until the data
+/// that the answer depends on change.
 async fn realised(
     shared: PageState,
     headers: &HeaderMap,
@@ -210,7 +211,7 @@ async fn realised(
         tag: format!("{nonce:x}-{:x}-{hash:x}", revision.number),
         changed_at: revision.changed_at,
     };
-    // An explanation includes sessions and gaps, which change without an order.
+    // An explanation includes collection sessions and gaps, which can change without a new order.
     let basis = if asked.explain || asked.of_record {
         Dependency::Record
     } else {
@@ -223,7 +224,7 @@ async fn realised(
     }
     let (theirs, of) = (shared.clone(), basis.clone());
     let lane = asked.lane(Lane::Quick);
-    // An answer that takes long is computed once, even if unrelated data change meanwhile.
+    // A slow answer is computed only once, even if the market changes during the computation.
     let tries = if lane == Lane::History || asked.of_range {
         1
     } else {
@@ -262,7 +263,7 @@ async fn realised(
     Ok(response)
 }
 
-/// Answers estimates. Each is computed once for each revision of its data.
+/// Answers a query for an estimate. Each estimate is computed once per revision of its data.
 async fn estimated(
     shared: PageState,
     headers: &HeaderMap,
@@ -309,7 +310,7 @@ async fn estimated(
         }
         return Ok(response);
     }
-    // The explanation includes the instant of the question.
+    // The explanation includes the market's current instant, so this validator also depends on the market revision.
     let name = move |revision: Revision| Validator {
         tag: format!("{}-{:x}", plain.tag, revision.number),
         changed_at: plain.changed_at.max(revision.changed_at),
@@ -331,7 +332,7 @@ async fn estimated(
             explained(&cached.body, market, as_of, (None, None), estimate)
         })
     };
-    // The estimate has already passed the historical lane and is cached, so the rest is quick.
+    // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
     let (revision, body) = shared.make(Lane::Quick, work).await?;
     let body = shared.memory.count(body);
     let mut response = shared.named(revision.map(name)).on(json(body));
@@ -342,7 +343,7 @@ async fn estimated(
     Ok(response)
 }
 
-/// Adds headers for relative units and for the age of the open interest.
+/// Adds headers that report relative units and the age of the open interest.
 fn warn_of_units(response: &mut Response, explain: Option<&EstimateBasis>) {
     let Some(explain) = explain else { return };
     let headers = response.headers_mut();
@@ -368,7 +369,7 @@ async fn estimate(
         let closed = explain.as_ref().map(|explain| explain.closed);
         let estimated = Estimated {
             number,
-            // As of a fixed instant a bar does not age.
+            // A historical estimate does not change while time passes.
             until: closed
                 .filter(|_| asked.as_of.is_none())
                 .map(|closed| closed.on(needed.lasts)),
@@ -376,7 +377,7 @@ async fn estimate(
             explain,
             changed_at: wall_clock(),
         };
-        // Only answers about now are recorded as served maps.
+        // Only estimates about the present are recorded as served maps.
         if asked.as_of.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
@@ -387,7 +388,7 @@ async fn estimate(
     shared.make(lane, work).await
 }
 
-/// The record of a served estimate.
+/// The archive record of a served estimate.
 fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> ServedMap {
     let params: Vec<String> = asked
         .query
@@ -406,7 +407,8 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
     }
 }
 
-/// Runs `work` until the market's revision is the same before and after. The revision is `None` if it never is.
+/// Runs `work` until the market has the same revision before and after it, at most `tries` times. Returns `None` as the
+/// revision if no attempt succeeds.
 fn at_one_revision<T>(
     market: &Market,
     basis: &Dependency,
@@ -428,7 +430,7 @@ fn at_one_revision<T>(
 }
 
 impl PageState {
-    /// The given validator, or a unique one.
+    /// Returns the given validator, or a unique one that matches no later answer.
     fn named(&self, validator: Option<Validator>) -> Validator {
         validator.unwrap_or_else(|| Validator {
             tag: format!(
@@ -441,7 +443,7 @@ impl PageState {
     }
 }
 
-/// The JSON of the answer that `make` computes.
+/// Computes an answer with `make` and encodes it as JSON.
 fn encode(
     asked: &Asked,
     window: Window,
@@ -465,7 +467,7 @@ fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<
     }
 }
 
-/// The explanation of an answer.
+/// The explanation of an answer: the data and parameters that it is based on.
 #[derive(Serialize)]
 struct Explanation<'a> {
     source: &'a str,
@@ -473,20 +475,20 @@ struct Explanation<'a> {
     as_of: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before the answer's bars that cannot be converted to their interval.
+    /// The earliest bar that the answer omits because it cannot be converted to the requested bar length.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<EarlierBar>,
     #[serde(flatten)]
     estimate: Option<&'a EstimateBasis>,
-    /// The long and short parts of a heatmap's cells.
+    /// Split of the heatmap's columns into long and short cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     sides: Option<Sides>,
-    /// A liquidation map on the ledger's own grid.
+    /// The liquidation map on the fine price grid of the engine's ledger, which stores estimated positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     fine: Option<FineCells>,
 }
 
-/// An encoded answer with the additional field `explain`.
+/// Adds the field `explain` to an encoded answer.
 fn explained(
     plain: &[u8],
     market: &Market,
@@ -507,7 +509,7 @@ fn explained(
     with_explanation(plain, &explanation)
 }
 
-/// The JSON object `plain`, which is not empty, with the additional field `explain`.
+/// Adds the field `explain` to `plain`, a JSON object with at least one member.
 fn with_explanation(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
     let Some(open) = plain.strip_suffix(b"}") else {
         log::error!("an answer is no JSON object");

@@ -1,4 +1,4 @@
-//! Parses a query string into a question, with `explain` and `as_of`.
+//! Parses a query string: the endpoint's parameters, `explain` and `as_of`.
 
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
@@ -10,11 +10,11 @@ use crate::model::Millis;
 /// A parsed request.
 #[derive(Debug)]
 pub(crate) struct ParsedQuery<E> {
-    /// The endpoint's question.
+    /// The query of the endpoint.
     pub(crate) endpoint: E,
-    /// Whether the answer is explained.
+    /// Whether the answer includes an explanation.
     pub(crate) explain: bool,
-    /// The instant that the answer is as of. `None` means the newest observation.
+    /// The instant of a historical query. `None` means the newest observation.
     pub(crate) as_of: Option<Millis>,
 }
 
@@ -30,7 +30,7 @@ impl<E: MarketQuery> ParsedQuery<E> {
     }
 }
 
-/// Whether the `Prefer` header asks for an explained answer.
+/// Whether the `Prefer` header asks for an explanation.
 pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(api::PREFER).iter();
     let mut preferences = lists
@@ -39,7 +39,7 @@ pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
     preferences.any(|one| one.trim().eq_ignore_ascii_case(api::EXPLAINED))
 }
 
-/// Refuses every parameter, for pages without parameters.
+/// Returns an error if the query string has a parameter. Used by pages without parameters.
 pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
     match pairs(query)?.into_iter().next() {
         None => Ok(()),
@@ -51,7 +51,7 @@ pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
     }
 }
 
-/// Parses the parameter of `/ready`: the largest allowed age in seconds, returned in milliseconds.
+/// Parses the parameter of `/ready`: the maximum age in seconds. Returns it in milliseconds.
 pub(crate) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
     const NAME: &str = "max_age";
     let mut given = None;
@@ -87,7 +87,7 @@ fn instant(text: &str) -> Result<Millis, BadQuery> {
     })
 }
 
-/// The decoded pairs of a query string. Malformed escapes are refused.
+/// Decodes the name-value pairs of a query string. Refuses malformed escapes.
 pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, BadQuery> {
     query
         .split('&')
@@ -136,7 +136,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_form_encodes_is_decoded_to_the_same_pairs(wanted: Vec<(String, String)>) {
-            // A pair of two empty texts encodes to "=". Only an empty string has no pairs.
+            // A pair of two empty texts is encoded as "=". Only an empty query string has no pairs.
             let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&wanted).finish();
             prop_assert_eq!(pairs(&text).unwrap(), wanted);
         }

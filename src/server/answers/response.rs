@@ -14,13 +14,13 @@ use crate::server::reject::Rejection;
 /// The content type of event streams.
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// The header with the number of damaged archive files.
+/// The header that contains the number of damaged archive files.
 pub(crate) const DAMAGED: HeaderName = HeaderName::from_static(api::DAMAGED);
 
 const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));
 
-/// The JSON of `value`.
+/// Encodes `value` as JSON.
 pub(crate) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
     serde_json::to_vec(value).map_err(|failure| {
         log::error!("an answer could not be encoded: {failure}");
@@ -28,11 +28,11 @@ pub(crate) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, Rejection> {
     })
 }
 
-/// A buffer with a bound.
+/// A buffer with a maximum size.
 struct Bounded {
     body: Vec<u8>,
     most: usize,
-    /// Whether more was written than the bound allows.
+    /// Whether more bytes were written than fit.
     over: bool,
 }
 
@@ -51,7 +51,7 @@ impl Write for Bounded {
     }
 }
 
-/// The JSON of `value`, refused if it exceeds `most` bytes.
+/// Encodes `value` as JSON. Refuses if the text exceeds `most` bytes.
 pub(crate) fn encoded_within<T: Serialize>(value: &T, most: usize) -> Result<Vec<u8>, Rejection> {
     if most == usize::MAX {
         return encoded(value);

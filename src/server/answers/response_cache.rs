@@ -1,7 +1,7 @@
 //! Cache of complete responses in front of the pages, for identical requests.
 //!
-//! Requests are identical if target, accepted encodings and preferences are equal as text; pages read nothing else
-//! except conditional headers, which this cache evaluates. A cached response is sent again until the data it depends
+//! Requests are identical if target, accepted encodings and preferences are equal as text. Apart from these, pages read
+//! only conditional headers, which this cache evaluates. A cached response is sent again until the data that it depends
 //! on change.
 
 use std::convert::Infallible;
@@ -33,17 +33,17 @@ use crate::server::shared::PageState;
 
 /// Share of the answer memory for this cache, in sixteenths.
 const READY: usize = 2;
-/// Overhead of an entry in bytes: two sets of headers, and its key.
+/// Overhead of an entry in bytes: two sets of headers, and the cache key.
 const OVERHEAD: usize = 4096;
 
 /// How long a response stays valid. The page attaches it to the response as an extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasting {
-    /// What the answer depends on.
+    /// The data that the answer depends on.
     pub(crate) basis: Dependency,
-    /// The revision of that.
+    /// The revision of these data.
     pub(crate) revision: u64,
-    /// The market instant from which the answer changes even without new data.
+    /// The instant of the market's time from which the answer changes even without new data.
     pub(crate) until: Option<Millis>,
     pub(crate) validator: Validator,
 }
@@ -56,7 +56,7 @@ impl Lasting {
     }
 }
 
-/// The cache key: everything that a page reads of a request, without conditional headers.
+/// The cache key: everything that a page reads from a request, except conditional headers.
 #[derive(PartialEq, Eq, Hash)]
 struct Asking<'a> {
     target: &'a str,
@@ -65,7 +65,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// The key of `request` if its response may be cached: a GET or HEAD with at most one `Accept-Encoding`.
+    /// The key of `request`, if its response may be cached: a GET with at most one `Accept-Encoding` header.
     fn of(request: &'a Request) -> Option<Self> {
         let target = request.uri().path_and_query()?.as_str();
         let mut lists = request.headers().get_all(ACCEPT_ENCODING).iter();
@@ -86,7 +86,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// [`Asking`] with owned fields. Both hash the same.
+/// [`Asking`] with owned fields. Equal keys of both types have equal hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Asked {
     target: Box<str>,
@@ -109,7 +109,7 @@ struct ReadyAnswer {
     headers: HeaderMap,
     /// The headers of a 304 response.
     unchanged: HeaderMap,
-    /// The second that `Last-Modified` names.
+    /// Time in `Last-Modified`, in epoch seconds.
     modified: i64,
     body: Bytes,
 }
@@ -143,7 +143,7 @@ impl ReadyAnswer {
             *response.headers_mut() = self.headers.clone();
             *response.body_mut() = Body::from(self.body.clone());
         }
-        // Until the second of a change is over, `Last-Modified` has an earlier date than afterwards.
+        // During the second of the change, `Last-Modified` has an earlier date than after that second.
         let now = wall_clock();
         if validator.modified(now) != self.modified {
             let date = validator.last_modified(now);
@@ -179,7 +179,7 @@ impl ReadyAnswers {
     }
 
     pub(crate) fn of(shared: PageState, pages: Router, room: u64) -> Self {
-        // One shard, so that an entry may take all of the memory.
+        // With a single shard, one entry may use the whole memory.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(usize::try_from(room).unwrap_or(usize::MAX) / (4 * OVERHEAD))
@@ -188,7 +188,7 @@ impl ReadyAnswers {
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let ready = match options {
             Ok(options) => Cache::with_options(options, Weight, hasher, lifecycle),
-            // All three options are set, so this cannot fail.
+            // All three options are set, so `build` cannot fail.
             Err(_) => Cache::with(16, room, Weight, hasher, lifecycle),
         };
         Self {
@@ -198,23 +198,23 @@ impl ReadyAnswers {
         }
     }
 
-    /// How many responses are cached, and their weight.
+    /// Number of cached responses, and their total weight.
     #[cfg(test)]
     pub(crate) fn usage(&self) -> (usize, u64) {
         (self.ready.len(), self.ready.weight())
     }
 
-    /// The page's own response.
+    /// Returns the response of the page itself, without the cache.
     async fn page(self, request: Request) -> Response {
         let Ok(mut response) = self.pages.oneshot(request).await;
         if response.status() == StatusCode::NOT_MODIFIED {
-            // The router sets the length of an uncompressed body. It does not apply here.
+            // The router sets the length of an uncompressed body. A 304 response has no body.
             response.headers_mut().remove(CONTENT_LENGTH);
         }
         response
     }
 
-    /// Answers a request. `found` is a cached response that may still be valid.
+    /// Answers a request. `found` is a cached response that may be outdated.
     async fn ask(
         self,
         found: Option<Arc<ReadyAnswer>>,
@@ -223,7 +223,7 @@ impl ReadyAnswers {
     ) -> Response {
         if let Some(found) = found {
             let standing = self.shared.market.look_at(&found.lasting.basis).await;
-            // If the market cannot be read, the page reports it.
+            // If the market state cannot be read, the page reports the error.
             if standing.is_ok_and(|standing| found.lasting.holds(&standing)) {
                 return found.answer(request.headers());
             }
@@ -237,7 +237,7 @@ impl ReadyAnswers {
             return response;
         };
         let (parts, body) = response.into_parts();
-        // The body is complete already, so this does not wait.
+        // The body is already complete, so this does not wait.
         match to_bytes(body, usize::MAX).await {
             Ok(body) => {
                 let headers = parts.headers.clone();

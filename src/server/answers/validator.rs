@@ -15,17 +15,17 @@ pub(crate) const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// The validator of an answer.
 ///
-/// The tag is weak: an answer has one tag in every encoding.
+/// The tag is weak, because all encodings of an answer share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Validator {
-    /// What the answer depends on, in visible characters without quotes.
+    /// Identifies the version of the answer, in visible characters without quotes.
     pub(crate) tag: String,
     /// The latest time at which the answer may have changed.
     pub(crate) changed_at: Millis,
 }
 
 impl Validator {
-    /// Whether the client that sent `headers` has this answer already.
+    /// Whether the client that sent `headers` already has this answer.
     ///
     /// `If-Modified-Since` counts only without `If-None-Match`.
     pub(crate) fn is_current(&self, headers: &HeaderMap) -> bool {
@@ -44,7 +44,8 @@ impl Validator {
             .and_then(|date| httpdate::parse_http_date(date.to_str().ok()?.trim()).ok())
             .and_then(|date| date.duration_since(UNIX_EPOCH).ok())
             .and_then(|since| i64::try_from(since.as_millis()).ok());
-        // A change within the named second may have come after the client's copy. A date in the future is invalid.
+        // A change within the second of the client's date may be newer than the client's copy. A date in the future is
+        // invalid.
         since.is_some_and(|since| self.changed_at.0 < since && since <= now.0)
     }
 
@@ -57,7 +58,8 @@ impl Validator {
         headers.insert(CACHE_CONTROL, REVALIDATE);
     }
 
-    /// The second for `Last-Modified`: the first one that lies completely after the change, but not in the future.
+    /// The date for `Last-Modified` in epoch seconds: the first second that begins after the change, but at most the
+    /// current second.
     pub(crate) fn modified(&self, now: Millis) -> i64 {
         let second = self.changed_at.0.div_euclid(1000).saturating_add(1);
         second.min(now.0.div_euclid(1000))
@@ -184,8 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// The copy is taken at `taken`, and the answer changes `later`. The client sends the date it received, or the
-        /// time of its request.
+        /// The client takes a copy at `taken`, and the answer changes `wait` milliseconds later. The client sends the
+        /// date of its copy or the time of its request. Neither must hide the change.
         #[test]
         fn no_date_that_a_client_can_know_hides_a_later_change(
             changed in 0_i64..10_000,
@@ -203,7 +205,7 @@ mod tests {
                 let now = Millis(changed_again + later);
                 prop_assert!(!at(changed_again).is_current_at(&headers, now));
             }
-            // Once the second of the change is over, the date stays valid.
+            // Once the second of the first change is over, the date of the copy is valid until the next change.
             if taken / 1000 > changed / 1000 {
                 let date = sent[LAST_MODIFIED].to_str().unwrap().to_owned();
                 let headers = asking(&[(IF_MODIFIED_SINCE, date)]);

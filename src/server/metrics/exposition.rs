@@ -18,10 +18,10 @@ use crate::server::metrics::traffic::{BOUNDS, Traffic};
 use crate::server::reject::Rejection;
 use crate::server::shared::PageState;
 
-/// Version 0.0.4 of the format.
+/// Content type of version 0.0.4 of the text format.
 const KIND: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The page. Connection counts come as a request extension if the request came over a connection.
+/// Handles `GET /metrics`. The counters `traffic` are present only for a request over a connection.
 pub(crate) async fn metrics(
     State(shared): State<PageState>,
     traffic: Option<Extension<Arc<Traffic>>>,
@@ -41,12 +41,12 @@ pub(crate) async fn metrics(
     Ok(([(CONTENT_TYPE, KIND)], page.0).into_response())
 }
 
-/// The text, metric by metric.
+/// The text of the page, to which metrics are appended.
 #[derive(Default)]
 struct Page(String);
 
 impl Page {
-    /// Starts a metric with its help and type.
+    /// Starts a metric: writes its help text and its type.
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -65,7 +65,7 @@ impl Page {
         );
     }
 
-    /// A metric with a single sample.
+    /// Writes a metric with a single sample.
     fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
         self.metric(name, kind, help);
         self.sample(name, &[], value);
@@ -177,7 +177,7 @@ impl Page {
             "Whether the market can be read: 1 or 0.",
             u8::from(state.readable),
         );
-        // Without observations there is no age, and no sample.
+        // Without observations there is no age, so the metrics below have no sample.
         let newest = [
             (
                 "liqdata_market_newest_timestamp_seconds",
@@ -237,7 +237,7 @@ impl Page {
         }
     }
 
-    /// Metrics of the archive and its writer.
+    /// Writes the metrics of the archive and its writer.
     fn record(&mut self, state: &MarketState) {
         let name = "liqdata_archive_written";
         self.metric(
@@ -278,7 +278,7 @@ impl Page {
         }
     }
 
-    /// Metrics of a collector in this process; no samples without one.
+    /// Writes the metrics of a collector in this process. Without a collector they have no samples.
     fn collector(&mut self, filling: Option<&CollectorStatus>) {
         let of_all = [
             (
@@ -360,7 +360,7 @@ impl Page {
         }
     }
 
-    /// A metric with one sample for each exchange that has a value.
+    /// Writes a metric with one sample for each exchange that has a value.
     fn of_venues(
         &mut self,
         venues: &[CollectedVenue],
@@ -377,7 +377,7 @@ impl Page {
         }
     }
 
-    /// Metrics of this process from `/proc`; none outside Linux.
+    /// Writes metrics of this process from `/proc`. Writes none on systems other than Linux.
     fn process(&mut self) {
         if let Some(bytes) = resident() {
             self.one(

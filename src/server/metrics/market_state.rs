@@ -1,4 +1,4 @@
-//! The market state for `/metrics`, read every few seconds at most.
+//! The market state for `/metrics`, read at most once every few seconds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use tokio::task::spawn_blocking;
 use crate::market::{CollectorStatus, Dependency, Market, Refusal, VenueCoverage};
 use crate::model::{Millis, Window};
 
-/// How long a reading is reused if no further damage is found.
+/// How long a state is reused, unless further damage is found.
 const LASTS: Duration = Duration::from_secs(5);
 
-/// The state of a market.
+/// The part of a market's state that `/metrics` reports.
 #[derive(Debug)]
 pub(crate) struct MarketState {
-    /// Whether the market could be read.
+    /// Whether the market data could be read.
     pub(crate) readable: bool,
-    /// The newest observation. `None` if there is none.
+    /// Time of the newest observation. `None` if there is none.
     pub(crate) now: Option<Millis>,
     pub(crate) damaged: usize,
-    /// How often the damage state had changed at the reading.
+    /// Number of changes to the set of damaged files when the state was read.
     changes: u64,
     /// Coverage of the last 24 hours.
     pub(crate) venues: Vec<VenueCoverage>,
@@ -33,10 +33,10 @@ pub(crate) struct MarketState {
     pub(crate) filling: Option<CollectorStatus>,
 }
 
-/// A reading and its time.
+/// A market state, and when it was read.
 type Read = (Instant, Arc<MarketState>);
 
-/// The last reading; cheap to clone.
+/// The market state that was read last; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastState(Arc<Mutex<Option<Read>>>);
 
@@ -55,7 +55,7 @@ impl MarketState {
                 .and_then(|archive| archive.connected_until().ok())
                 .unwrap_or_default(),
             filling: market.collector_status(),
-            // This is read last, because the reads above may find damage.
+            // Read last, because the reads above may find further damage.
             damaged: market.damaged_files().unwrap_or_default(),
             changes,
         }
@@ -63,8 +63,9 @@ impl MarketState {
 }
 
 impl LastState {
-    /// The state of `market`, at most a few seconds old, with all damage known now. Concurrent requests share one
-    /// reading.
+    /// Returns the state of `market`, at most a few seconds old, with all damage found so far.
+    ///
+    /// Concurrent requests share one state, which is read once.
     pub(crate) async fn last(&self, market: &Arc<Market>) -> Result<Arc<MarketState>, Refusal> {
         let mut read = self.0.lock().await;
         if let Some((at, state)) = &*read
@@ -73,7 +74,7 @@ impl LastState {
         {
             return Ok(Arc::clone(state));
         }
-        // Coverage of a large table takes long.
+        // Computing the coverage of a large table takes long, so a blocking thread does it.
         let theirs = Arc::clone(market);
         let look = spawn_blocking(move || MarketState::of(&theirs));
         let state = Arc::new(look.await.map_err(Refusal::defect)?);

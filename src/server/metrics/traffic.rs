@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::api::{ENDPOINTS, EXTENSIONS, OPENAPI};
 use crate::server::admission::connection_slots::ConnectionSlots;
 
-/// Upper bounds of the latency buckets, in seconds. A last bucket has none.
+/// Upper bounds of the latency buckets, in seconds. The bucket after them is unbounded.
 pub(crate) const BOUNDS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
@@ -21,16 +21,16 @@ const OTHER_PATHS: [&str; 6] = ["/", "/api", OPENAPI, "/health", "/ready", "/met
 /// The label of all unknown paths.
 pub(crate) const OTHER: &str = "other";
 
-/// Requests and answers so far.
+/// Counters of all requests and answers since the start.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     asked: Mutex<RequestCounts>,
-    /// Connections that were refused.
+    /// Number of refused connections.
     pub(crate) turned_away: AtomicU64,
     seats: Arc<ConnectionSlots>,
-    /// Free places for event streams.
+    /// A permit for each further event stream that may be opened.
     places: Arc<Semaphore>,
-    /// All places for event streams.
+    /// Maximum number of open event streams.
     pub(crate) streams: usize,
 }
 
@@ -45,13 +45,13 @@ pub(crate) struct RequestCounts {
 /// Latency until the first byte of an answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
-    /// Answers by bucket, not cumulative.
+    /// Number of answers in each latency bucket, not cumulative.
     pub(crate) classes: [u64; BOUNDS.len() + 1],
     pub(crate) sum: Duration,
 }
 
 impl Traffic {
-    /// Empty counters over these connections.
+    /// Creates counters of zero. `seats` and `places` count the open connections and streams.
     pub(crate) fn of(seats: Arc<ConnectionSlots>, places: Arc<Semaphore>, streams: usize) -> Self {
         Self {
             asked: Mutex::default(),
@@ -62,12 +62,12 @@ impl Traffic {
         }
     }
 
-    /// Open connections.
+    /// Number of open connections.
     pub(crate) fn connections(&self) -> usize {
         self.seats.count()
     }
 
-    /// Open event streams.
+    /// Number of open event streams.
     pub(crate) fn followed(&self) -> usize {
         self.streams.saturating_sub(self.places.available_permits())
     }
@@ -76,7 +76,7 @@ impl Traffic {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an answer, also if the client has gone away.
+    /// Counts an answer, even if the client has disconnected.
     pub(crate) fn note(&self, path: &str, status: u16, took: Duration) {
         let endpoint = known(path);
         let class = BOUNDS.partition_point(|bound| *bound < took.as_secs_f64());

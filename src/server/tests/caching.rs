@@ -1,4 +1,4 @@
-//! Validators, conditional requests and the caches of encoded answers, through the router.
+//! Tests validators, conditional requests and the caches of encoded answers, through the router.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
     headers[name].to_str().unwrap()
 }
 
-/// A growing market with the observations of the fixed one.
+/// Creates a growing market that contains the observations of the fixed market.
 fn growing() -> (PageState, Router, MarketFeed) {
     let (market, feed) = Market::growing(1000, "a test");
     feed.append(observed().rows()).unwrap();
@@ -168,7 +168,7 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
     let shared = PageState::new(Arc::new(market(false)));
     let made = shared.market.revision().changed_at.0.div_euclid(1000);
     let service = routes(shared);
-    // Only the date of a completed second distinguishes answers before and after the change.
+    // Only a date after the second of the change proves that the client's copy is newer than the change.
     let date = |second: i64| {
         let since = std::time::Duration::from_secs(second.try_into().unwrap());
         httpdate::fmt_http_date(std::time::UNIX_EPOCH + since)
@@ -183,7 +183,7 @@ async fn a_copy_of_a_second_that_is_over_is_known_by_its_date() {
             assert_eq!(text(&headers, &LAST_MODIFIED), later);
             break;
         }
-        // The server answered in the second of the change, so `Last-Modified` may still have the earlier date.
+        // The server answered within the second of the change, so `Last-Modified` may still have the earlier date.
         assert_eq!(status, StatusCode::OK);
         assert!([date(made), later.clone()].contains(&text(&headers, &LAST_MODIFIED).to_owned()));
         tokio::task::yield_now().await;
@@ -220,7 +220,7 @@ async fn no_name_ever_stands_for_two_answers() {
         let bars = if i == 1 { vec![bar(NOW)] } else { Vec::new() };
         feed.append((vec![late], bars, Vec::new())).unwrap();
     }
-    // The data changed during the test: each query had more than one answer.
+    // The data changed during the test, so each query had more than one answer.
     assert!(known.len() > 2 * places.len(), "{}", known.len());
     assert!(shared.encoded(Lane::Quick).made() > 4);
 }
@@ -254,7 +254,7 @@ async fn a_hundred_askers_of_one_map_cost_one_computation() {
         assert!(*body == same.2, "{encoding}");
     }
     assert_eq!(shared.encoded(Lane::Quick).made(), 1);
-    // An explained answer uses the same computed map.
+    // An answer with an explanation uses the same computed map.
     let (_, headers, _) = get(&service, "/api/liq-heatmap?explain=1", &[]).await;
     assert_ne!(text(&headers, &ETAG), answers[0].0);
     assert_eq!(shared.encoded(Lane::Quick).made(), 1);
@@ -281,7 +281,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
         text(&headers, &ETAG).to_owned()
     };
     let first = tag().await;
-    // An order inside a bar that has not closed does not change the estimate.
+    // An order within a bar that is not closed yet does not change the estimate.
     feed.append((
         vec![order("okx", "BTCUSDT", Side::Long, -1, 1)],
         Vec::new(),
@@ -295,7 +295,7 @@ async fn an_estimate_is_made_once_per_closed_bar() {
     let second = tag().await;
     assert_ne!(second, first);
     assert_eq!(tag().await, second);
-    // A late order inside a closed bar changes the estimate.
+    // A late order within a closed bar changes the estimate.
     feed.append((
         vec![order("okx", "BTCUSDT", Side::Long, 30, 1)],
         Vec::new(),

@@ -1,4 +1,4 @@
-//! How the service reports damaged files of its archive.
+//! Tests how the service reports damaged files of its archive.
 
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     assert!(!plain(&service, uri).await.1.contains_key(DAMAGED));
     let before = plain(&service, explained).await.2;
     assert_eq!(readiness(&service).await["damaged"], json!([]));
-    // Damage two files while the market is open: the oldest day, and the newest, which is in memory already.
+    // Damages two files while the market is open: the oldest day, and the newest day, which is already in memory.
     flip(&parts[0]);
     flip(&parts[2]);
     let watch = market.archive().map(Archive::scrub_hourly);
@@ -104,7 +104,7 @@ async fn a_flipped_bit_is_found_before_anybody_asks_for_what_it_took() {
     assert_eq!(text(&plain(&service, uri).await.1, &DAMAGED), "2");
     let said = readiness(&service).await;
     assert_eq!(said["damaged"].as_array().unwrap().len(), 2, "{said}");
-    // The cached answer from before the damage is not sent again, so the gap is visible.
+    // The answer that was cached before the damage is not sent again, so the explanation shows the gap.
     let after = plain(&service, explained).await.2;
     let gaps = |body: &Bytes| {
         let answer: Value = serde_json::from_slice(body).unwrap();
@@ -132,7 +132,7 @@ async fn a_service_is_ready_again_once_a_deleted_journal_is_replaced() {
         );
         assert_eq!(plain(&service, "/health").await.0, StatusCode::OK);
     }
-    // Cut short it is none yet.
+    // Half of a journal is not a valid journal.
     std::fs::write(&journal, &content[..content.len() / 2]).unwrap();
     assert_eq!(
         plain(&service, "/ready").await.0,
@@ -215,7 +215,7 @@ async fn what_a_question_finds_damaged_of_the_journal_is_counted_at_once() {
     let service = routes(PageState::new(Arc::clone(&market)));
     let overview = "/api/liquidations/overview";
     assert_eq!(plain(&service, overview).await.0, StatusCode::OK);
-    // The file of the day before has not been read yet.
+    // The query as of the previous day must read a file that has not been read yet.
     let past = format!("{overview}?as_of={}", NOW.back(Millis::DAY).0);
     let refused = plain(&service, &past).await;
     assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);

@@ -1,4 +1,4 @@
-//! The stream of orders, through the router.
+//! Tests the stream of orders, through the router.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::market::{ArrivalId, MarketFeed};
 
-/// Timeout of a wait. Every test here takes far less, so a longer wait means that the server hangs.
+/// Timeout of a wait. Every wait here normally takes far less, so a timeout means that the server hangs.
 const STUCK: Duration = Duration::from_secs(20);
 
 const PATH: &str = "/api/liquidations/stream";
@@ -28,7 +28,7 @@ struct Event {
 struct Reader {
     body: BodyDataStream,
     buffer: String,
-    /// The last received id, including ids of blocks without data.
+    /// The id received last, including ids of blocks without data.
     id: String,
 }
 
@@ -53,7 +53,7 @@ impl Reader {
         }
     }
 
-    /// The next block of lines.
+    /// Waits for the next block of lines.
     async fn block(&mut self) -> Vec<String> {
         loop {
             if let Some((block, rest)) = self.buffer.split_once("\n\n") {
@@ -213,7 +213,7 @@ async fn an_unknown_position_gives_a_gap_event() {
         assert_eq!(event.data["asked"], id);
         assert_eq!(event.id, market.newest().unwrap().to_string());
     }
-    // A reader that resumes from the id of the gap event misses nothing.
+    // A reader that resumes from the unknown position gets a gap event, and after it the next order.
     let mut reader = Reader::open(&service, PATH, Some(&lost)).await;
     reader.event().await;
     grow(&feed, [numbered(6)]);
@@ -242,7 +242,8 @@ async fn an_idle_stream_sends_keep_alives() {
     let mut reader = Reader::open(&service, &format!("{PATH}?exchange=okx"), None).await;
     reader.block().await;
     grow(&feed, [numbered(1)]);
-    // The keep-alive has a new position although the filter drops the order, so a reconnect does not read it again.
+    // The order is filtered out, but the keep-alive comment has the position after it. A reconnect does not read it
+    // again.
     loop {
         let block = reader.block().await;
         assert_eq!(block[0], ": here");

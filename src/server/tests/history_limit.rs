@@ -1,4 +1,4 @@
-//! The limit on historical queries, and the bound on the memory of answers.
+//! Tests the limit on historical queries, and the limit on the memory of answers.
 
 use axum::http::header::{ETAG, RETRY_AFTER};
 use futures_util::future::join_all;
@@ -14,7 +14,7 @@ fn within(limits: &Limits) -> (PageState, Router) {
     (shared.clone(), routes(shared))
 }
 
-/// Whether queries of `path` are about a time range or a snapshot, either of which may be years old.
+/// Whether queries of `path` are about a time range or a snapshot. The data of both may be years old.
 fn of_a_range(path: &str) -> bool {
     [
         api::History::PATH,
@@ -28,7 +28,7 @@ fn of_a_range(path: &str) -> bool {
     .contains(&path)
 }
 
-/// A historical query: one of three paths, as of `number` + 1 minutes ago.
+/// Returns a historical query: one of three paths, as of `number` + 1 minutes ago.
 fn earlier(number: i64) -> String {
     let path = [
         "/api/liquidations/overview?",
@@ -50,7 +50,7 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
         .acquire_owned()
         .await
         .unwrap();
-    // The server answers one of these six queries at a time and lets five wait.
+    // The server computes one of these six queries at a time and lets five wait.
     let waiting: Vec<_> = (0..6)
         .map(|number| {
             let service = service.clone();
@@ -73,7 +73,7 @@ async fn questions_about_the_past_wait_among_themselves_and_only_so_many() {
             "{body}"
         );
     }
-    // No other query waits.
+    // Queries that are not historical do not wait.
     for (path, _, _) in paths() {
         let (status, ..) = plain(&service, path).await;
         let wanted = if of_a_range(path) {
@@ -103,7 +103,7 @@ async fn equal_questions_about_the_past_are_one_piece_of_work() {
         .acquire_owned()
         .await
         .unwrap();
-    // There are more queries than places, but all are equal, so they share one computation and one place.
+    // There are more queries than the limit admits. But all are equal, so they share one computation.
     let asking: Vec<_> = (0..30)
         .map(|_| {
             let service = service.clone();
@@ -141,11 +141,12 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
     }
     for (path, _, _) in paths() {
         let (status, _, body) = plain(&service, path).await;
-        // Such a query may be about data that are years old.
+        // Without historical queries, the server refuses queries about data that may be years old.
         if of_a_range(path) {
             assert_eq!(status, StatusCode::BAD_REQUEST);
             let body: Value = serde_json::from_slice(&body).unwrap();
-            // Positions have no time range, but their last snapshot may be years old, so `as_of` is refused.
+            // A query for positions has no time range. The last snapshot may be years old, so the refusal names
+            // `as_of`.
             let snapshot = path == api::Positions::PATH;
             let named = if snapshot { "as_of" } else { "start" };
             assert_eq!(body["error"]["parameter"], named);
@@ -200,7 +201,7 @@ async fn unread_answers_are_bounded_and_released() {
         );
         let asked = request(Method::GET, &uri).body(Body::empty()).unwrap();
         let response = service.clone().oneshot(asked).await.unwrap();
-        // A computation may start while any memory is left, so one answer may exceed the bound.
+        // A computation may start while any memory is free, so one answer may exceed the limit.
         assert!(
             shared.memory.used() < most + (4 << 20),
             "{}",
@@ -217,7 +218,7 @@ async fn unread_answers_are_bounded_and_released() {
     assert!(unread.len() > 5, "{}", unread.len());
     assert!(refused > 100, "{refused}");
     drop(unread);
-    // Only cached answers remain, and the cache has a bound of its own.
+    // Only cached answers remain in memory, and the cache has its own limit.
     assert!(
         shared.memory.used() <= most * 9 / 16,
         "{}",
@@ -261,7 +262,7 @@ async fn concurrent_questions_are_checked_against_the_bound_in_turn() {
         .filter(|response| response.status() == StatusCode::SERVICE_UNAVAILABLE)
         .count();
     assert!(refused > 0 && refused < 60, "{refused}");
-    // Computations that run at once may each exceed the bound by one answer.
+    // Concurrent computations may each exceed the limit by one answer.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let blocked = shared.memory.used();
     assert!(blocked < most + 5 * cores * (4 << 20), "{blocked}");

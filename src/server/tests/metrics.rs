@@ -1,4 +1,4 @@
-//! What `/metrics` returns, over a real socket, read by the rules of its format.
+//! Tests the page `/metrics` over a real socket. The page is parsed by the rules of its format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::*;
 use crate::archive::Archive;
 use crate::server::{Access, Limits, ServerSettings, Tokens};
 
-/// Samples by name and labels as they are written.
+/// Values of samples. A key consists of name and labels as they are written.
 type Samples = BTreeMap<String, f64>;
 
-/// Parses the samples of a page and checks every line against the format.
+/// Parses the samples of a page, and checks every line against the format.
 fn parsed(page: &str) -> Samples {
     let mut samples = Samples::new();
     let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
@@ -124,7 +124,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
     ] {
         assert_eq!(found.get(series), Some(&count), "{series} of {found:#?}");
     }
-    // Buckets are cumulative, from the shortest latency on.
+    // Buckets are cumulative and sorted by latency.
     let classes: Vec<f64> = found
         .iter()
         .filter(|(series, _)| series.contains("_bucket{endpoint=\"/api/liquidations/overview\""))
@@ -138,7 +138,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
         assert!(found["process_resident_memory_bytes"] > 1e6);
         assert!(found["process_open_fds"] > 3.0);
     }
-    // A scrape does not count itself; the next one counts it.
+    // A scrape counts as a request only after its answer. The next scrape therefore shows it.
     let names = |samples: &Samples| samples.keys().cloned().collect::<BTreeSet<_>>();
     let again = scraped(&server).await;
     let new: Vec<String> = names(&again).difference(&names(&found)).cloned().collect();
@@ -182,7 +182,7 @@ async fn an_answer_took_as_long_as_it_took_and_each_class_holds_those_before() {
     server.stop().await;
 }
 
-/// Scrapes until the sample `series` has the value `wanted`; calls `between` between two scrapes.
+/// Scrapes until the sample `series` has the value `wanted`. Calls `between` after each scrape without success.
 async fn becomes(server: &Running, series: &str, wanted: f64, between: impl Fn()) {
     let began = Instant::now();
     loop {
@@ -215,13 +215,13 @@ async fn whoever_follows_and_whoever_goes_before_the_answer_is_counted() {
     becomes(&server, "liqdata_streams", 3.0, || ()).await;
     becomes(&server, "liqdata_streams_limit", 256.0, || ()).await;
     readers.pop().unwrap().reset();
-    // The server notices a closed connection only when it sends something.
+    // The server notices that a client has closed a stream only when it sends something.
     becomes(&server, "liqdata_streams", 2.0, || {
         grow(&feed, [numbered(1)]);
     })
     .await;
 
-    // A request is counted even if its client leaves before the answer.
+    // A request is counted even if its client disconnects before the answer.
     let mut peer = server.connect().await;
     peer.ask("/slow").await;
     becomes(&server, "liqdata_http_connections", 4.0, || ()).await;

@@ -1,4 +1,4 @@
-//! The router without a socket.
+//! Tests the router without a socket.
 
 #![allow(
     clippy::unwrap_used,
@@ -65,7 +65,7 @@ fn order(exchange: &str, symbol: &str, side: Side, minutes_ago: i64, usd: i64) -
     }
 }
 
-/// Eight days of five-minute bars of BTC that end now, and some orders.
+/// Creates some orders, and eight days of five-minute bars of BTC that end now.
 fn observed() -> Observations {
     let mut bars = Vec::new();
     let mut open_interest = Vec::new();
@@ -130,7 +130,7 @@ async fn get_json(service: &Router, uri: &str) -> (StatusCode, Value) {
     (status, serde_json::from_slice(&body).unwrap())
 }
 
-/// Path, envelope and slowness of every endpoint, as a list for loops.
+/// For each endpoint: its path, whether it has an envelope, and whether it is slow.
 struct Paths(Vec<(&'static str, bool, bool)>);
 
 impl EndpointVisitor for Paths {
@@ -351,7 +351,8 @@ async fn head_answers_with_the_headers_of_get_and_no_body() {
             let (status, head, nothing) = ask(Method::HEAD).await;
             let (_, later, _) = ask(Method::GET).await;
             assert_eq!(status, got, "{uri}");
-            // Once the second of a change is over, `Last-Modified` changes, possibly before the HEAD request.
+            // Once the second of a change is over, `Last-Modified` has a later date. The second may end before the HEAD
+            // request.
             let same = if head == later { later } else { headers };
             assert_eq!(head, same, "{uri}");
             assert!(nothing.is_empty() && !body.is_empty(), "{uri}");
@@ -375,7 +376,7 @@ async fn explain_adds_one_field_and_changes_no_other() {
         assert_eq!(explain["source"], "a table");
         assert_eq!(explain["simulated"], false);
         assert_eq!(explain["as_of"], NOW.0);
-        // Explanations of estimates contain the view; those of realised totals contain the coverage.
+        // Explanations of estimates contain the model's view. Explanations of observed totals contain the coverage.
         assert_eq!(explain.get("view").is_some(), slow, "{path}: {explain}");
         assert_eq!(
             explain.get("coverage").is_some(),
@@ -401,8 +402,8 @@ async fn as_of_sets_the_instant_of_every_answer() {
         assert_eq!(status, StatusCode::OK, "{path}");
         let (_, by_text) = get_json(&service, &format!("{path}?as_of={then}")).await;
         assert_eq!(by_number, by_text, "{path}");
-        // These answers are empty at any instant: tables have no gaps, positions or maps, and no cascade here reaches
-        // 100,000 USD.
+        // These answers are empty at any instant. A market from tables has no gaps, positions or served maps, and no
+        // cascade in these data reaches 100,000 USD.
         let nothing = [
             api::Gaps::PATH,
             api::Maps::PATH,
@@ -501,7 +502,7 @@ async fn the_index_describes_every_parameter_as_the_refusals_do() {
     assert_eq!(index["coins"], json!(["BTC"]));
     let mut endpoints = index["endpoints"].as_array().unwrap().clone();
     assert_eq!(endpoints.len(), 10);
-    // The extensions, without the stream, which needs another request.
+    // Adds the extensions except the event stream, which needs a different request.
     let extensions = index["extensions"].as_array().unwrap().iter();
     endpoints.extend(
         extensions

@@ -1,4 +1,4 @@
-//! The cache of complete responses: it sends what the pages would send, and only while the data are unchanged.
+//! Tests the cache of complete responses: it sends what the pages would send, and only while the data are unchanged.
 
 use axum::http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 
@@ -25,7 +25,7 @@ pub(super) async fn plain(service: &Router, uri: &str) -> (StatusCode, HeaderMap
     answer(service, &Method::GET, uri, &[]).await
 }
 
-/// A response cache of `room` bytes, and the service in front of the pages.
+/// Returns a response cache of `room` bytes, and the service that uses it.
 fn front(shared: &PageState, room: u64) -> (ReadyAnswers, Router) {
     let front = ReadyAnswers::of(shared.clone(), pages(shared.clone()), room);
     (front.clone(), Router::new().fallback_service(front))
@@ -47,7 +47,7 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
     for uri in &uris {
         plain(&pages, uri).await;
     }
-    // Wait for the next second, so that no date header changes between two answers.
+    // Waits for the next second, so that no date header changes between two answers.
     let made = wall_clock().0.div_euclid(1000);
     while wall_clock().0.div_euclid(1000) <= made {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -79,7 +79,7 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
                 for method in [Method::GET, Method::HEAD, Method::POST] {
                     let mut wanted = answer(&pages, &method, uri, &headers).await;
                     if wanted.0 == StatusCode::NOT_MODIFIED {
-                        // A 304 response has no body, so the length of the answer does not apply.
+                        // A 304 response has no body, so it has no length of one.
                         wanted.1.remove(CONTENT_LENGTH);
                     }
                     for turn in 0..2 {
@@ -92,7 +92,7 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
             }
         }
     }
-    // Every answer about now is cached, once for each spelling of the accepted encodings.
+    // Every answer about the present is cached, once for each spelling of the accepted encodings.
     assert!(cached.usage().0 >= 10 * 6, "{:?}", cached.usage());
 }
 
@@ -111,7 +111,7 @@ async fn what_is_ready_needs_no_lane() {
         let (status, _, body) = plain(&service, uri).await;
         assert_eq!((status, &body), (StatusCode::OK, first), "{uri}");
     }
-    // Any other query needs a lane, and the lanes are closed, so it fails.
+    // Any other query needs a computation. The lanes are closed, so it fails.
     let (status, ..) = plain(&service, "/api/liquidations?limit=7").await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
 }
@@ -128,7 +128,7 @@ async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
     let count = async || {
         let (status, headers, body) = plain(&service, uri).await;
         assert_eq!(status, StatusCode::OK);
-        // A repeated query gets the same answer, and a client with a copy gets 304.
+        // A repeated query gets the same answer. A client that sends the validator of its copy gets 304.
         assert_eq!(plain(&service, uri).await.2, body);
         let blocked = (IF_NONE_MATCH, text(&headers, &ETAG).to_owned());
         let (status, ..) = answer(&service, &Method::GET, uri, &[blocked]).await;
@@ -146,7 +146,8 @@ async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
     assert_eq!(count().await, 1);
     grow(20);
     assert_eq!(count().await, 2);
-    // The window ends at the last order. The first order is now exactly an hour old, which is outside the window.
+    // The time window ends at the last order. The first order is now exactly an hour older, which is outside the
+    // window.
     grow(-29);
     assert_eq!(count().await, 3);
     grow(-30);
@@ -155,7 +156,7 @@ async fn a_new_order_is_in_the_next_answer_and_an_old_one_leaves_its_window() {
     assert_eq!(count().await, 1);
 }
 
-/// The archive folder of a test, removed at its end.
+/// The archive folder of a test. Dropping it removes the folder.
 pub(super) struct Folder(pub(super) std::path::PathBuf);
 
 impl Folder {
@@ -222,7 +223,7 @@ async fn an_archive_that_grows_is_answered_as_it_was_committed_last() {
         }],
         ..Batch::default()
     };
-    // The third commit has only a bar, which moves the end of every window past the first order.
+    // The third commit adds only a bar. The bar moves the end of every time window, so that the first order is outside.
     let commits = [recorded(2, 10), recorded(3, 30), bar(61), recorded(4, 1500)];
     let mut seen = Vec::new();
     for commit in std::iter::once(None).chain(commits.iter().map(Some)) {
@@ -262,7 +263,8 @@ async fn many_different_questions_stay_within_the_room() {
         let (status, _, body) = plain(&service, &uri).await;
         assert_eq!(status, StatusCode::OK);
         assert_eq!(plain(&service, &uri).await.2, body);
-        // A long target counts against the bound: empty pairs have no meaning, but they are part of the cache key.
+        // A long URL counts towards the size of the cache: empty pairs have no meaning, but they are part of the cache
+        // key.
         let uri = format!("{uri}{}", "&".repeat(offset * 7));
         assert_eq!(plain(&service, &uri).await.2, body);
         assert!(cached.usage().1 <= room);

@@ -1,4 +1,4 @@
-//! The server behind a real socket: limits for each client, and access checks.
+//! Tests the server over a real socket: limits for each client, and access checks.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::server::{Access, Limits, ServerSettings, Tokens, run_with};
 
-/// Timeout of a wait. Every test here takes far less, so a longer wait means that the server hangs.
+/// Timeout of a wait. Every wait here normally takes far less, so a timeout means that the server hangs.
 const STUCK: Duration = Duration::from_secs(20);
 
 pub(super) struct Running {
@@ -57,7 +57,7 @@ impl Running {
         Peer(TcpStream::connect(self.address).await.unwrap())
     }
 
-    /// As from another machine.
+    /// Connects from another address, as another machine would.
     pub(super) async fn connect_from(&self, address: &str) -> Peer {
         let socket = TcpSocket::new_v4().unwrap();
         socket
@@ -94,13 +94,13 @@ impl Peer {
         self.0.set_zero_linger().unwrap();
     }
 
-    /// The status of the next answer.
+    /// Returns the status of the next answer.
     pub(super) async fn status(&mut self) -> u16 {
         let (head, _) = self.answer().await;
         head.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    /// The next answer of a connection that stays open: its head and its body.
+    /// Reads the head and the body of the next answer. The connection stays open.
     pub(super) async fn answer(&mut self) -> (String, String) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -114,7 +114,7 @@ impl Peer {
         (head, String::from_utf8(body).unwrap())
     }
 
-    /// Reads everything up to the end of the connection, which may be a reset.
+    /// Reads until the connection ends, possibly with a reset.
     pub(super) async fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         let _ = timeout(STUCK, self.0.read_to_end(&mut rest)).await.unwrap();
@@ -133,7 +133,7 @@ fn hello() -> Router {
     Router::new().route("/", get(|| async { "hello" }))
 }
 
-/// A router with an answer that waits for `release`, and a channel that reports when it waits.
+/// Creates a router with an answer that waits for `release`, and a channel that reports each waiting answer.
 fn waiting(release: &Arc<Notify>) -> (Router, mpsc::UnboundedReceiver<()>) {
     let release = Arc::clone(release);
     let (begun, begins) = mpsc::unbounded_channel();
@@ -202,7 +202,7 @@ async fn an_answer_in_flight_is_finished_after_the_stop() {
 
     let address = server.address;
     let stopped = tokio::spawn(server.stop());
-    // The server closes the listener before it waits for answers, so new connections soon fail.
+    // At shutdown, the server closes the listener before it waits for answers, so new connections soon fail.
     timeout(STUCK, async {
         while TcpStream::connect(address).await.is_ok() {}
     })
@@ -270,7 +270,7 @@ async fn a_connection_beyond_the_limit_is_refused_with_a_retry() {
 
     release.notify_one();
     assert_eq!(first.answer().await.1, "done");
-    // The first connection is idle now, so the third one evicts it.
+    // The first connection is idle now, so the third connection evicts it.
     let mut third = server.connect().await;
     third.ask("/").await;
     begins.recv().await.unwrap();
@@ -297,7 +297,7 @@ async fn endless_heads_block_no_other_client() {
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
         open.push(peer);
     }
-    // A peer with too many connections harms neither other peers nor its own new requests.
+    // A peer with too many connections affects neither other peers nor its own new requests.
     own.ask("/").await;
     assert_eq!(own.answer().await.1, "hello");
     for address in ["127.0.0.1", "127.0.0.3"] {
@@ -305,7 +305,8 @@ async fn endless_heads_block_no_other_client() {
         other.ask("/").await;
         assert_eq!(other.answer().await.1, "hello", "{address}");
     }
-    // Connections of many peers, each within its share, fill all slots: the idlest one is evicted.
+    // Many peers, each within its limit, use all slots. A further connection then evicts the one that has been idle
+    // longest.
     for peer in 4..40 {
         let mut peer = server.connect_from(&format!("127.0.0.{peer}")).await;
         peer.send("GET / HTTP/1.1\r\nx-slow: ").await;
@@ -401,7 +402,7 @@ async fn behind_a_trusted_proxy_each_client_has_a_share_of_its_own() {
     let server = Running::with(settings, router).await;
     let mut busy = Vec::new();
     let lines = |client: &str| format!("host: localhost\r\nx-forwarded-for: {client}\r\n");
-    // These are more connections than a peer may have, but the limit does not apply to a trusted proxy.
+    // One peer opens more connections than its limit. The limit does not apply, because the peer is a trusted proxy.
     for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2"] {
         let mut peer = server.connect().await;
         peer.ask_with("/", &lines(client)).await;
@@ -488,7 +489,7 @@ async fn tokens_of_a_file_change_while_the_server_runs() {
     let lines = |token: &str| format!("host: localhost\r\nauthorization: Bearer {token}\r\n");
     let (old, new) = (lines(TOKEN), lines("another-horse-battery"));
     statuses(&server, &[(&old, 200), (&new, 401)]).await;
-    // A token file that cannot be parsed changes nothing.
+    // If a token file cannot be parsed, the accepted tokens stay the same.
     std::fs::write(&file, "plain text\n").unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
     statuses(&server, &[(&old, 200), (&new, 401)]).await;
@@ -504,7 +505,7 @@ async fn tokens_of_a_file_change_while_the_server_runs() {
     };
     timeout(STUCK, changed).await.unwrap();
     statuses(&server, &[(&old, 401)]).await;
-    // A file without a token admits no client.
+    // With a file that contains no token, the server admits no client.
     std::fs::write(&file, "").unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
     statuses(&server, &[(&new, 401), ("host: localhost\r\n", 401)]).await;
@@ -533,7 +534,8 @@ async fn a_server_answers_to_its_names_alone() {
             ("host: [::1]:80\r\n", 200),
             ("host: LIQDATA.example.org:443\r\n", 200),
             ("host: liqdata.example.org.\r\n", 200),
-            // DNS rebinding: a foreign name that resolves to this address is refused.
+            // As in DNS rebinding, the request reaches this server under a foreign host name. Such requests are
+            // refused.
             ("host: evil.example\r\n", 421),
             ("host: localhost.evil.example\r\n", 421),
             ("host: 192.0.2.1\r\n", 421),
@@ -669,7 +671,7 @@ async fn a_head_too_large_is_refused_in_the_shape_of_every_refusal() {
     let refusal: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(refusal.pointer("/success"), Some(&Value::Bool(false)));
 
-    // Both refusals leave the connection open, and a request within the limits is answered.
+    // Both refusals leave the connection open. A request within the limits is then answered.
     peer.ask("/?x=1").await;
     assert_eq!(peer.answer().await.1, "hello");
     server.stop().await;
@@ -719,7 +721,7 @@ async fn a_client_that_stops_reading_is_given_up() {
     let gone = dropped.recv().await.unwrap();
     timeout(STUCK, gone).await.unwrap().unwrap();
 
-    // No other client is harmed.
+    // Other clients are not affected.
     let mut other = server.connect().await;
     other.ask("/").await;
     assert_eq!(other.answer().await.1, "hello");
@@ -728,7 +730,7 @@ async fn a_client_that_stops_reading_is_given_up() {
 
 #[tokio::test]
 async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
-    // The answer is larger than the socket buffers of the kernel.
+    // The answer is larger than the kernel's socket buffers.
     let big = Bytes::from(vec![b'x'; 32 << 20]);
     let router = Router::new()
         .route("/big", get(move || async move { big }))
@@ -756,7 +758,7 @@ async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
     other.ask("/").await;
     assert_eq!(other.status().await, 200);
     drop(slow);
-    // Retry until the server has noticed that the slow peer is gone.
+    // Retries until the server has noticed that the slow peer has disconnected.
     let began = Instant::now();
     loop {
         second.ask("/").await;
@@ -784,7 +786,7 @@ async fn a_client_that_has_closed_its_half_is_answered() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.ends_with(body), "{answer}");
     }
-    // The server closes a connection if the client closes its sending side without a request.
+    // If a client closes its sending side without a request, the server closes the connection.
     let mut peer = server.connect().await;
     peer.0.shutdown().await.unwrap();
     assert_eq!(peer.rest().await, "");
