@@ -14,30 +14,30 @@ use crate::engine::TableFault;
 use crate::market::{Refusal, RefusalCode};
 use crate::{client, feeds, server};
 
-/// An error of a call before its conversion to an exception.
+/// The failure of a call, before its conversion to a Python exception.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A service failed to answer.
+    /// A service did not answer, answered with an error, or sent an unreadable answer.
     Client(client::Error),
-    /// A market refused.
+    /// A market refused the query.
     Market(Refusal),
     /// The call was cancelled.
     Cancelled,
     /// The client was closed during the call.
     Closed,
-    /// The message of a panic.
+    /// A panic occurred; this is its message.
     Panic(String),
 }
 
 impl Failure {
-    /// The failure of a task.
+    /// Converts the failure of a runtime task.
     pub(crate) fn of_task(broken: tokio::task::JoinError) -> Self {
         broken
             .try_into_panic()
             .map_or(Self::Cancelled, |panic| Self::of_panic(panic.as_ref()))
     }
 
-    /// The message of a panic.
+    /// Extracts the message of a panic.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -63,7 +63,7 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-/// Creates an exception of `liqdata.errors` by name.
+/// Creates an exception of the class `class` of `liqdata.errors`.
 fn exception(py: Python<'_>, class: &str, message: &str, fields: &Bound<'_, PyDict>) -> PyErr {
     let made = py
         .import("liqdata.errors")
@@ -87,7 +87,7 @@ fn raise<'py, const N: usize>(
     }
 }
 
-/// Creates an exception with one text attribute.
+/// Creates an exception with one text attribute `field`.
 fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -> PyErr {
     let text = text.into_pyobject(py).map_err(PyErr::from);
     raise(
@@ -98,22 +98,23 @@ fn naming(py: Python<'_>, class: &str, message: &str, field: &str, text: &str) -
     )
 }
 
-/// `BadQuery` for `parameter`.
+/// Creates the `BadQuery` exception for a refused parameter.
 pub(crate) fn bad_query(py: Python<'_>, refusal: &BadQuery) -> PyErr {
     bad_query_said(py, &refusal.parameter, &refusal.to_string())
 }
 
-/// `BadQuery` for `parameter` with this exact message.
+/// Creates a `BadQuery` exception for `parameter` with exactly this message.
 pub(crate) fn bad_query_said(py: Python<'_>, parameter: &str, message: &str) -> PyErr {
     naming(py, "BadQuery", message, "parameter", parameter)
 }
 
-/// `BadQuery` for a bad table. The parameter is the table; the message names column and row.
+/// Creates a `BadQuery` exception for an invalid table. The parameter of the exception is the table name; the message
+/// names column and row.
 pub(crate) fn bad_table(py: Python<'_>, fault: &TableFault) -> PyErr {
     bad_query_said(py, fault.table, &fault.to_string())
 }
 
-/// The exception for `failure`.
+/// Converts `failure` to a Python exception.
 pub(crate) fn python(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Client(error) => from_client(py, error),
@@ -187,7 +188,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
     }
 }
 
-/// `ArchiveError` for a file or folder.
+/// Creates an `ArchiveError` exception with the path of the file or folder.
 pub(crate) fn archive(py: Python<'_>, error: &ArchiveError) -> PyErr {
     archive_at(py, &error.to_string(), error.path())
 }
@@ -197,7 +198,7 @@ fn archive_at(py: Python<'_>, message: &str, path: Option<&Path>) -> PyErr {
     naming(py, "ArchiveError", message, "path", &path)
 }
 
-/// The exception for a frame that cannot be decoded.
+/// Converts the error of an exchange message that cannot be decoded.
 pub(crate) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     let message = error.to_string();
     match error {
@@ -208,7 +209,7 @@ pub(crate) fn from_feeds(py: Python<'_>, error: &feeds::Error) -> PyErr {
     }
 }
 
-/// `UnexpectedReply` at `path`.
+/// Creates an `UnexpectedReply` exception for the value at `path`.
 pub(crate) fn unexpected(py: Python<'_>, message: &str, path: &str) -> PyErr {
     naming(py, "UnexpectedReply", message, "path", path)
 }
@@ -230,7 +231,7 @@ fn refused(
     raise(py, "Refused", message, pairs())
 }
 
-/// Adds a note if the exception supports notes.
+/// Adds a note to the exception, if it supports notes.
 pub(crate) fn note(py: Python<'_>, error: &PyErr, text: &str) {
     let _ = error.value(py).call_method1("add_note", (text,));
 }

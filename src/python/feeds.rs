@@ -1,4 +1,4 @@
-//! Decodes frames of exchanges.
+//! Decodes frames: messages that exchanges send over their WebSocket connections.
 
 use std::iter;
 use std::time::Instant;
@@ -14,14 +14,14 @@ use crate::python::rows::deferred_drop::Unwaited;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// An instrument from Python: native id, base, quote, kind, contract size.
+/// An instrument from Python: exchange's own id, base, quote, kind, contract size.
 type Given = (String, String, String, String, String);
 
-/// The shape of an instrument, for messages.
+/// The expected form of an instrument, for error messages.
 const SHAPE: &str = "{native_id: {\"base\": …, \"quote\": …, \"kind\": \"linear\" or \"inverse\", \"contract_size\": …}}";
 
-/// Larger frames, and compressed ones, are decoded with the interpreter released. Releasing it for a few microseconds
-/// would cost more when other threads wait for it.
+/// Maximum size of a frame that is decoded without releasing the interpreter, in bytes. Releasing it for a few
+/// microseconds costs more than it saves if other threads wait for it. Compressed frames always release it.
 const LARGE: usize = 16 << 10;
 
 /// Decodes one frame into events.
@@ -46,7 +46,7 @@ pub(crate) fn decode(
         .map_err(|error| error::from_feeds(py, &error))
 }
 
-/// Decodes several frames into events in order. Calls `seen` with the number of newly decoded frames.
+/// Decodes several frames into events, in order. Calls `seen` with the number of frames decoded since the last call.
 #[pyfunction]
 #[pyo3(signature = (exchange, frames, received_at, instruments, seen=None))]
 #[expect(
@@ -66,7 +66,7 @@ pub(crate) fn decode_all(
     let times = received_at.into_iter().chain(iter::repeat(None));
     let mut left = frames.iter().zip(times).enumerate();
     let mut events = Unwaited::from(Vec::with_capacity(frames.len()));
-    // The frames up to the next signal check.
+    // Decodes frames until the next signal check is due.
     let mut until_signal_check = || {
         let begun = Instant::now();
         let mut done = 0;

@@ -6,26 +6,28 @@ use crate::model::{Brackets, Contract, MarginOf, Side, Terms};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// The margin brackets of a market. `None` if unknown.
+/// Returns the margin brackets of a contract, or `None` if they are not known.
 #[pyfunction]
 pub(crate) fn brackets(exchange: &str, symbol: &str) -> Option<Table> {
     Brackets::of(exchange, symbol).map(|found| Columns::from(found.rows()).into())
 }
 
-/// Markets with known brackets, as exchange and symbol.
+/// Lists the contracts with known brackets, as exchange and symbol.
 #[pyfunction]
 pub(crate) fn bracketed() -> Vec<(&'static str, &'static str)> {
     Brackets::known().collect()
 }
 
-/// The highest leverage for a notional, if the market is known and allows the notional.
+/// Returns the maximum leverage for a notional, if the contract is known and allows the notional.
 #[pyfunction]
 pub(crate) fn max_leverage(exchange: &str, symbol: &str, notional: f64) -> Option<f64> {
     Brackets::of(exchange, symbol).and_then(|found| found.max_leverage(notional))
 }
 
-/// The liquidation price of an isolated position. `of` names a market (exchange, symbol, notional at entry); otherwise
-/// `maintenance` applies.
+/// Returns the liquidation price of a position with isolated margin.
+///
+/// `of` names a contract (exchange, symbol, notional at entry). If the brackets of that contract are known, they apply
+/// instead of the rate `maintenance`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one per parameter")]
 pub(crate) fn liquidation_price(

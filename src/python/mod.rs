@@ -1,8 +1,8 @@
 //! The Python binding: the only module that uses `pyo3` and `numpy`.
 //!
-//! A checked [`calls::question::AskedQuestion`] goes to a source: an HTTP client or a local market. A service's reply
-//! is a [`calls::call::Call`], which waits on the caller's own thread. No runtime thread ever attaches to the
-//! interpreter.
+//! A checked query ([`calls::question::AskedQuestion`]) goes to a source: an HTTP client or a market in this process. A
+//! pending reply is a [`calls::call::Call`], and the caller's own thread waits for it. Threads of the Tokio runtime
+//! never attach to the Python interpreter.
 
 mod archive;
 mod calls;

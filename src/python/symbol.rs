@@ -10,13 +10,13 @@ use crate::model::{
     Coin, ContractKind, EXCHANGES, Symbol, exchange_name, is_coin, known_exchange, well_known,
 };
 
-/// A pair at least this similar to a known one counts as a typing error.
+/// Minimum similarity to a known pair at which an unknown pair counts as a typing error.
 const SLIP: f64 = 0.93;
 
 const ALLOWED: &str =
     "a coin such as \"BTC\" or a trading pair such as \"BTCUSDT\", in whichever spelling";
 
-/// Coin, namespace, quote, pair, kind, exchange, native id, scale.
+/// Coin, namespace, quote, pair, kind, exchange, exchange's own id, scale.
 type Parts = (
     String,
     Option<String>,
@@ -28,14 +28,14 @@ type Parts = (
     u32,
 );
 
-/// The coin of a symbol or pair.
+/// Returns the coin of a symbol or pair.
 #[pyfunction]
 pub(crate) fn coin(py: Python<'_>, text: &str) -> PyResult<String> {
     let coin = Coin::check("symbol", text).map_err(|refusal| error::bad_query(py, &refusal))?;
     Ok(coin.to_string())
 }
 
-/// The canonical name of an exchange.
+/// Returns the canonical name of an exchange.
 #[pyfunction]
 pub(crate) fn exchange(text: &str) -> String {
     exchange_name(text)
@@ -89,7 +89,7 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     ))
 }
 
-/// The exchange of that name, among those that liqdata collects.
+/// Returns the canonical name of an exchange that liqdata collects, or an error for any other name.
 fn listened_to(text: &str) -> Result<&'static str, BadQuery> {
     known_exchange(text).ok_or_else(|| {
         let nearest = nearest(&exchange_name(text), EXCHANGES.into_iter(), 0.75);

@@ -1,4 +1,4 @@
-//! Copies archives: the catalog that belongs to a set of files, and merging several archives.
+//! Copies archives: exports a journal for a selection of files, and merges several archives.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,11 @@ use crate::model::Millis;
 use crate::python::error;
 use crate::python::runtime::logs;
 
-/// A file: path, content, rows, length, SHA-256, and whether it is in use.
+/// A file: path, table of its rows, number of rows, length in bytes, SHA-256, and whether it is in use.
 type File = (String, String, u64, u64, String, bool);
 
-/// An archive: series, end of the last day of a copy, files, and rows in its journal.
+/// An archive: id that it shares with its copies, end of the last exported day, files, and number of rows in its
+/// journal.
 type ArchiveParts = (u64, Option<i64>, Vec<File>, u64);
 
 fn listed(lists: ArchiveContents) -> ArchiveParts {
@@ -30,7 +31,7 @@ fn listed(lists: ArchiveContents) -> ArchiveParts {
     (lists.series, closed, files.collect(), lists.journaled)
 }
 
-/// Runs long work on archives with the interpreter released.
+/// Runs work on archives with the interpreter released.
 fn work<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, ArchiveError> + Send,
@@ -40,13 +41,14 @@ fn work<T: Send>(
     done.map_err(|fault| error::archive(py, &fault))
 }
 
-/// Lists what the archive at `path` consists of. Only its journal must exist.
+/// Lists the files of the archive at `path`. Only the journal of the archive must exist.
 #[pyfunction]
 pub(crate) fn archive_lists(py: Python<'_>, path: PathBuf) -> PyResult<ArchiveParts> {
     work(py, move || Archive::to_verify(path)?.lists()).map(listed)
 }
 
-/// Creates a journal in `into` for a part of the archive at `path`. Returns what the copy consists of.
+/// Exports a journal for a part of the archive at `path` into the folder `into`. Lists the files that belong to that
+/// part.
 #[pyfunction]
 pub(crate) fn export_journal(
     py: Python<'_>,
@@ -67,7 +69,8 @@ pub(crate) fn export_journal(
     .map(listed)
 }
 
-/// Merges the archives at `paths` into a new one at `into`. Calls `seen` with the number of days done and the total.
+/// Merges the archives at `paths` into a new archive at `into`. Calls `seen` with the number of merged days and the
+/// total.
 #[pyfunction]
 pub(crate) fn merge_archives(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! A collector: starts, reports and stops. Its threads never attach to the interpreter.
+//! Starts, reports and stops a collector. Its threads never attach to the interpreter.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -14,23 +14,23 @@ use crate::python::error::Failure;
 use crate::python::runtime::logs;
 use crate::python::sources::market::Market;
 
-/// How often a closing thread checks for the end of the collector and for signals.
+/// Interval at which a closing thread checks for the end of the collector and for signals.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long served maps may take to become durable at the end.
+/// Maximum time to store the last served maps when the collector stops.
 const LAST_MAPS: Duration = Duration::from_secs(5);
 
-/// The collector, until it is stopped.
+/// The collector, or `None` once it is stopped.
 type Running = Mutex<Option<collect::Collector>>;
 
 /// A running collector; [`Collector::stop`] ends it.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Collector {
     running: Arc<Running>,
-    /// Records the maps that servers of the archive return.
+    /// Records the maps that servers of this archive have sent to clients.
     maps: Mutex<Option<Arc<MapRecorder>>>,
     maps_bytes: u64,
-    /// Its last status, once it is stopped.
+    /// The last status of the collector, once it is stopped.
     ended: Arc<Mutex<Option<Status>>>,
     pid: u32,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Collector {
 impl Drop for Collector {
     fn drop(&mut self) {
         if self.is_forked() {
-            // Nothing is dropped after a fork: the threads do not exist here, and a lock may be held forever.
+            // Nothing is dropped in a forked child: the threads do not exist there, and a lock may be locked forever.
             let maps = self.maps.get_mut();
             std::mem::forget((
                 Arc::clone(&self.running),
@@ -49,7 +49,7 @@ impl Drop for Collector {
 }
 
 impl Collector {
-    /// Whether this is a forked child, in which no collector runs.
+    /// Whether this process is a forked child, in which the collector does not run.
     fn is_forked(&self) -> bool {
         self.pid != std::process::id()
     }
@@ -66,7 +66,7 @@ impl Collector {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A market of the archive. Maps that its servers return are recorded.
+    /// Opens the archive as a market. Maps that servers of this market send are recorded.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
         let market = market::Market::open(collector.archive(), None)?
             .looked_through()
@@ -132,7 +132,7 @@ impl Collector {
         })
     }
 
-    /// The status as nested dicts. `None` in a forked child.
+    /// Returns the status as nested dicts. `None` in a forked child.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.is_forked() {
             return Ok(None);
@@ -156,7 +156,7 @@ impl Collector {
         Ok(Some(dict))
     }
 
-    /// A market of the archive while it grows. Maps that its servers return are recorded.
+    /// Opens the archive as a market that grows with it. Maps that servers of this market send are recorded.
     fn market(&self, py: Python<'_>) -> PyResult<Market> {
         let made = py.detach(|| self.look(|collector| self.market_of(collector)));
         match made {
@@ -166,7 +166,7 @@ impl Collector {
         }
     }
 
-    /// Whether every exchange has finished, as with `once=True`.
+    /// Whether the collector has finished with every exchange, as happens with `once=True`.
     #[getter]
     fn over(&self) -> bool {
         self.look(collect::Collector::is_over).unwrap_or(true)
@@ -177,10 +177,10 @@ impl Collector {
         self.look(|_| ()).is_none()
     }
 
-    /// Closes the connections, stores what has arrived and releases the archive. Idempotent.
+    /// Closes the connections, stores the received rows and closes the archive. Idempotent.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_forked() {
-            // In a forked child the threads and the archive belong to the parent.
+            // In a forked child, the threads and the archive belong to the parent.
             return Ok(());
         }
         let running = self
@@ -206,7 +206,7 @@ impl Collector {
         let mut interrupted = Ok(());
         while !stopping.is_finished() {
             py.detach(|| std::thread::sleep(TICK));
-            // Received rows are stored in any case. A second signal is raised afterwards.
+            // Received rows are stored despite a signal. The exception of the first signal is raised afterwards.
             interrupted = interrupted.and(py.check_signals());
         }
         logs::deliver(py)?;
@@ -220,7 +220,7 @@ impl Collector {
     }
 }
 
-/// The collector as the source of status of its markets; it does not keep the collector running.
+/// Reports the status of the collector to its markets. Does not prevent the collector from stopping.
 #[derive(Debug)]
 struct Seen {
     running: Weak<Running>,
@@ -229,7 +229,7 @@ struct Seen {
 
 impl CollectorMonitor for Seen {
     fn collector_status(&self) -> Option<CollectorStatus> {
-        // After a fork a lock may be held forever.
+        // In a forked child, a lock may be locked forever.
         let running = self
             .running
             .upgrade()
@@ -268,7 +268,7 @@ fn raised(py: Python<'_>, fault: CollectError) -> PyErr {
     }
 }
 
-/// The status as dicts and lists.
+/// Converts the status to nested dicts and lists.
 fn status_dict<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
     let text =
         serde_json::to_string(status).map_err(|fault| PyOSError::new_err(fault.to_string()))?;

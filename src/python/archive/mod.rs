@@ -1,4 +1,4 @@
-//! Archives from Python: writing, verifying, copying, rebuilding, collecting, and undoing ingests.
+//! Archives from Python: writing, verifying, copying, rebuilding and collecting, and undoing an ingest.
 
 pub(super) mod cloud;
 pub(super) mod collector;

@@ -1,4 +1,4 @@
-//! Decodes the stored frames of an archive again.
+//! Decodes the stored exchange messages (frames) of an archive again.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use crate::model::Millis;
 use crate::python::error;
 use crate::python::runtime::logs;
 
-/// Compares or replaces orders by decoding stored frames again. Calls `seen` with the bytes read and the total.
+/// Decodes stored frames again, and compares the orders with the stored ones or replaces these. Calls `seen` with the
+/// number of bytes read and the total.
 #[pyfunction]
 #[pyo3(signature = (path, start, end, exchanges, dry_run, seen=None))]
 pub(crate) fn rebuild(
@@ -32,7 +33,7 @@ pub(crate) fn rebuild(
     let (done, raised) = py.detach(move || {
         let mut raised = None;
         let done = collect::rebuild(&path, &again, &mut |read, of| {
-            // After an exception, every further call also returns that the work must stop.
+            // After an exception, every further call also makes the work stop.
             if raised.is_some() {
                 return false;
             }

@@ -1,4 +1,4 @@
-//! The ingests of an archive, and their undo.
+//! Lists and undoes ingests: imports of files or tables into an archive.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::signals::interruptible;
 
-/// A new identifier of an ingest.
+/// Creates an id for a new ingest.
 #[pyfunction]
 pub(crate) fn new_ingest_id() -> String {
     IngestOrigin::new_id()
@@ -23,7 +23,8 @@ pub(crate) fn ingests(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     Ok(Columns::from(found).into())
 }
 
-/// Ids of the ingests that the archive at `path` no longer has completely; none where there is no archive.
+/// Lists the ids of ingests with rows that are no longer in the archive at `path`. Returns an empty list if there is no
+/// archive.
 #[pyfunction]
 pub(crate) fn incomplete_ingests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
     run(py, move || match Archive::read_if_begun(path)? {
@@ -32,18 +33,18 @@ pub(crate) fn incomplete_ingests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<
     })
 }
 
-/// Undoes the ingest `id` of the archive at `path`; lists it, and the ingests to run again.
+/// Undoes the ingest `id` of the archive at `path`. Lists that ingest, followed by the ingests that must be run again.
 #[pyfunction]
 pub(crate) fn undo_ingest(py: Python<'_>, path: PathBuf, id: String) -> PyResult<Table> {
     let undone = run(py, move || {
-        // Opening an archive for writing would create one.
+        // Opening an archive for writing would create a missing one, so it is first opened for reading.
         drop(Archive::read(&path)?);
         Archive::create_or_open(&path)?.undo(&id)
     })?;
     Ok(Columns::from(undone).into())
 }
 
-/// Runs `work` without the interpreter, while signals are checked.
+/// Runs `work` with the interpreter released, and checks for signals meanwhile.
 fn run<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, ArchiveError> + Send + 'static,

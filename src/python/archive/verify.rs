@@ -15,11 +15,11 @@ use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 use crate::python::runtime::signals::attended;
 
-/// How long no progress may be reported before the last progress is repeated.
+/// Maximum time without a progress report. After it, the last report is repeated.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Lists what is damaged, missing or unexpected in the archive at `path`. Calls `seen` with the files read and the
-/// total, the journal included. A repair reads all files again.
+/// Lists what is damaged, missing or unexpected in the archive at `path`. Calls `seen` with the number of files read
+/// and the total, both including the journal. A repair reads all files again.
 #[pyfunction]
 #[pyo3(signature = (path, repair, seen=None))]
 pub(crate) fn verify(
@@ -31,11 +31,12 @@ pub(crate) fn verify(
     let (tell, progress) = mpsc::channel();
     let is_given_up = Arc::new(AtomicBool::new(false));
     let given_up = Arc::clone(&is_given_up);
-    // An interrupted caller does not wait for a commit. The work ends by itself and releases the archive.
+    // If the caller is interrupted, it does not wait for a running commit. The work then ends soon and closes the
+    // archive.
     let work = move || {
         let goes_on: GoesOn = Arc::new(move || !given_up.load(Ordering::Relaxed));
         Ok(findings(&path, repair, &goes_on, &|read, of| {
-            // The receiver is gone if the caller was interrupted.
+            // The channel has no receiver any more if the caller was interrupted.
             let _ = tell.send((read, of));
         }))
     };
@@ -72,7 +73,7 @@ fn findings(
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
     tell(0, 1);
-    // The total counts the journal, which is read first, and the files.
+    // The total counts the journal, which is read first, and all other files.
     let mut all = 1;
     let folder = archive.path().to_owned();
     let mut found = archive.verify_observed(&mut |read, of| {
@@ -80,7 +81,7 @@ fn findings(
         tell(1 + read, all);
         goes_on()
     })?;
-    // A repair reads everything again before it moves a file. It does nothing to a sound archive.
+    // A repair reads all files again before it moves one. In an undamaged archive, a repair changes nothing.
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         tell(all, 2 * all);

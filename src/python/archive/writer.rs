@@ -1,4 +1,4 @@
-//! Writes archives from Python, for tests and examples. Production data come from the collector and from ingest.
+//! Writes archives from Python, for tests and examples. The collector and ingests write real archives.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ impl ArchiveWriter {
     }
 }
 
-/// The decimal of the shortest text of a double, or why it cannot be stored.
+/// Converts a double to the decimal of its shortest text. The error says why it cannot be stored.
 pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
     if !value.is_finite() {
         let what = match column {
@@ -58,7 +58,7 @@ pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
         .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
 }
 
-/// The decimal of a cell, by the rule of [`decimal`].
+/// Converts a cell as [`decimal`] does. The error names table, row and column.
 fn cell(
     (table, row): (&'static str, usize),
     column: &'static str,
@@ -72,7 +72,7 @@ fn cell(
     })
 }
 
-/// The archive row of an order in a table.
+/// Converts an order of a table to an archive row.
 fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     let pair = &observed.order.symbol;
     let coin = observed.coin;
@@ -89,7 +89,7 @@ fn order_row(observed: ObservedOrder, dedupe_key: String) -> OrderRow {
     }
 }
 
-/// The archive row of a bar in a table.
+/// Converts a bar of a table to an archive row.
 fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, TableFault> {
     let interval = observed.length().unwrap_or(Millis::MINUTE);
     let place = ("bars", row);
@@ -107,7 +107,7 @@ fn bar_row(row: usize, observed: ObservedBar, exchange: &str) -> Result<BarRow, 
     })
 }
 
-/// The archive row of an open interest reading in a table.
+/// Converts an open-interest reading of a table to an archive row.
 fn reading_row(
     row: usize,
     observed: ObservedOpenInterest,
@@ -127,7 +127,7 @@ fn reading_row(
 impl ArchiveWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // Keys continue after the existing ones. A repeated key would count as the same order.
+        // New keys continue after the existing ones. Two orders with the same key would count as one order.
         let open = py.detach(|| {
             let writer = Archive::create_or_open(path)?;
             let known = writer.summary()?.end.orders;
@@ -139,8 +139,8 @@ impl ArchiveWriter {
         })
     }
 
-    /// Appends tables. Bars belong to `exchange`, as do readings without an exchange. Equal rows are stored as
-    /// different orders.
+    /// Appends tables. Bars belong to `exchange`, as do open-interest readings without an exchange. Each order counts
+    /// as a new one, even if it equals another.
     #[pyo3(signature = (orders, bars, open_interest, exchange="binance"))]
     fn append(
         &self,
@@ -189,7 +189,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Records a session of an exchange.
+    /// Records a session: a period in which an exchange was collected.
     fn run(
         &self,
         py: Python<'_>,
@@ -216,7 +216,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Records a gap.
+    /// Records a gap in the collection of an exchange.
     fn gap(
         &self,
         py: Python<'_>,
@@ -239,7 +239,7 @@ impl ArchiveWriter {
         self.with(py, |writer, _| writer.append(&batch).map(drop))
     }
 
-    /// Stores an estimated map as one that was served.
+    /// Stores an estimated map as one that a server has sent.
     #[pyo3(signature = (kind, symbol, params, timestamp, computed_at, reply, explain, version=None))]
     #[expect(clippy::too_many_arguments, reason = "one per column")]
     fn map(
@@ -270,14 +270,14 @@ impl ArchiveWriter {
         self.with(py, |writer, _| writer.append(&batch).map(drop))
     }
 
-    /// Compacts days that ended by `until` into files. Returns the number of rows.
+    /// Compacts the days that end by `until` into files. Returns the number of their rows.
     fn roll(&self, py: Python<'_>, until: i64) -> PyResult<u64> {
         self.with(py, |writer, _| {
             writer.compact(Millis(until)).map(|rolled| rolled.rows)
         })
     }
 
-    /// Closes the archive, so that another writer may open it.
+    /// Closes the archive. Another writer can then open it.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             drop(

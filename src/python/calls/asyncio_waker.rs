@@ -1,7 +1,7 @@
-//! Wakes an asyncio loop when calls finish: one byte on a socket pair for all calls since the last wake-up.
+//! Wakes an asyncio event loop when calls finish. One byte on a socket pair announces all calls since the last wake-up.
 //!
-//! Runtime threads queue a token and write a byte. The loop's own thread drains the queue. Both ends of the pair stay
-//! in Rust, so no Python socket must be closed at a particular time.
+//! Runtime threads queue the token of a finished call and write a byte. The thread of the event loop empties the queue.
+//! Rust owns both ends of the socket pair, so Python code need not close a socket at a particular time.
 
 #[cfg(unix)]
 use std::io::{Read, Write};
@@ -30,7 +30,7 @@ impl Wakeup {
         drop(finished);
         #[cfg(unix)]
         if first {
-            // A full pipe means that a wake-up is pending.
+            // If the socket buffer is full, a wake-up is already pending.
             let _ = (&self.ends.0).write(&[1]);
         }
         #[cfg(not(unix))]
@@ -38,7 +38,7 @@ impl Wakeup {
     }
 }
 
-/// The asyncio side of a [`Wakeup`]: a file descriptor to watch, and the tokens of finished calls.
+/// The asyncio side of a [`Wakeup`]: a file descriptor to watch, and the queue of tokens.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Bridge {
     wakeup: Arc<Wakeup>,
@@ -80,7 +80,7 @@ impl Bridge {
         -1
     }
 
-    /// The tokens of calls that finished since the last drain.
+    /// Returns the tokens of calls that finished since the last call of this method.
     fn drain(&self) -> Vec<u64> {
         #[cfg(unix)]
         {
@@ -99,7 +99,7 @@ impl Bridge {
     }
 }
 
-/// The waker and token for a call that an asyncio loop waits for.
+/// Returns the waker and the token for a call that an event loop waits for. `None` without an event loop.
 pub(crate) fn wakeup(bridge: Option<&Bound<'_, Bridge>>, token: u64) -> Option<(Arc<Wakeup>, u64)> {
     bridge.map(|bridge| (bridge.get().wakeup(), token))
 }

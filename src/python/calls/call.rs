@@ -1,7 +1,8 @@
 //! A running call: wait for its result, or cancel it.
 //!
-//! The work runs on runtime threads, which never attach to the interpreter. The caller waits detached and checks for
-//! signals every 50 ms, so Ctrl-C takes effect at once and interpreter shutdown never waits for a thread.
+//! Runtime threads do the work and never attach to the interpreter. The caller waits with the interpreter released and
+//! checks for signals every 50 ms. Ctrl-C therefore takes effect quickly, and interpreter shutdown never waits for a
+//! thread.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,11 +26,11 @@ use crate::python::runtime::signals::SIGNAL_TICK;
 /// The result of a call.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// One reply. `None` at the end of a walk.
+    /// One reply. `None` if a walk or a stream has ended.
     One(Option<UnconvertedReply>),
-    /// Several replies in the order of the questions.
+    /// Several replies, in the order of the queries.
     Many(Vec<UnconvertedReply>),
-    /// The failure of one question, and the label of that question.
+    /// The failure of one query, and the label that the caller gave that query.
     Failed(Failure, Option<String>),
 }
 
@@ -48,7 +49,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Stores the outcome if there is none yet.
+    /// Stores the outcome, unless one is stored already.
     fn finish(&self, outcome: Outcome) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*state, State::Running) {
@@ -62,7 +63,7 @@ impl Slot {
         }
     }
 
-    /// Waits one tick. Returns whether the outcome is there.
+    /// Waits for at most one signal interval. Returns whether the outcome is available.
     fn tick(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (state, _) = self
@@ -87,7 +88,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Starts `work` on the thread pool.
+    /// Starts `work` on the runtime with several threads.
     pub(crate) fn begin(
         work: impl Future<Output = Outcome> + Send + 'static,
         wakeup: Option<(Arc<Wakeup>, u64)>,
@@ -129,7 +130,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        // In a forked child the task's threads do not exist.
+        // The threads of the task do not exist in a forked child.
         if self.pid == std::process::id() {
             self.task.abort();
         }
@@ -138,7 +139,7 @@ impl Drop for Call {
 
 #[pymethods]
 impl Call {
-    /// Waits for the result with the interpreter released. The result can be taken once.
+    /// Waits for the result with the interpreter released. A result can be taken only once.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if self.pid != std::process::id() {
             return Err(PyRuntimeError::new_err(
@@ -147,7 +148,8 @@ impl Call {
         }
         loop {
             let finished = py.detach(|| self.slot.tick());
-            // Checked before rows are taken, so that rows stay for the next caller if this one is interrupted.
+            // Signals are checked before rows are taken, so that an interrupted caller leaves the rows to the next
+            // caller.
             if let Err(signal) = py.check_signals() {
                 self.stop();
                 return Err(signal);
@@ -182,7 +184,7 @@ impl Call {
         }
     }
 
-    /// Cancels the call. A waiting thread gets an error at once.
+    /// Cancels the call. A thread that waits for it gets an error immediately.
     fn cancel(&self) {
         if self.pid == std::process::id() {
             self.stop();

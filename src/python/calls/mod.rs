@@ -1,4 +1,4 @@
-//! Calls from Python: checked questions, pending replies, streams and walks.
+//! Calls from Python: checked queries, pending replies, streams and walks.
 
 pub(super) mod asyncio_waker;
 pub(super) mod call;

@@ -1,4 +1,4 @@
-//! Questions: the arguments of a call in Python become a typed query, which a service or a market answers.
+//! Converts the arguments of a Python call to a typed query, which a service or a market answers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::python::rows::provenance::{Provenance, RowRemarks};
 use crate::python::rows::rows::Table;
 use crate::wire::Decode;
 
-/// A reply before its conversion to Python objects.
+/// A decoded reply before its conversion to Python objects.
 #[derive(Debug)]
 pub(crate) enum UnconvertedReply {
     Overview(TotalsByWindow, RowRemarks),
@@ -39,16 +39,16 @@ pub(crate) enum UnconvertedReply {
     Liqmap(LiquidationMap, Provenance),
     Levels(TierLevels, Provenance),
     Maxpain(MaxPain, Provenance),
-    /// An object with instants that were converted from this unit.
+    /// Another reply, with the unit from which its instants were converted to milliseconds.
     Converted(Box<Self>, TimeUnit),
-    /// Orders of a walk that are not taken yet, and whether they include groups.
+    /// Orders of a walk that the caller has not taken yet, and whether they include the group column.
     Walked(Arc<UntakenOrders>, bool),
-    /// Orders of a stream that are not taken yet.
+    /// Rows of a stream that the caller has not taken yet.
     Arrivals(Arc<UntakenArrivals>),
 }
 
 impl UnconvertedReply {
-    /// Converts to dicts, a [`Table`], or the fields of a grid, on the caller's thread.
+    /// Converts the reply to dicts, a [`Table`], or the fields of a grid. Runs on the caller's thread.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
             Self::Overview(reply, row_remarks) => {
@@ -110,7 +110,7 @@ impl Delivered for OrderColumns {
     }
 }
 
-/// Replies that are objects, each with its conversion.
+/// Implements [`Delivered`] for replies that are objects, with the given conversions.
 macro_rules! objects {
     ($($reply:ty => |$it:ident, $provenance:pat_param| $answer:expr;)+) => {$(
         impl Delivered for $reply {
@@ -132,26 +132,26 @@ objects! {
 
 /// A checked query of any endpoint.
 pub(crate) trait Question: Debug + Send + Sync {
-    /// The row of the endpoint in the table of endpoints.
+    /// The entry of the endpoint in the table of endpoints.
     fn entry(&self) -> EndpointEntry;
 
     /// The parameters as a query string spells them.
     fn parameters(&self) -> Vec<(&'static str, String)>;
 
-    /// The window that the coverage in the reply describes.
+    /// The time window of the coverage in the reply. `None` if the reply has no coverage.
     fn covered(&self) -> Option<Window>;
 
-    /// Asks a service over HTTP.
+    /// Sends the query to a service over HTTP.
     fn send<'a>(
         &'a self,
         client: &'a Client,
         extra: ExtraParameters,
     ) -> BoxFuture<'a, Result<UnconvertedReply, Failure>>;
 
-    /// Asks a market in this process.
+    /// Answers the query from a market in this process.
     fn answer(&self, market: &Market, as_of: Option<Millis>) -> Result<UnconvertedReply, Failure>;
 
-    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    /// Answers the query as of each instant. `None` unless one pass over the data can answer all of them.
     fn answers(
         &self,
         market: &Market,
@@ -190,8 +190,8 @@ where
             };
             let (reply, mut remarks) = client.fetch_with(self, extra).await?;
             let row_remarks = RowRemarks {
-                // A service may add the coverage of a window to any reply. It is dropped if the reply is about another
-                // range.
+                // A service may add the coverage of a time window to any reply. If the query is not about such a
+                // window, the coverage does not describe the reply and is dropped.
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
                 earlier: remarks.earlier.take(),
                 time_unit: remarks.time_unit,
@@ -225,7 +225,7 @@ where
     }
 }
 
-/// The functions that build a question of an endpoint from arguments, and decode its reply.
+/// Functions of one endpoint: one builds its query from arguments, the other decodes its reply.
 struct Endpoint {
     ask: fn(&Arguments) -> Result<Arc<dyn Question>, BadQuery>,
     read: fn(&[u8], Option<usize>) -> Result<UnconvertedReply, Failure>,
@@ -263,7 +263,7 @@ impl Endpoint {
 }
 
 impl UnconvertedReply {
-    /// Reads a body as the reply of an endpoint; `None` if there is no such endpoint.
+    /// Decodes a body as the reply of an endpoint. `None` if there is no such endpoint.
     pub(crate) fn read(
         endpoint: &str,
         body: &[u8],
@@ -273,7 +273,8 @@ impl UnconvertedReply {
         Some((endpoint.read)(body, pieces))
     }
 
-    /// The same reply with row remarks. `groups` says whether orders have the group column.
+    /// Adds remarks to the reply. `groups` says whether orders have the group column; `None` leaves the columns
+    /// unchanged.
     fn completed(self, groups: Option<bool>, row_remarks: RowRemarks) -> Self {
         match self {
             Self::Rows(columns, _) => Self::Rows(
@@ -292,7 +293,7 @@ impl UnconvertedReply {
     }
 }
 
-/// A question with the extra parameters that a service is sent.
+/// A query with the additional parameters for a service.
 #[pyclass(frozen, name = "Question", module = "liqdata._core")]
 #[derive(Clone, Debug)]
 pub(crate) struct AskedQuestion {
@@ -301,17 +302,17 @@ pub(crate) struct AskedQuestion {
 }
 
 impl AskedQuestion {
-    /// Whether the reply may be so large that it is decoded on a thread pool.
+    /// Whether the reply may be so large that a thread pool should decode it.
     pub(crate) fn is_large(&self) -> bool {
         self.question.entry().large
     }
 
-    /// Asks a service over HTTP.
+    /// Sends the query to a service over HTTP.
     pub(crate) async fn send(&self, client: &Client) -> Result<UnconvertedReply, Failure> {
         self.question.send(client, self.extra).await
     }
 
-    /// Asks a market in this process.
+    /// Answers the query from a market in this process.
     pub(crate) fn answer(
         &self,
         market: &Market,
@@ -320,7 +321,7 @@ impl AskedQuestion {
         self.question.answer(market, as_of)
     }
 
-    /// Asks a market as of each instant; `None` unless one replay answers all of them.
+    /// Answers the query as of each instant. `None` unless one pass over the data can answer all of them.
     pub(crate) fn answers(
         &self,
         market: &Market,
@@ -332,8 +333,8 @@ impl AskedQuestion {
 
 #[pymethods]
 impl AskedQuestion {
-    /// A copy of this question with the extra parameters of a service: the instant of the answer (`as_of`), and whether
-    /// to request an explanation (`explain`).
+    /// Returns a copy of this query with additional parameters for a service: the instant of the answer (`as_of`), and
+    /// whether to request an explanation (`explain`).
     #[pyo3(signature = (as_of=None, explain=false))]
     fn with_extra(&self, as_of: Option<i64>, explain: bool) -> Self {
         let extra = ExtraParameters {
@@ -347,7 +348,7 @@ impl AskedQuestion {
         }
     }
 
-    /// The name of the window that the coverage in the reply describes.
+    /// The name of the time window that the coverage in the reply describes.
     #[getter]
     fn covered(&self) -> Option<&'static str> {
         self.question.covered().map(Vocabulary::name)
@@ -363,7 +364,7 @@ impl AskedQuestion {
     }
 }
 
-/// A text argument.
+/// Checks a text argument.
 fn text(
     name: &'static str,
     value: &Bound<'_, PyAny>,
@@ -372,14 +373,14 @@ fn text(
     let Ok(text) = value.cast::<PyString>() else {
         return Err(wrong_type(name, value, "text", allowed()));
     };
-    // The conversion from Python fails only for lone surrogates.
+    // Only text with lone surrogates cannot be converted from Python.
     text.extract().map_err(|_| {
         let refusal = BadQuery::new(name, "the text is not Unicode", allowed());
         bad_query(value.py(), &refusal)
     })
 }
 
-/// A whole-number argument: anything with `__index__` except a bool.
+/// Checks a whole-number argument: an object with `__index__`, except a bool.
 pub(crate) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str) -> PyResult<i128> {
     let py = value.py();
     if value.is_instance_of::<PyBool>() {
@@ -407,7 +408,7 @@ pub(crate) fn whole(name: &'static str, value: &Bound<'_, PyAny>, allowed: &str)
     })
 }
 
-/// A number argument: not a bool and not text.
+/// Checks a number argument, which must not be a bool or text.
 fn number(
     name: &'static str,
     value: &Bound<'_, PyAny>,
@@ -454,7 +455,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Checks the type of an argument. `None` if the parameter is optional and the value is `None`.
+/// Checks the type of an argument. Returns `None` if the parameter is optional and the value is `None`.
 fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<ArgumentValue>> {
     let allowed = || {
         let allowed = parameter.allowed();
@@ -483,7 +484,7 @@ fn argument(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Option<
     }))
 }
 
-/// The arguments of `entry` from the keywords `given`.
+/// Checks the arguments of the endpoint `entry`. `given` returns the value of a keyword.
 fn arguments<'py>(
     py: Python<'py>,
     entry: &EndpointEntry,
@@ -502,7 +503,7 @@ fn arguments<'py>(
     Arguments::new(pairs, &names).map_err(|refusal| bad_query(py, &refusal))
 }
 
-/// The checked question of an endpoint. Omitted parameters have the contract's defaults.
+/// Creates the checked query of an endpoint. Omitted parameters have the defaults of the HTTP API.
 #[pyfunction]
 #[pyo3(signature = (endpoint, **parameters))]
 pub(crate) fn question(
@@ -540,14 +541,14 @@ pub(crate) fn question(
     })
 }
 
-/// The table of endpoints and extensions as JSON, as `/api` lists it.
+/// Returns the table of endpoints and extensions as JSON, in the form that `/api` uses.
 #[pyfunction]
 pub(crate) fn endpoints() -> PyResult<String> {
     serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
         .map_err(|failure| PyTypeError::new_err(failure.to_string()))
 }
 
-/// The model of an argument: 2, 3 or a custom one.
+/// Checks the model argument of an estimate: 2, 3 or a custom model.
 pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     let arguments = arguments(model.py(), &api::Heatmap::ENTRY, |name| {
         Ok((name == "model").then(|| model.clone()))
@@ -557,7 +558,7 @@ pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     Ok(asked.model)
 }
 
-/// The order query of a feed by pair or coin, exchange and USD. `None` means all.
+/// Creates an order query for a walk, filtered by pair or coin, exchange and USD. `None` means no filter.
 pub(crate) fn orders(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
@@ -580,7 +581,7 @@ pub(crate) fn orders(
     })
 }
 
-/// The query for the order stream of a service or market.
+/// Creates the query for the order stream of a service or market.
 pub(crate) fn stream(
     symbol: &Bound<'_, PyAny>,
     exchange: &Bound<'_, PyAny>,
@@ -600,7 +601,7 @@ pub(crate) fn stream(
     api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
-/// The query for the cascade stream.
+/// Creates the query for the cascade stream of a service or market.
 pub(crate) fn cascade_stream(
     symbol: &Bound<'_, PyAny>,
     gap: &Bound<'_, PyAny>,

@@ -1,11 +1,11 @@
-//! Decodes a given body as if a service had sent it.
+//! Decodes a given body as the client decodes the body of a response.
 
 use crate::api::Endpoint;
 use crate::client;
 use crate::python::error::Failure;
 use crate::wire::{Decode, Reading, intake, read};
 
-/// Decodes a body as the reply to a question of type `Q`, complete or in pieces of this size.
+/// Decodes a body as the reply to a query of type `Q`, complete or in pieces of `pieces` bytes.
 pub(crate) fn reading<Q: Endpoint, R: Decode>(
     body: &[u8],
     pieces: Option<usize>,

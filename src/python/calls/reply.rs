@@ -1,6 +1,6 @@
-//! Decodes a given body into the value that a call would return.
+//! Decodes a given body into the value that a call returns.
 //!
-//! Not public: benchmarks and tests use it to measure and check decoding alone.
+//! Not public: benchmarks and tests use it to measure and check the decoding alone.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::python::calls::question::UnconvertedReply;
 use crate::python::error;
 
-/// Decodes a body as the reply of `endpoint`, complete or in pieces of this size.
+/// Decodes a body as the reply of `endpoint`, complete or in pieces of `pieces` bytes.
 #[pyfunction]
 #[pyo3(signature = (endpoint, body, pieces=None))]
 pub(crate) fn read_reply(

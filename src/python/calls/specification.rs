@@ -1,4 +1,4 @@
-//! Model parameters chosen in Python.
+//! Parameters of a custom liquidation model, chosen in Python.
 
 use pyo3::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::python::error::bad_query;
 use crate::{api, engine, model};
 
-/// Checked model parameters.
+/// Checked parameters of a custom model.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Specification {
     own: model::Specification,
@@ -21,7 +21,7 @@ impl Specification {
 
 #[pymethods]
 impl Specification {
-    /// Parses the parameters that `json` chooses; the others have their defaults.
+    /// Parses the parameters in `json`. Parameters that it omits have their defaults.
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
         let own = api::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
@@ -34,17 +34,18 @@ impl Specification {
         model::Specification::allowed(name)
     }
 
-    /// A digest of everything that affects a cell.
+    /// Returns a digest of all parameters that affect an estimated value.
     fn version(&self) -> String {
         engine::version(Some(&self.own), self.own.view())
     }
 
-    /// The number of the contract's model with the same view.
+    /// Returns the number (2 or 3) of the API's model that reports the same kind of value.
     fn view(&self) -> i64 {
         self.own.view().number()
     }
 
-    /// All parameters with defaults filled in: leverages, weights, clocks, entries, fine bin width, phi0 and kappa0.
+    /// Returns all parameters with defaults filled in: leverages, weights, clocks, entries, fine bin width, phi0 and
+    /// kappa0.
     #[expect(
         clippy::type_complexity,
         reason = "a tuple that Python takes apart at once"
@@ -67,7 +68,7 @@ impl Specification {
     }
 }
 
-/// The version of one of the contract's models, 2 or 3.
+/// Returns the version of a model of the API, 2 or 3.
 #[pyfunction]
 pub(crate) fn model_version(number: i64) -> String {
     let model = match number {

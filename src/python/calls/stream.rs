@@ -1,4 +1,4 @@
-//! Streams of orders as they arrive, or of cascades as they close, from a service or a local market.
+//! Streams of orders as they arrive, or of cascades once they end, from a service or a local market.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +18,10 @@ use crate::python::rows::columns::Columns;
 use crate::python::rows::lazy_rows::{Batch, UntakenArrivals};
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// Orders read from a market at a time.
+/// Maximum number of orders per read from a market.
 const PAGE: usize = 1024;
 
-/// The source of the rows.
+/// Where the rows come from.
 enum Source {
     Service(Box<client::OrderStream>),
     Market(Box<OrderFollower>),
@@ -31,7 +31,7 @@ enum Source {
     Ended,
 }
 
-/// Rows with their ids.
+/// Converts rows with their ids to a batch.
 fn batch<I: ToString, R>(rows: Vec<(I, R)>) -> Batch
 where
     Columns: From<Vec<R>>,
@@ -51,7 +51,7 @@ where
 }
 
 impl Source {
-    /// The next rows. `None` at the end.
+    /// Waits for the next rows. Returns `None` at the end.
     async fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self {
             Self::Service(stream) => Ok(Some(named_rows(stream.next().await?))),
@@ -86,7 +86,7 @@ impl Source {
 pub(crate) struct Stream {
     source: Arc<tokio::sync::Mutex<Source>>,
     untaken: Arc<UntakenArrivals>,
-    /// Whether its client has been closed.
+    /// Whether the client of this stream has been closed.
     closed: Arc<AtomicBool>,
     /// Whether the stream itself has been closed.
     ended: Arc<AtomicBool>,
@@ -94,7 +94,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// A stream from a service.
+    /// Creates a stream from a service.
     pub(crate) fn of_service(
         client: client::Client,
         question: api::Stream,
@@ -111,7 +111,7 @@ impl Stream {
         Self::new(source, closed)
     }
 
-    /// A stream from a market, after a position or from now on.
+    /// Creates a stream from a market, which starts after the position in the query or with the next arrival.
     pub(crate) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
         let source = match question.events {
             StreamEvents::Orders => {
@@ -137,7 +137,7 @@ impl Stream {
     }
 }
 
-/// Waits until rows are available. Returns `false` at the end.
+/// Waits until rows are available. Returns `false` at the end of the stream.
 async fn fill(
     source: &tokio::sync::Mutex<Source>,
     untaken: &UntakenArrivals,
@@ -147,7 +147,7 @@ async fn fill(
     let mut source = source.lock().await;
     loop {
         if ended.load(Ordering::Acquire) {
-            // Drops the connection.
+            // Replacing the source drops its connection.
             *source = Source::Ended;
             return Ok(false);
         }
@@ -157,7 +157,7 @@ async fn fill(
         if closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
-        // The pending read continues in the next tick.
+        // A read that is not finished yet continues in the next iteration.
         let next = timeout(SIGNAL_TICK, source.next()).await;
         match next {
             Ok(Ok(Some(batch))) => untaken.put(batch),
@@ -173,7 +173,7 @@ async fn fill(
 
 #[pymethods]
 impl Stream {
-    /// Starts the next batch: rows and their ids. The result is `None` at the end.
+    /// Starts a call that waits for the next batch: rows and their ids. At the end of the stream, the result is `None`.
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         if self.pid != std::process::id() {
@@ -193,10 +193,10 @@ impl Stream {
         Call::begin(work, wakeup(bridge, token))
     }
 
-    /// Ends the stream and all waits for it.
+    /// Ends the stream and every wait for it.
     fn close(&self) {
         self.ended.store(true, Ordering::Release);
-        // A waiting thread notices the flag within a tick.
+        // A waiting thread owns the lock. That thread notices the flag within one signal interval.
         if self.pid == std::process::id()
             && let Ok(mut source) = self.source.try_lock()
         {
@@ -204,7 +204,7 @@ impl Stream {
         }
     }
 
-    /// The position after the last taken row, if known.
+    /// The stream position after the last row that the caller took, if the source names positions.
     #[getter]
     fn last_event_id(&self) -> Option<String> {
         self.untaken.place()

@@ -1,4 +1,4 @@
-//! A walk over the order feed of a service, batch by batch.
+//! Walks over the orders of a service, batch by batch.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::python::calls::call::{Call, Outcome};
 use crate::python::calls::question::UnconvertedReply;
 use crate::python::rows::lazy_rows::UntakenOrders;
 
-/// A walk over the order feed of a service, batch by batch.
+/// A walk over the orders of a service, batch by batch.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Walk {
     rows: Arc<tokio::sync::Mutex<client::Walk>>,
@@ -35,7 +35,7 @@ impl Walk {
 
 #[pymethods]
 impl Walk {
-    /// Whether the walk returned everything requested, or why not. `None` before the end.
+    /// Whether the walk returned all requested rows, and otherwise the reason. `None` before the end.
     #[getter]
     fn end(&self) -> Option<(bool, Option<&str>)> {
         Some(match self.end.get()? {
@@ -44,13 +44,13 @@ impl Walk {
         })
     }
 
-    /// The unit of the service's instants, if they were converted to milliseconds.
+    /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.
     #[getter]
     fn time_unit(&self) -> Option<&'static str> {
         self.time_unit.get().map(|unit| unit.name())
     }
 
-    /// Starts the next batch of rows. The result is `None` at the end.
+    /// Starts a call that waits for the next batch of rows. At the end of the walk, the result is `None`.
     #[pyo3(signature = (bridge=None, token=0))]
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         let (walk, untaken) = (Arc::clone(&self.rows), Arc::clone(&self.untaken));

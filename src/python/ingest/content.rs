@@ -1,4 +1,4 @@
-//! What a file contains and what its name says, for Python.
+//! Detects what a file contains, from its first bytes and from its name.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::collect::content_of;
 use crate::feeds::dumps::FileName;
 use crate::python::error;
 
-/// What the file at `path` contains by its first bytes: `text`, `gzip`, `zstd`, `zip`, `xz`, `bzip2`, `parquet`, `arrow`,
-/// `arrow_stream`, `feather` or `other`.
+/// Returns what the file at `path` contains, according to its first bytes: `text`, `gzip`, `zstd`, `zip`, `xz`,
+/// `bzip2`, `parquet`, `arrow`, `arrow_stream`, `feather` or `other`.
 #[pyfunction]
 #[expect(
     clippy::needless_pass_by_value,
@@ -21,7 +21,8 @@ pub(crate) fn file_content(py: Python<'_>, path: PathBuf) -> PyResult<&'static s
     Ok(content.name())
 }
 
-/// The symbol in the name of a file, what its series is if not of trades, and the length of its bars in milliseconds.
+/// Reads a file name: the symbol, the kind of series if its prices are not prices of trades, and the bar length in
+/// milliseconds. Each is `None` if the name does not contain it.
 #[pyfunction]
 #[expect(
     clippy::needless_pass_by_value,

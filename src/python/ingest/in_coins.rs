@@ -11,7 +11,7 @@ use crate::model::{NotInCoins, ObservedOpenInterest};
 use crate::python::archive::writer::decimal;
 use crate::python::error;
 
-/// The prices of the archive in a folder, as of the first conversion.
+/// The prices of the archive at `path`, read once at the first conversion.
 pub(crate) struct ArchivePrices {
     path: PathBuf,
     known: Mutex<Option<PriceHistory>>,
@@ -25,7 +25,7 @@ impl ArchivePrices {
         }
     }
 
-    /// Readings in coins.
+    /// Converts open-interest readings to coins.
     pub(crate) fn priced(
         &self,
         py: Python<'_>,
@@ -47,7 +47,7 @@ impl ArchivePrices {
         Ok(made.into_iter().flatten().flatten().collect())
     }
 
-    /// Readings of files in coins; `None` once `goes_on` returns false.
+    /// Converts the open-interest readings of several files to coins. `None` once `goes_on` returns false.
     pub(crate) fn of_files(
         &self,
         files: Vec<Vec<ObservedOpenInterest>>,

@@ -1,4 +1,4 @@
-//! Ingests files of Python callers into an archive.
+//! Ingests the files of a Python caller: imports their rows into an archive.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::raw::rates;
 use crate::python::runtime::logs;
 
-/// The formats of files, by name.
+/// Lists the names of the file formats that can be ingested.
 #[pyfunction]
 pub(crate) fn formats() -> Vec<&'static str> {
     Format::ALL.iter().map(|format| format.name()).collect()
@@ -28,15 +28,16 @@ pub(crate) fn formats() -> Vec<&'static str> {
 /// Id, source and files of an ingest.
 pub(crate) type GivenOrigin = (String, Option<String>, Vec<String>);
 
-/// The origin of an ingest.
+/// Converts the origin of an ingest.
 pub(crate) fn ingest_origin((id, source, files): GivenOrigin) -> IngestOrigin {
     IngestOrigin { id, source, files }
 }
 
-/// Brings files into the archive in the folder `path`. `contracts` are the contracts of the archive's bars and readings.
+/// Ingests files into the archive at `path`. `contracts` describes the series of bars and open interest in the archive:
+/// table, exchange, coin and contract.
 ///
-/// Calls `seen` with the number of rows read, and `stored` with the path and the outcome of each file that is stored
-/// completely. The outcome of all files is put into `outcome`, also after an interruption.
+/// Calls `seen` with the number of rows read. Calls `stored` with the path and the outcome of each file that is stored
+/// completely. The outcome of all files is put into `outcome`, even after an interruption.
 #[pyfunction]
 #[pyo3(signature = (
     path, files, format, exchange, new_exchange, contracts, names, seen, stored, outcome, quote_rates=None,
@@ -98,9 +99,10 @@ pub(crate) fn ingest_files(
     put_outcome(outcome, done, raised, |fault| fault_of(py, fault))
 }
 
-/// Puts the outcome into `outcome`, and raises what was raised meanwhile.
+/// Puts the outcome of an ingest into `outcome`, then raises the exception `raised`, if any.
 ///
-/// The interpreter may raise a signal before a returned value is assigned, so the outcome is stored before returning.
+/// The interpreter may raise a signal before it assigns a returned value. Therefore the outcome is stored, not
+/// returned.
 pub(crate) fn put_outcome<E>(
     outcome: &Bound<'_, PyDict>,
     done: Result<Ingested, E>,
@@ -136,7 +138,8 @@ fn fault_of(py: Python<'_>, fault: &IngestError) -> PyErr {
     }
 }
 
-/// Runs `work` without the interpreter, checks for signals, and calls `seen` meanwhile. Returns what was raised, too.
+/// Runs `work` with the interpreter released. The callback of `work` checks for signals and calls `seen` with a number
+/// of rows. Also returns the exception that the callback raised, if any.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     seen: Py<PyAny>,
@@ -159,7 +162,7 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-/// The outcome as Python gets it.
+/// Converts the outcome of an ingest to a dict.
 fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     let outcome = PyDict::new(py);
     outcome.set_item("rows", done.rows)?;
@@ -188,7 +191,7 @@ fn outcome_of(py: Python<'_>, done: Ingested) -> PyResult<Bound<'_, PyDict>> {
     Ok(outcome)
 }
 
-/// The known exchanges of an archive; refuses `exchange` if it is not one of them.
+/// Returns the known exchanges of the archive at `path`. Raises an exception if `exchange` is not one of them.
 pub(crate) fn known_exchanges(
     py: Python<'_>,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Ingests tables of Python callers into an archive.
+//! Ingests the tables of a Python caller: imports their rows into an archive.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -30,20 +30,21 @@ use crate::tables::{
     read_positions,
 };
 
-/// Greatest age of the bar that gives the market price of a snapshot of positions, in milliseconds.
+/// Maximum age, in milliseconds, of the bar that gives the market price for a snapshot of trading positions.
 const PRICED: i64 = 2 * Millis::HOUR;
 
-/// Facts about a file with rows that are given as a table.
+/// Facts about a file that the caller has read into tables.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct FilePart {
-    /// The symbol in the file's name.
+    /// The symbol in the name of the file.
     symbol: Option<String>,
-    /// The length of its bars in milliseconds.
+    /// Length of the file's bars in milliseconds.
     interval: Option<i64>,
-    /// The row of the file that each row is.
+    /// For each row of the table, its row number in the file.
     numbers: Vec<usize>,
-    /// The sessions of its earlier parts; `None` while earlier days are still to come.
+    /// The sessions of the parts of the file that were ingested before. `None` while earlier days are still to be
+    /// ingested.
     sessions: Option<Vec<(String, i64, i64)>>,
 }
 
@@ -57,11 +58,12 @@ impl FilePart {
     }
 }
 
-/// Brings tables into the archive in the folder `path`. Rows without an exchange are of `exchange`. `contracts` are the
-/// contracts of the archive's bars and readings. The outcome is put into `outcome`; refused rows are counted by their
-/// reasons.
+/// Ingests tables into the archive at `path`. Rows without an exchange belong to `exchange`.
 ///
-/// A cell that cannot be read refuses the whole table, but only its row if the table is part of a file.
+/// `contracts` describes the series of bars and open interest in the archive: table, exchange, coin and contract. The
+/// outcome is put into `outcome`. It counts refused rows by reason.
+///
+/// If a cell cannot be read, the whole table is refused. If the table is part of a file, only the row is refused.
 #[pyfunction]
 #[pyo3(signature = (
     path, orders, bars, open_interest, positions, exchange, new_exchange, contracts, seen, outcome, quote_rates=None,
@@ -138,7 +140,7 @@ pub(crate) fn ingest_tables(
         return outcome.set_item("implausible", why);
     }
     if !is_file {
-        // A misspelt name concerns the whole table.
+        // A misspelt exchange concerns the whole table, so the table is refused.
         judged.refuse_unknown_exchanges(py)?;
     }
     if judged.open_interest.columns.in_usd
@@ -188,7 +190,7 @@ pub(crate) fn ingest_tables(
     put_outcome(outcome, done, raised, |fault| error::archive(py, fault))
 }
 
-/// The columns of the tables: orders, bars, open interest and positions.
+/// Reads the columns of the four tables: orders, bars, open interest and positions.
 fn raw_tables(
     [orders, bars, open_interest, positions]: [&Bound<'_, PyAny>; 4],
 ) -> PyResult<[RawTable; 4]> {
@@ -200,7 +202,7 @@ fn raw_tables(
     ])
 }
 
-/// The tables as read.
+/// The tables after reading, before validation.
 struct ReadTables {
     orders: ReadRows<(GivenOrders, Vec<bool>)>,
     bars: ReadRows<BarColumns>,
@@ -208,7 +210,7 @@ struct ReadTables {
     positions: ReadRows<Vec<ObservedPosition>>,
 }
 
-/// The tables as judged.
+/// The tables after validation. Each has accepted rows and the faults of refused rows.
 struct JudgedTables {
     orders: Judged<GivenOrders>,
     bars: Judged<BarColumns>,
@@ -217,7 +219,7 @@ struct JudgedTables {
 }
 
 impl JudgedTables {
-    /// Raises the fault of the first row with an unknown exchange.
+    /// Raises an exception for the first row with an unknown exchange.
     fn refuse_unknown_exchanges(&self, py: Python<'_>) -> PyResult<()> {
         let tables = [
             (TableKind::Orders, &self.orders.faults),
@@ -232,7 +234,7 @@ impl JudgedTables {
         Ok(())
     }
 
-    /// Counts the refused rows by their reasons.
+    /// Counts the refused rows by reason. `number` converts a row of a table to a row of the file.
     fn count_refused(&self, refused: &mut Vec<Refused>, number: impl Fn(usize) -> usize) {
         let tables = [
             ("orders", &self.orders.faults),
@@ -247,7 +249,7 @@ impl JudgedTables {
         }
     }
 
-    /// The row of its table that each accepted row is.
+    /// Returns, for each accepted row, its row number in the table or file.
     fn places(&self, number: impl Fn(usize) -> usize) -> TablePlaces {
         let numbered = |places: &[usize]| places.iter().map(|row| number(*row)).collect();
         TablePlaces::from([
@@ -258,7 +260,7 @@ impl JudgedTables {
     }
 }
 
-/// Why tables are not ingested.
+/// Why tables cannot be ingested.
 enum TablesFault {
     Column(TableKind, ColumnFault),
     Row(TableKind, RowFault),
@@ -273,7 +275,7 @@ fn tables_fault(py: Python<'_>, fault: TablesFault) -> PyErr {
     }
 }
 
-/// Reads and judges all tables. A cell that cannot be read refuses its row if `is_file`, else its table.
+/// Reads and validates all tables. If a cell cannot be read, its row is refused if `is_file`, otherwise its table.
 fn judge_all(
     [orders, bars, open_interest, positions]: &[RawTable; 4],
     defaults: &Defaults,
@@ -306,7 +308,7 @@ fn judge_all(
     judge(read, &mut goes_on)
 }
 
-/// The rows of a table; those that can be read if `is_file`.
+/// Returns the rows of a table that can be read. If a row cannot be read and `is_file` is false, returns its fault.
 fn whole<T: Default>(
     kind: TableKind,
     read: Result<Option<ReadRows<T>>, ColumnFault>,
@@ -320,9 +322,11 @@ fn whole<T: Default>(
     }
 }
 
-/// Converts readings in USD to coins: at the prices of the bars given with them, else at those of the archive. A reading
-/// without a price refuses its row if `is_file`, else its table. Returns why the readings of a file are not USD, if most
-/// of them are implausible.
+/// Converts open-interest readings from USD to coins. The prices come from the bars of the same call, or from the
+/// archive if there are none.
+///
+/// A reading without a price is refused if `is_file`; otherwise its table is refused. If most readings of a file are
+/// implausible, returns why they are probably not in USD.
 fn in_coins(
     py: Python<'_>,
     path: &Path,
@@ -383,7 +387,8 @@ fn in_coins(
     Ok(implausible.into_iter().next().filter(|_| is_other))
 }
 
-/// Of the bars of each coin those of one exchange and length: the most numerous, of equals the first by name.
+/// Selects one series of bars for each coin: the exchange and length with the most bars. Among equals, the first
+/// exchange by name counts.
 fn one_series(bars: &BarColumns) -> Vec<ObservedBar> {
     let observed = observed_bars(bars).into_iter().enumerate();
     let bars: Vec<(&str, ObservedBar)> = observed
@@ -410,7 +415,8 @@ fn one_series(bars: &BarColumns) -> Vec<ObservedBar> {
         .collect()
 }
 
-/// The positions as an archive stores them, and the refused ones; the exception of the first unknown exchange.
+/// Converts trading positions to archive rows, and counts refused ones. Raises an exception for the first unknown
+/// exchange.
 fn accepted_positions(
     py: Python<'_>,
     path: &Path,
@@ -438,13 +444,13 @@ fn accepted_positions(
     })
 }
 
-/// Why positions are refused.
+/// Why trading positions cannot be ingested.
 enum PositionsFault {
     Archive(ArchiveError),
     Row(UnclearPosition),
 }
 
-/// The positions as an archive stores them, compared with its prices, and the refused ones.
+/// Converts trading positions to archive rows and compares them with prices of the archive. Also counts refused ones.
 fn snapshots_of(
     path: &Path,
     given: Vec<ObservedPosition>,

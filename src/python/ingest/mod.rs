@@ -1,4 +1,4 @@
-//! Tables and files on their way into an archive or a market.
+//! Reads and validates the tables and files of Python callers, for an archive or a market.
 
 pub(super) mod content;
 pub(super) mod in_coins;

@@ -1,4 +1,4 @@
-//! Tables of Python callers as named columns: mappings of columns, Arrow tables, and rows of our own.
+//! Reads tables of Python callers as named columns, from mappings, Arrow tables or tables of this package.
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
@@ -28,10 +28,10 @@ use crate::tables::{
 };
 use crate::wire::exact_decimal;
 
-/// What a table may be.
+/// The allowed kinds of table, for error messages.
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";
 
-/// The columns of a table of a Python caller; `None` has none.
+/// Reads the columns of a Python table. The object `None` has no columns.
 pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<RawTable> {
     let py = object.py();
     if object.is_none() {
@@ -80,7 +80,7 @@ pub(crate) fn raw_table(kind: TableKind, object: &Bound<'_, PyAny>) -> PyResult<
         .map_err(|fault| column_fault(py, kind, &fault))
 }
 
-/// The exception of a column that is missing, doubled or of another length.
+/// Creates the exception for a column that is missing or duplicated, or has another length than the table.
 pub(crate) fn column_fault(py: Python<'_>, kind: TableKind, fault: &ColumnFault) -> PyErr {
     let message = format!("column {:?} {}", fault.column, fault.message);
     let [needed, optional] = kind.columns();
@@ -93,7 +93,7 @@ pub(crate) fn column_fault(py: Python<'_>, kind: TableKind, fault: &ColumnFault)
     error::bad_query(py, &BadQuery::new(kind.name(), message, allowed))
 }
 
-/// The exception of a row that a table may not have.
+/// Creates the exception for an invalid row.
 pub(crate) fn row_fault(py: Python<'_>, kind: TableKind, fault: &RowFault) -> PyErr {
     error::bad_table(
         py,
@@ -106,7 +106,7 @@ pub(crate) fn row_fault(py: Python<'_>, kind: TableKind, fault: &RowFault) -> Py
     )
 }
 
-/// The known columns of Arrow batches.
+/// Reads the columns of Arrow batches that have a known name.
 fn arrow_columns(
     py: Python<'_>,
     kind: TableKind,
@@ -130,7 +130,7 @@ fn arrow_columns(
     Ok(found)
 }
 
-/// The cells of a column from the Arrow interface, which are validated before any is read.
+/// Validates a column from the Arrow interface, then reads its cells.
 fn settled(
     py: Python<'_>,
     kind: TableKind,
@@ -162,7 +162,7 @@ fn refuse(py: Python<'_>, kind: TableKind, column: &str, why: &str) -> PyErr {
     )
 }
 
-/// The cells of one column of a mapping.
+/// Reads the cells of one column of a mapping.
 fn cells(
     py: Python<'_>,
     kind: TableKind,
@@ -220,7 +220,7 @@ fn cells(
     Ok(InputCells::Source(Box::new(ObjectColumn(cells))))
 }
 
-/// A column of Python objects, converted to cells.
+/// A column of Python objects that were converted to cells.
 struct ObjectColumn(Unwaited<InputCell<'static>>);
 
 impl CellSource for ObjectColumn {
@@ -238,7 +238,7 @@ impl CellSource for ObjectColumn {
     }
 }
 
-/// A column of rows that this package returned.
+/// A column of a table that this package created.
 struct OwnColumn(columns::Column);
 
 impl CellSource for OwnColumn {
@@ -271,7 +271,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
         .map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
-/// A Python object as a cell.
+/// Converts a Python object to a cell.
 fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<InputCell<'static>> {
     static TO_CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if object.is_none() {
@@ -294,7 +294,7 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<InputCell<'static>> {
             .extract()
             .map_or_else(|_| InputCell::Other(WIDE.into()), InputCell::Int));
     }
-    // Python distinguishes decimals, datetimes and the scalars of numpy and pandas.
+    // Python code converts decimals, datetimes, and the scalars of numpy and pandas.
     let py = object.py();
     let to_cell = TO_CELL.get_or_try_init(py, || -> PyResult<Py<PyAny>> {
         Ok(py
@@ -324,7 +324,7 @@ fn object_cell(object: &Bound<'_, PyAny>) -> PyResult<InputCell<'static>> {
     })
 }
 
-/// The rates of a mapping of quote currencies: to a number, or to a table of `timestamp` and `rate`.
+/// Reads rates of quote currencies from a mapping. Each value is a number or a table of `timestamp` and `rate`.
 pub(crate) fn rates(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<QuoteRates> {
     let mut rates = QuoteRates::default();
     for (quote, value) in given.into_iter().flat_map(PyDictMethods::iter) {
@@ -353,7 +353,7 @@ pub(crate) fn rates(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResu
     Ok(rates)
 }
 
-/// The rows of tables as they are, without judgement: what a test writes into an archive.
+/// Reads the rows of tables without validating them. Used for tables that a collector or a test passes.
 pub(crate) fn observed_unjudged(
     orders: &Bound<'_, PyAny>,
     bars: &Bound<'_, PyAny>,
@@ -380,7 +380,7 @@ pub(crate) fn observed_unjudged(
     })
 }
 
-/// The rows of a table, or the exception of its first fault.
+/// Returns the rows of a table, or raises an exception for its first fault.
 fn rows<T: Default>(
     py: Python<'_>,
     kind: TableKind,
@@ -394,7 +394,7 @@ fn rows<T: Default>(
     }
 }
 
-/// The day of each row of a table, counted from the epoch; day 0 for a row without an instant.
+/// Returns the day of each row of a table, in days since the epoch. A row without an instant has day 0.
 #[pyfunction]
 pub(crate) fn days_of<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Columns in Arrow's layout.
+//! Converts columns to Arrow arrays.
 
 use std::sync::Arc;
 
@@ -23,24 +23,25 @@ use crate::model::{DecimalColumn, Labels, power_of_ten};
 use crate::python::rows::columns::{Cells, Column, Columns};
 use crate::python::runtime::signals::Progress;
 
-/// Maximum digits of an Arrow decimal128.
+/// Maximum number of digits of an Arrow decimal128.
 pub(crate) const DECIMAL_DIGITS: u32 = 38;
 
-/// The decimal scale of tables of unknown length: that of the archive.
+/// Decimal scale of streams and files, which start before all their values are known. The archive has the same scale.
 const FIXED: u32 = 18;
 
-/// The Arrow type of money columns.
+/// The Arrow type of columns with prices and amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Money {
     /// Float64.
     Float,
-    /// Exact decimals with the smallest scale that holds a column.
+    /// Exact decimals with the smallest scale that represents every value of a column.
     Exact,
     /// Exact decimals with the scale of the archive.
     Fixed,
 }
 
-/// The cells as integers of the smallest common scale, or of `scale`, if 38 digits suffice.
+/// Returns the cells as integers of a common scale: the smallest possible, or `scale`. Fails if they need over 38
+/// digits.
 pub(crate) fn scaled(
     column: &Column,
     cells: &DecimalColumn,
@@ -70,17 +71,17 @@ pub(crate) fn scaled(
     Ok((made, scale))
 }
 
-/// The validity bitmap.
+/// Returns the Arrow validity bitmap of a column.
 fn nulls(column: &Column) -> Option<NullBuffer> {
     column.present.clone().map(NullBuffer::from)
 }
 
-/// Numbers without a copy.
+/// Creates an array of numbers without a copy.
 fn filled<T: ArrowPrimitiveType>(column: &Column, cells: Vec<T::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(cells.into(), nulls(column)))
 }
 
-/// Texts. Each distinct name is converted once.
+/// Creates a text array. Each distinct name is converted once.
 fn texts(column: &Column, cells: &Labels) -> PyResult<ArrayRef> {
     let names: StringArray = cells.names().iter().map(Some).collect();
     let codes = UInt32Array::new(cells.codes().to_vec().into(), nulls(column));
@@ -92,7 +93,7 @@ pub(crate) fn record_batch(columns: &Columns, money: Money) -> PyResult<RecordBa
     record_batch_reporting(columns, money, &Progress::default())
 }
 
-/// As [`record_batch`], and reports the number of columns done.
+/// Converts as [`record_batch`] does, and counts each finished column in `progress`.
 pub(crate) fn record_batch_reporting(
     columns: &Columns,
     money: Money,
@@ -140,7 +141,7 @@ pub(crate) fn record_batch_reporting(
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Rows in Arrow's layout, exported over the C stream interface any number of times.
+/// Rows in Arrow's layout, which can be exported over the C stream interface any number of times.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ArrowTable {
     pub(crate) batch: RecordBatch,
@@ -148,8 +149,8 @@ pub(crate) struct ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
-    /// Exports in the types of `requested_schema` if no value is rounded, else in its own types, as the interface
-    /// permits.
+    /// Exports the rows in the types of `requested_schema` if that is possible without rounding. Otherwise it uses the
+    /// table's own types, as the interface permits.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -168,7 +169,7 @@ impl ArrowTable {
     }
 }
 
-/// The rows in the types of another schema.
+/// Converts the rows to the types of another schema. `None` if a column does not fit.
 pub(crate) fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordBatch> {
     let own = batch.schema();
     let names = |schema: &Schema| -> Vec<String> {
@@ -185,7 +186,7 @@ pub(crate) fn in_types(batch: &RecordBatch, schema: SchemaRef) -> Option<RecordB
     RecordBatch::try_new_with_options(schema, columns?, &options).ok()
 }
 
-/// A column in another type that holds all values exactly.
+/// Converts a column to another type. `None` if the type cannot represent every value exactly.
 fn in_type(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     Some(match (column.data_type(), wanted) {
         (own, wanted) if own == wanted => Arc::clone(column),
@@ -212,7 +213,7 @@ fn in_type(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     })
 }
 
-/// Milliseconds converted to a finer unit.
+/// Converts milliseconds to a finer unit, `each` of which make one millisecond.
 fn finer<T: ArrowTimestampType>(
     column: &ArrayRef,
     each: i64,

@@ -1,7 +1,7 @@
-//! Validates Arrow data before any cell is read.
+//! Validates Arrow data before any cell is used.
 //!
-//! The C interface passes raw addresses. Invalid data from a faulty library could be read as text or beyond the end of
-//! a column.
+//! The C interface passes raw addresses. Invalid data from a faulty library could otherwise be read as text or beyond
+//! the end of a column.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,13 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// The message for other failures of reading a layout.
+/// The message for a panic while invalid data are read.
 const CONTRADICTS: &str = "its layout contradicts itself";
 
-/// An invalid place in a column.
+/// The location of invalid data in a column.
 #[derive(Debug)]
 pub(crate) struct Unsound {
-    /// The row. `None` if no single row is at fault.
+    /// Index of the invalid row. `None` if the fault does not belong to a single row.
     pub(crate) row: Option<usize>,
     pub(crate) why: String,
 }
@@ -27,7 +27,7 @@ pub(crate) fn guarded<T, E: ToString>(read: impl FnOnce() -> Result<T, E>) -> Re
         .map_err(|error| error.to_string())
 }
 
-/// Validates all cells and returns the chunks as one array.
+/// Validates all cells, and joins the chunks into one array.
 pub(crate) fn vouched(chunks: &[ArrayRef], kind: &DataType) -> Result<ArrayRef, Unsound> {
     let mut before = 0;
     for chunk in chunks {
@@ -48,7 +48,7 @@ pub(crate) fn vouched(chunks: &[ArrayRef], kind: &DataType) -> Result<ArrayRef, 
     guarded(joined).map_err(|why| Unsound { row: None, why })
 }
 
-/// The first invalid place of an array.
+/// Finds the first invalid location in an array.
 fn unsound(array: &ArrayRef) -> Option<Unsound> {
     let why = fault(array)?;
     let values = array
@@ -58,7 +58,7 @@ fn unsound(array: &ArrayRef) -> Option<Unsound> {
         let why = format!("in its dictionary: {why}");
         return Some(Unsound { row: None, why });
     }
-    // Bisects for the first invalid row.
+    // Searches by bisection for the first invalid row.
     let (mut sound, mut broken) = (0, array.len());
     while broken - sound > 1 {
         let middle = sound.midpoint(broken);

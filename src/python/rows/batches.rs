@@ -17,13 +17,13 @@ use crate::python::rows::arrow::{Money, in_types, record_batch};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// Order columns without rows.
+/// Creates a batch of order columns without rows.
 fn none(money: Money, groups: bool) -> PyResult<RecordBatch> {
     let columns = Columns::from(OrderColumns::with_capacity(0));
     record_batch(&columns.grouped(groups), money)
 }
 
-/// Orders over the C stream interface in batches. `following` returns the next table, and `None` at the end.
+/// Orders for the Arrow C stream interface, in batches. `following` returns the next table, or `None` at the end.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ArrowBatches {
     following: Py<PyAny>,
@@ -38,7 +38,7 @@ impl ArrowBatches {
         Self { following, groups }
     }
 
-    /// The stream. It can be requested once, because its rows are consumed.
+    /// Returns the stream. A second request fails, because reading consumes the rows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -59,7 +59,7 @@ impl ArrowBatches {
     }
 }
 
-/// Reads one table after the other on the consumer's thread.
+/// Reads one table after another on the thread of the consumer.
 struct Reader {
     following: Py<PyAny>,
     schema: SchemaRef,
@@ -102,7 +102,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// A Parquet file of orders being written.
+/// A Parquet file that orders are written to.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ParquetFile {
     writer: Mutex<Option<ParquetBatchWriter>>,
@@ -117,7 +117,7 @@ impl ParquetFile {
 
 #[pymethods]
 impl ParquetFile {
-    /// Opens an existing empty file. Money is float64, or exact as `decimal128(38, 18)`.
+    /// Opens an existing empty file. Prices and amounts are float64, or exact as `decimal128(38, 18)`.
     #[new]
     #[pyo3(signature = (path, exact, groups=false))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
@@ -142,7 +142,7 @@ impl ParquetFile {
         })
     }
 
-    /// Writes the rest. The file is complete and durable afterwards.
+    /// Writes the remaining rows. The file is then complete and durable.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| match self.writer().take() {
             Some(writer) => Ok(writer.finish()?),

@@ -1,4 +1,4 @@
-//! Rows as columns: the form of a reply before it becomes Python objects.
+//! Stores the rows of a reply as columns, before they become Python objects.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -8,15 +8,15 @@ use crate::model::{
     Side, Value, Visitor, Vocabulary, coin_of_pair,
 };
 
-/// The index of the pair column of orders.
+/// Index of the pair column of orders.
 const PAIR: usize = 1;
-/// The coin column, which only frames have.
+/// Name of the coin column, which data frames have and dict rows do not.
 pub(crate) const COIN: &str = "coin";
 
 /// The cells of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cells {
-    /// Text as codes into distinct names.
+    /// Text as codes, each of which is an index into a list of distinct names.
     Text(Labels),
     /// Exact decimals.
     Decimal(DecimalColumn),
@@ -63,12 +63,12 @@ impl Cells {
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) cells: Cells,
-    /// Which cells are present. `None` means all.
+    /// Whether each cell is present. `None` means that all cells are.
     pub(crate) present: Option<Vec<bool>>,
 }
 
 impl Column {
-    /// Appends a column of the same name and kind; `None` if it differs.
+    /// Appends the cells of another column. Returns `None` if name or kind of the columns differ.
     fn append(&mut self, more: &Self) -> Option<()> {
         let before = self.cells.len();
         (self.name == more.name).then_some(())?;
@@ -93,7 +93,7 @@ impl Column {
         Some(())
     }
 
-    /// The cells; `None` for a missing cell.
+    /// Returns each cell, or `None` in place of a missing cell.
     pub(crate) fn present<'a, T: Copy>(
         &'a self,
         cells: &'a [T],
@@ -118,7 +118,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Keeps only the columns `wanted` of `group`, in that order, at the position of the group's first column.
+    /// Reduces the columns in `group` to those in `wanted`, in that order, at the position of the group's first column.
     pub(crate) fn keeping(mut self, group: &[String], wanted: &[String]) -> Self {
         let is_of = |column: &Column| group.contains(&column.name);
         let place = self.columns.iter().position(is_of).unwrap_or_default();
@@ -137,9 +137,9 @@ impl Columns {
         self
     }
 
-    /// Drops the validity of columns that must be complete.
+    /// Marks every cell as present, for columns that must have no missing cells.
     pub(crate) fn filled(mut self) -> Self {
-        // Order groups may be missing.
+        // Order groups may be missing. An order group is the id that the fills of one order share.
         for column in self.columns.iter_mut().filter(|one| !is_of_groups(one)) {
             column.present = None;
         }
@@ -157,7 +157,7 @@ impl Columns {
         self
     }
 
-    /// The coin of each order. Frames have this column; rows do not.
+    /// Computes the coin of each order, for data frames. `None` if the rows are not orders.
     pub(crate) fn coins(&self) -> Option<Column> {
         let columns = self.columns.iter().filter(|column| !is_of_groups(column));
         let names = columns.map(|column| column.name.as_str());
@@ -177,7 +177,7 @@ impl Columns {
         })
     }
 
-    /// The columns of frames: orders have the coin after the pair.
+    /// Returns the columns for data frames: those of orders also have the coin after the pair.
     pub(crate) fn framed(&self) -> Vec<Cow<'_, Column>> {
         let mut columns: Vec<_> = self.columns.iter().map(Cow::Borrowed).collect();
         if let Some(coins) = self.coins() {
@@ -186,7 +186,7 @@ impl Columns {
         columns
     }
 
-    /// Concatenates orders, with or without groups. `None` if the columns are not those of orders.
+    /// Concatenates orders, with or without the group column. `None` if a part does not consist of orders.
     pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>, groups: bool) -> Option<Self> {
         let parts: Vec<&Self> = parts.collect();
         let rows = parts.iter().map(|part| part.rows).sum();
@@ -204,7 +204,7 @@ impl Columns {
         Some(joined)
     }
 
-    /// Selects rows in this order.
+    /// Selects the rows at these indexes, in this order.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         let columns = self
             .columns
@@ -225,12 +225,12 @@ impl Columns {
     }
 }
 
-/// Whether a column holds order groups.
+/// Whether this is the column of order groups.
 fn is_of_groups(column: &Column) -> bool {
     column.name == GroupedOrder::GROUP
 }
 
-/// The group column of orders.
+/// Creates the group column of orders.
 fn groups(groups: &[Option<String>]) -> Column {
     let texts = groups
         .iter()
@@ -242,14 +242,14 @@ fn groups(groups: &[Option<String>]) -> Column {
     }
 }
 
-/// The texts of sides.
+/// Creates a text column of order sides (long or short).
 fn sides(values: impl Iterator<Item = Side>) -> Cells {
     let names = [Side::Long, Side::Short].map(|side| side.name().to_owned());
     let codes: Vec<u32> = values.map(|side| u32::from(side == Side::Short)).collect();
     Labels::from_parts(&codes, &names).map_or_else(|| Cells::Text(Labels::default()), Cells::Text)
 }
 
-/// Converts rows into columns.
+/// Collects the columns of rows, one after another.
 struct Taking<'a, R> {
     rows: &'a [R],
     columns: Vec<Column>,
@@ -264,7 +264,7 @@ impl<R> Visitor<R> for Taking<'_, R> {
         of: impl Fn(&R) -> &T,
     ) -> Result<(), Infallible> {
         let cells = self.rows.iter().map(|row| of(row).cell());
-        // A missing cell has the default value of its kind.
+        // A missing cell is stored as the default value of its kind.
         let cells = match T::KIND {
             Kind::Text => Cells::Text(
                 cells

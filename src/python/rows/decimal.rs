@@ -8,14 +8,14 @@ use rust_decimal::Decimal;
 
 use crate::model::{SHORT_TEXT, ShortDecimal, nearest_f64};
 
-/// The type of decimals in dicts.
+/// The Python type of decimals in dicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `decimal.Decimal`.
     Exact,
     /// The nearest double.
     Float,
-    /// Text with every digit.
+    /// Text with all digits.
     Text,
 }
 
@@ -31,7 +31,7 @@ impl Form {
         }
     }
 
-    /// Converts a decimal.
+    /// Converts a decimal to a Python object.
     pub(crate) fn decimal(self, py: Python<'_>, value: Decimal) -> PyResult<Bound<'_, PyAny>> {
         match (self, ShortDecimal::of(value)) {
             (Self::Float, _) => Ok(PyFloat::new(py, nearest_f64(value)).into_any()),
@@ -40,7 +40,7 @@ impl Form {
         }
     }
 
-    /// Converts a short decimal.
+    /// Converts a decimal with a 64-bit mantissa to a Python object.
     pub(crate) fn short(self, py: Python<'_>, value: ShortDecimal) -> PyResult<Bound<'_, PyAny>> {
         if self == Self::Float {
             return Ok(PyFloat::new(py, value.f64()).into_any());

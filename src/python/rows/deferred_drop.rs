@@ -1,13 +1,13 @@
-//! Drops large vectors on a background thread, so that Ctrl-C stays responsive.
+//! Drops large vectors on a background thread, so that Ctrl-C takes effect quickly.
 
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::thread;
 
-/// Smaller vectors drop within milliseconds.
+/// Minimum number of values for a background thread. Smaller vectors drop within milliseconds.
 const MANY: usize = 100_000;
 
-/// Values that are dropped on a background thread if there are many.
+/// A vector that is dropped on a background thread if it has many values.
 #[derive(Debug)]
 pub(crate) struct Unwaited<T: Send + 'static>(Vec<T>);
 
@@ -36,7 +36,7 @@ impl<T: Send + 'static> Drop for Unwaited<T> {
         let values = mem::take(&mut self.0);
         if values.len() >= MANY {
             let name = "liqdata".to_owned();
-            // Without a thread, the closure and its values are dropped here.
+            // If no thread can be created, the closure and its values are dropped on this thread.
             drop(thread::Builder::new().name(name).spawn(|| drop(values)));
         }
     }
@@ -50,7 +50,7 @@ mod tests {
 
     use crate::python::rows::deferred_drop::*;
 
-    /// Reports the thread on which it is dropped.
+    /// Reports the thread that drops it.
     struct DropReport(Sender<ThreadId>);
 
     impl Drop for DropReport {
@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// The threads on which `count` values are dropped.
+    /// Returns the threads that drop `count` values.
     fn freed(count: usize) -> Vec<ThreadId> {
         let (tell, reports) = channel();
         let values: Vec<_> = (0..count).map(|_| DropReport(tell.clone())).collect();

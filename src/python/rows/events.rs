@@ -1,4 +1,4 @@
-//! Decoded events as Python dicts, one at a time. Most frames have one event.
+//! Converts decoded events to Python dicts, one at a time. Most frames contain one event.
 
 use std::array;
 
@@ -10,11 +10,11 @@ use crate::feeds::{Event, PriceKind, VENUES};
 use crate::model::{Record, Side, Vocabulary};
 use crate::python::rows::decimal::Form;
 
-/// Objects shared by many dicts.
+/// Python objects that many dicts share.
 struct Known {
     /// The column names of an event.
     keys: [Py<PyString>; Event::COLUMNS.len()],
-    /// A template dict for each exchange. Copying it is cheaper than filling a new one.
+    /// A template dict for each exchange. Copying it takes less time than filling a new dict.
     blanks: Vec<(&'static str, Py<PyDict>)>,
     sides: Vec<(Side, Py<PyString>)>,
     price_kinds: Vec<(PriceKind, Py<PyString>)>,
@@ -41,7 +41,7 @@ impl Known {
     }
 }
 
-/// A template dict of an exchange.
+/// Creates the template dict of an exchange.
 fn blank<'py>(py: Python<'py>, exchange: &str) -> PyResult<Bound<'py, PyDict>> {
     let blank = PyDict::new(py);
     for column in Event::COLUMNS {
@@ -58,7 +58,7 @@ fn words<V: Vocabulary + Copy + 'static>(py: Python<'_>) -> Vec<(V, Py<PyString>
         .collect()
 }
 
-/// The shared text of a vocabulary word.
+/// Returns the shared Python text of a vocabulary word.
 fn word<'py, W: Vocabulary + PartialEq>(
     py: Python<'py>,
     texts: &[(W, Py<PyString>)],
@@ -70,7 +70,7 @@ fn word<'py, W: Vocabulary + PartialEq>(
     )
 }
 
-/// Converts the event to a dict.
+/// Converts an event to a dict.
 pub(crate) fn dict<'py>(
     py: Python<'py>,
     event: &Event,
@@ -99,7 +99,7 @@ pub(crate) fn dict<'py>(
         group_id,
     ] = known.keys.each_ref().map(|key| key.bind(py));
     let id = PyString::new(py, &event.native_id);
-    // Most exchanges name contracts in the canonical form, so symbol and native id share one text.
+    // Most exchanges name contracts in the canonical form. Symbol and the exchange's own id then share one text.
     if event.symbol == event.native_id {
         dict.set_item(symbol, &id)?;
     } else {

@@ -1,4 +1,6 @@
-//! Heatmaps and liquidation maps as numpy arrays that own the decoded buffers. Totals, levels and max pain become
+//! Converts replies that are not rows to Python objects.
+//!
+//! Heatmaps and liquidation maps become numpy arrays that own the decoded buffers. Totals, levels and max pain become
 //! dicts.
 
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -13,7 +15,7 @@ use crate::python::rows::provenance::{Provenance, ProvenanceParts};
 use crate::python::rows::rows::times;
 use crate::python::runtime::imports;
 
-/// The fields of a heatmap. The matrix is moved, not copied.
+/// Converts a heatmap to its fields. The matrix is moved, not copied.
 pub(crate) fn heatmap<'py>(
     py: Python<'py>,
     map: HeatmapGrid,
@@ -52,7 +54,7 @@ fn loaded(py: Python<'_>, json: Option<String>) -> PyResult<Option<Bound<'_, PyA
     json.map(loaded).transpose()
 }
 
-/// The fields of a liquidation map. `sides` has 0 for long and 1 for short.
+/// Converts a liquidation map to its fields. In `sides`, 0 means long and 1 means short.
 pub(crate) fn liqmap<'py>(
     py: Python<'py>,
     map: LiquidationMap,
@@ -117,7 +119,7 @@ pub(crate) fn liqmap<'py>(
     Ok(fields)
 }
 
-/// Totals by window, with the contract's keys.
+/// Converts totals by time window to a dict with the keys of the HTTP API.
 pub(crate) fn overview<'py>(
     py: Python<'py>,
     overview: &TotalsByWindow,
@@ -140,7 +142,7 @@ pub(crate) fn overview<'py>(
     Ok(windows)
 }
 
-/// Levels with the contract's keys.
+/// Converts liquidation levels to a dict with the keys of the HTTP API.
 pub(crate) fn levels<'py>(
     py: Python<'py>,
     levels: TierLevels,
@@ -170,7 +172,7 @@ pub(crate) fn levels<'py>(
     Ok(fields)
 }
 
-/// Max pain with the contract's keys.
+/// Converts max pain to a dict with the keys of the HTTP API.
 pub(crate) fn maxpain<'py>(
     py: Python<'py>,
     pain: MaxPain,

@@ -1,13 +1,13 @@
-//! Rows that are read and not taken yet.
+//! Rows that have been read but that no caller has taken yet.
 //!
-//! If a caller is interrupted, the next caller finds its rows here.
+//! If a caller is interrupted, the next caller takes the rows from here.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::OrderColumns;
 use crate::python::rows::columns::Columns;
 
-/// Rows of a walk.
+/// Untaken rows of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct UntakenOrders(Mutex<Option<OrderColumns>>);
 
@@ -24,16 +24,16 @@ impl UntakenOrders {
         *self.lock() = Some(rows);
     }
 
-    /// Takes the rows. Empty if another caller took them.
+    /// Takes the rows. Returns no rows if another caller has taken them.
     pub(crate) fn take(&self) -> OrderColumns {
         self.lock().take().unwrap_or_default()
     }
 }
 
-/// Rows of a stream with their ids.
+/// A batch of a stream: rows, and the id of each.
 pub(crate) type Batch = (Columns, Vec<Option<String>>);
 
-/// Rows of a stream, and the position after the taken rows.
+/// Untaken rows of a stream, and the stream position after the taken rows.
 #[derive(Debug, Default)]
 pub(crate) struct UntakenArrivals(Mutex<Arrivals>);
 
@@ -64,7 +64,7 @@ impl UntakenArrivals {
         self.lock().place = place;
     }
 
-    /// Takes the rows with their ids.
+    /// Takes the rows, and the id of each.
     pub(crate) fn take(&self) -> (Columns, Vec<Option<String>>) {
         let mut arrivals = self.lock();
         let (rows, ids) = arrivals.batch.take().unwrap_or_default();

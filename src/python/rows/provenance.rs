@@ -1,4 +1,6 @@
-//! The provenance of an answer: the explanation of an estimate, or the coverage of realised data.
+//! The basis of an answer: the explanation of an estimate, or the coverage of observed data.
+//!
+//! Coverage says at which times each exchange was collected.
 
 use serde_json::{Map, Value};
 
@@ -7,29 +9,29 @@ use crate::client::Remarks;
 use crate::engine::EstimateBasis;
 use crate::model::{EarlierBar, FineCells, Sides, TimeUnit, VenueCoverage};
 
-/// What accompanies rows.
+/// Information that accompanies the rows of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct RowRemarks {
-    /// Coverage of each exchange's totals.
+    /// Coverage of the totals, by exchange.
     pub(crate) coverage: Option<Vec<VenueCoverage>>,
-    /// The first bar before a series that cannot be converted to its interval.
+    /// The earliest bar that the reply omits because it cannot be converted to the requested bar length.
     pub(crate) earlier: Option<EarlierBar>,
-    /// The unit of the service's instants, if they were converted to milliseconds.
+    /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.
     pub(crate) time_unit: Option<TimeUnit>,
 }
 
-/// What is known about an estimate.
+/// What is known about the basis of an estimate.
 #[derive(Debug)]
 pub(crate) enum Provenance {
     /// The service sent no explanation.
     Unknown,
-    /// The service says that amounts are relative, because open interest is unknown.
+    /// The service reports relative amounts, because it has no open interest.
     Relative,
-    /// The service gives the age of the open interest in milliseconds.
+    /// The service reports only the age of the open interest, in milliseconds.
     Aged(i64),
     /// The service sent the complete explanation as JSON.
     Json(String),
-    /// The engine in this process gives the complete explanation.
+    /// The engine in this process created the complete explanation.
     Explained(Box<EstimateBasis>),
 }
 
@@ -51,17 +53,17 @@ impl From<Option<EstimateBasis>> for Provenance {
     }
 }
 
-/// Members of a service's explanation that do not concern the estimate.
+/// Members of a service's explanation that do not describe the estimate.
 const GENERAL_MEMBERS: [&str; 4] = ["source", "simulated", "as_of", "coverage"];
 
-/// The provenance of an estimate for Python.
+/// The explanation of an estimate, in parts for Python.
 #[derive(Debug, Default)]
 pub(crate) struct ProvenanceParts {
-    /// JSON with the server's keys. `None` if the service sent no explanation.
+    /// The explanation as JSON with the keys of the HTTP API. `None` if the service sent none.
     pub(crate) text: Option<String>,
-    /// The long and short parts of a heatmap's cells.
+    /// Split of the heatmap's columns into long and short cells.
     pub(crate) sides: Option<Sides>,
-    /// A map on the ledger's own grid.
+    /// The liquidation map on the fine price grid of the engine's ledger, which stores estimated positions.
     pub(crate) fine: Option<FineCells>,
 }
 
@@ -86,7 +88,7 @@ impl ProvenanceParts {
         }
     }
 
-    /// Parses a service's explanation, without the members that every answer has.
+    /// Parses a service's explanation. Drops the members that do not describe the estimate.
     fn parse(text: &str) -> Self {
         let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(text) else {
             return Self::default();

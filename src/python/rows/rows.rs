@@ -1,4 +1,4 @@
-//! `Table`: rows as columns, with conversions to dicts, numpy and Arrow.
+//! `Table`: rows stored as columns, with conversions to dicts, numpy and Arrow.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ use crate::python::rows::provenance::RowRemarks;
 use crate::python::runtime::imports;
 use crate::python::runtime::signals::{interruptible, look_around, watched};
 
-/// Smaller tables are converted so fast that no check for signals is needed.
+/// Minimum number of rows for signal checks. Smaller tables are converted within milliseconds.
 const LARGE: usize = 10_000;
 
 /// Rows of one kind, stored as columns.
@@ -33,11 +33,11 @@ pub(crate) struct Table {
     remarks: RowRemarks,
 }
 
-/// The content of a table.
+/// The rows of a table.
 struct TableContent {
-    /// Built from the events on first use.
+    /// Created from `events` on first use.
     columns: OnceLock<Columns>,
-    /// Decoded events. Most callers want only their dicts.
+    /// Decoded events. Most callers only request their dicts, which need no columns.
     events: Option<Unwaited<Event>>,
 }
 
@@ -72,7 +72,7 @@ impl From<Unwaited<Event>> for Table {
 }
 
 impl Table {
-    /// Rows with accompanying information.
+    /// Creates a table of rows with accompanying information.
     pub(crate) fn telling(columns: Columns, remarks: RowRemarks) -> Self {
         let content = TableContent {
             columns: columns.into(),
@@ -92,7 +92,7 @@ impl Table {
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
-    /// The columns, built from events if necessary.
+    /// Returns the columns. Creates them from events if necessary.
     pub(crate) fn columns(&self, py: Python<'_>) -> PyResult<&Columns> {
         let content = &self.content;
         let events = content.events.as_ref().map_or(0, |events| events.len());
@@ -107,12 +107,12 @@ impl Table {
     }
 }
 
-/// Creates Python objects of a column's cells.
+/// Creates Python objects from the cells of one column.
 struct Maker<'a, 'py> {
     py: Python<'py>,
     column: &'a Column,
     name: Bound<'py, PyString>,
-    /// The distinct names of a text column.
+    /// The distinct names of a text column, as Python objects.
     names: Vec<Bound<'py, PyString>>,
     form: Form,
 }
@@ -132,7 +132,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
     }
 
-    /// The codes of a complete text column.
+    /// Returns the codes of a text column without missing cells.
     fn codes(&self) -> Option<&'a [u32]> {
         match &self.column.cells {
             Cells::Text(cells) if self.column.present.is_none() => Some(cells.codes()),
@@ -140,7 +140,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
     }
 
-    /// The object of a cell.
+    /// Creates the object of a cell.
     fn cell(&self, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         if !self.column.has(row) {
@@ -179,7 +179,7 @@ fn lost() -> PyErr {
     PyIndexError::new_err("row out of range")
 }
 
-/// Makers for all columns of dicts.
+/// Creates makers for all columns of dicts.
 fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Maker<'a, 'py>> {
     columns
         .columns
@@ -188,15 +188,18 @@ fn makers<'a, 'py>(py: Python<'py>, columns: &'a Columns, form: Form) -> Vec<Mak
         .collect()
 }
 
-/// Template dicts with keys and shared cells. Copying one is cheaper than filling a new one.
+/// Template dicts that have all keys and the cells of *shared* columns: text columns with few distinct names.
+///
+/// Copying a template takes less time than filling a new dict.
 struct Templates<'py> {
     blank: Bound<'py, PyDict>,
-    /// Indexed by the combined codes of shared columns. Empty if there would be too many for the rows.
+    /// Templates, indexed by the combined codes of the shared columns. Empty if no column is shared.
     made: Vec<Option<Bound<'py, PyDict>>>,
 }
 
 impl<'py> Templates<'py> {
-    /// Templates for this many rows. Shared columns move to the front of `makers`.
+    /// Prepares templates for `rows` rows. Moves makers of shared columns to the front of `makers` and returns their
+    /// number.
     fn of(
         py: Python<'py>,
         makers: &mut Vec<Maker<'_, 'py>>,
@@ -224,7 +227,7 @@ impl<'py> Templates<'py> {
         Ok((Self { blank, made }, count))
     }
 
-    /// A dict for `row` with keys and shared cells.
+    /// Returns a dict for `row` that has all keys and the shared cells.
     fn dict(&mut self, shared: &[Maker<'_, 'py>], row: usize) -> PyResult<Bound<'py, PyDict>> {
         let mut kind = 0;
         for maker in shared {
@@ -275,33 +278,34 @@ impl Table {
         Ok(kinds.collect())
     }
 
-    /// The column names of frames. Orders have the coin too.
+    /// Returns the column names for data frames. Orders also have the coin.
     fn framed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let framed = self.columns(py)?.framed();
         Ok(framed.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// Coverage of each exchange's totals, if a service sent it.
+    /// Coverage of the totals by exchange, if a service sent it.
     #[getter]
     fn coverage(&self) -> Option<Self> {
         let coverage = self.remarks.coverage.clone()?;
         Some(Columns::from(coverage).into())
     }
 
-    /// Open time and interval of the first earlier bar that cannot be converted.
+    /// The earliest bar that the reply omits because it cannot be converted to the requested bar length: its open time
+    /// and its own length, in milliseconds.
     #[getter]
     fn earlier(&self) -> Option<(i64, i64)> {
         let earlier = self.remarks.earlier?;
         Some((earlier.timestamp.0, earlier.interval))
     }
 
-    /// The unit of a service's instants, if they were converted to milliseconds.
+    /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.
     #[getter]
     fn time_unit(&self) -> Option<&'static str> {
         self.remarks.time_unit.map(Vocabulary::name)
     }
 
-    /// The newest value of the first time column.
+    /// Returns the latest value of the first time column.
     fn newest(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         let columns = self.columns(py)?.columns.iter();
         let mut times = columns.filter_map(|column| match &column.cells {
@@ -315,7 +319,7 @@ impl Table {
         Ok(newest.flatten())
     }
 
-    /// All rows as dicts. `decimals` is `decimal`, `float` or `text`.
+    /// Converts all rows to dicts. `decimals` is `decimal`, `float` or `text`.
     fn dicts<'py>(&self, py: Python<'py>, decimals: &str) -> PyResult<Bound<'py, PyList>> {
         let form = Form::of(decimals)?;
         if let Some(events) = &self.content.events {
@@ -346,7 +350,7 @@ impl Table {
         PyList::new(py, rows)
     }
 
-    /// One row as a dict; negative indexes count from the end.
+    /// Converts one row to a dict. Negative indexes count from the end.
     fn row<'py>(
         &self,
         py: Python<'py>,
@@ -385,7 +389,7 @@ impl Table {
         Ok(dict)
     }
 
-    /// One column as a list of objects; `decimals` as for [`Table::dicts`].
+    /// Converts one column to a list of objects. `decimals` has the values of [`Table::dicts`].
     fn objects<'py>(
         &self,
         py: Python<'py>,
@@ -418,7 +422,7 @@ impl Table {
             .ok_or_else(|| PyValueError::new_err("tables of different columns cannot be joined"))
     }
 
-    /// A decimal column as `Decimal`s of one scale: the smallest that holds every value.
+    /// Converts a decimal column to `Decimal`s with a common scale: the smallest that represents every value.
     fn decimals<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.column(py, name)?;
         let Cells::Decimal(cells) = &column.cells else {
@@ -449,7 +453,8 @@ impl Table {
         Ok(made)
     }
 
-    /// One column as a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`. Missing cells are `NaN` or `NaT`.
+    /// Converts one column to a numpy array: `float64`, `int64`, `bool` or `datetime64[ms]`. Missing cells are `NaN` or
+    /// `NaT`.
     fn array<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         imports::numpy(py)?;
         let column = self.column(py, name)?;
@@ -467,7 +472,7 @@ impl Table {
                 floats.into_pyarray(py).into_any()
             }
             Cells::Float(cells) => cells.clone().into_pyarray(py).into_any(),
-            // numpy has no nullable integers.
+            // numpy has no integer type with missing values.
             #[expect(clippy::cast_precision_loss, reason = "as numpy itself does")]
             Cells::Int(cells) if column.present.is_some() => {
                 let cells = column.present(cells);
@@ -488,7 +493,8 @@ impl Table {
         })
     }
 
-    /// A nullable integer column: the values and the mask of missing cells. `None` for other columns.
+    /// Converts an integer column with missing cells to its values and the mask of missing cells. `None` for other
+    /// columns.
     fn integers<'py>(
         &self,
         py: Python<'py>,
@@ -506,7 +512,7 @@ impl Table {
         )))
     }
 
-    /// A text column as codes (int32) into distinct names; -1 for a missing cell.
+    /// Converts a text column to int32 codes, which are indexes into distinct names. The code of a missing cell is -1.
     fn codes<'py>(
         &self,
         py: Python<'py>,
@@ -520,7 +526,8 @@ impl Table {
         coded(py, self.column(py, name)?)
     }
 
-    /// The same rows, with only the columns `wanted` of `group`, in that order and complete.
+    /// Returns the same rows with fewer columns. The columns in `group` are reduced to those in `wanted`, in that
+    /// order, without missing cells.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -530,7 +537,7 @@ impl Table {
         Ok(columns.keeping(&group, &wanted).into())
     }
 
-    /// Every `step`th row from `start`, `length` rows in all.
+    /// Selects every `step`th row, beginning with row `start`. Returns `length` rows.
     fn slice(&self, py: Python<'_>, start: isize, step: isize, length: usize) -> PyResult<Self> {
         let columns = self.columns(py)?;
         let mut rows = Vec::with_capacity(length.min(columns.rows));
@@ -543,8 +550,8 @@ impl Table {
         Ok(py.detach(|| columns.take(&rows)).into())
     }
 
-    /// The rows as an object with `__arrow_c_stream__`. Money is float64, or exact as `decimal128`. Calls `seen` with
-    /// the number of columns done.
+    /// Converts the rows to an object with `__arrow_c_stream__`. Prices and amounts are float64, or exact as
+    /// `decimal128`. Calls `seen` with the number of columns done.
     #[pyo3(signature = (exact, seen=None))]
     fn arrow(
         &self,
@@ -644,7 +651,7 @@ impl Table {
     }
 }
 
-/// A text column as codes into distinct names.
+/// Converts a text column to codes, which are indexes into distinct names.
 fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
     imports::numpy(py)?;
     let Cells::Text(cells) = &column.cells else {
@@ -660,10 +667,10 @@ fn coded<'py>(py: Python<'py>, column: &Column) -> PyResult<(Bound<'py, PyAny>, 
     Ok((codes.into_pyarray(py).into_any(), cells.names().to_vec()))
 }
 
-/// The function and arguments with which pickle recreates a table.
+/// The function and arguments with which `pickle` recreates a table.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyList>, usize));
 
-/// A numpy array of epoch milliseconds as `datetime64[ms]`.
+/// Converts epoch milliseconds to a numpy array of `datetime64[ms]`.
 pub(crate) fn times(py: Python<'_>, millis: impl Iterator<Item = i64>) -> Bound<'_, PyAny> {
     let cells: Vec<Datetime<units::Milliseconds>> = millis.map(Datetime::from).collect();
     cells.into_pyarray(py).into_any()

@@ -1,20 +1,22 @@
 //! Turns a panic into the exception `liqdata.errors.Defect`, which asks for a report.
 //!
-//! `PyO3` catches every panic at the boundary to Python and raises a class outside `Exception`, so that programs end.
-//! This module makes that class a `Defect`. A panic on a runtime thread becomes a `Defect` of its call.
+//! `PyO3` catches every panic before it reaches Python. It raises `PanicException`, which is not a subclass of
+//! `Exception`, so that programs end. This module makes `PanicException` a subclass of `Defect`. If a runtime thread
+//! panics, the call that waits for it raises a `Defect`.
 //!
-//! The exception has the message, so the panic message on standard error is omitted unless `RUST_BACKTRACE` is set.
-//! Panics on threads that no call waits for, such as those of a server, are still printed.
+//! The exception contains the panic message. Standard error therefore does not show that message unless
+//! `RUST_BACKTRACE` is set. Panics on threads that no call waits for, such as those of a server, are still printed
+//! there.
 
 use std::{env, panic, thread};
 
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 
-/// Prefix of threads that no call waits for. Their panics are printed on standard error.
+/// Name prefix of threads that no call waits for. Panics on these threads are printed on standard error.
 const ALONE: &str = "liqdata-";
 
-/// Silences the panic message of calls. The hook affects this library only.
+/// Installs a panic hook that prints no messages for panics within calls. The hook affects this library only.
 fn keep_quiet() {
     let aloud = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -26,7 +28,7 @@ fn keep_quiet() {
     }));
 }
 
-/// Makes every panic exception a `Defect`.
+/// Makes `PanicException` a subclass of `Defect`.
 pub(crate) fn declare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     keep_quiet();
     let py = module.py();
@@ -36,13 +38,13 @@ pub(crate) fn declare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         panic.setattr(name, defect.getattr(name)?)?;
     }
     panic.setattr("__bases__", (defect,))?;
-    // Test helper, not exported.
+    // A test helper that is not exported.
     #[cfg(debug_assertions)]
     module.setattr("_Faulty", py.get_type::<faulty::Faulty>())?;
     Ok(())
 }
 
-/// Panics on purpose, in every way that Python can call.
+/// Panics on purpose, by every path from Python into Rust.
 #[cfg(debug_assertions)]
 mod faulty {
     #![expect(
@@ -57,7 +59,7 @@ mod faulty {
     use crate::python::calls::asyncio_waker::{Bridge, wakeup};
     use crate::python::calls::call::{Call, compute};
 
-    /// Panics on every access.
+    /// A Python class with methods that all panic.
     #[pyclass(frozen, name = "_Faulty", module = "liqdata._core")]
     pub(in crate::python) struct Faulty {
         said: String,
@@ -105,7 +107,7 @@ mod faulty {
             compute(py, || panic!("{}", self.said))
         }
 
-        /// Panics in a callback.
+        /// Panics in a Python callback.
         fn calling<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             function.call0()
         }

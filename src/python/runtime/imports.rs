@@ -1,7 +1,7 @@
 //! Imports Python packages before the binding uses their C interface.
 //!
-//! The numpy crate panics if its first use meets a failed or interrupted import. A plain import raises the proper
-//! exception instead, `KeyboardInterrupt` included.
+//! The numpy crate panics if its own import of numpy fails or is interrupted. A plain import before that raises the
+//! proper exception instead, for example `KeyboardInterrupt`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::python::error::Failure;
 
-/// Whether the numpy crate has been used once. After that it does not import numpy again.
+/// Whether the numpy crate has been used successfully. After that it does not import numpy again.
 static FOUND: AtomicBool = AtomicBool::new(false);
 
 /// Imports numpy before its arrays are read or created.
@@ -21,7 +21,7 @@ pub(crate) fn numpy(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     py.import("numpy")?;
-    // The first use imports numpy internals and may be interrupted too.
+    // The first use imports internal modules of numpy, which may also be interrupted.
     let looked = catch_unwind(AssertUnwindSafe(|| {
         drop(PyArray1::from_vec(py, vec![0.0_f64]));
         drop(PyArray1::from_vec(py, vec![0.0_f64]).readonly());

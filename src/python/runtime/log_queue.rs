@@ -1,6 +1,6 @@
-//! Queues log records until a thread attached to the interpreter delivers them.
+//! Queues log records until a Python thread delivers them to `logging`.
 //!
-//! The queue drops its oldest records when full, except those that must not be lost.
+//! A full queue drops its oldest record, except for archive warnings, which must not be lost.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use std::thread;
 
 use log::Level;
 
-/// Maximum queued records, without those that must not be lost.
+/// Maximum number of queued records. Records that must not be lost may exceed it.
 const CAPACITY: usize = 1000;
-/// How often a forked child tries the lock.
+/// Maximum attempts of a forked child to lock its queue.
 const PATIENCE: usize = 1000;
-/// The logger with warnings that must not be lost.
+/// The logger with the warnings that must not be lost.
 const NEVER_LOST: &str = "liqdata.archive";
 
 /// Level, logger and text.
@@ -24,11 +24,11 @@ pub(crate) fn is_never_lost((level, target, _): &Entry) -> bool {
     *level <= Level::Warn && target == NEVER_LOST
 }
 
-/// Records in order.
+/// Log records in the order of arrival.
 pub(crate) struct Queue {
     records: Mutex<VecDeque<Entry>>,
-    /// The records of a forked child. A fork may copy the mutex of `records` in the locked state, and the parent
-    /// delivers the records in it.
+    /// The records of a forked child. The fork may have copied the mutex of `records` while it was locked. The records
+    /// in that mutex are delivered by the parent.
     of_children: Mutex<VecDeque<Entry>>,
     waiting: AtomicBool,
     /// The process that created the queue.
@@ -45,12 +45,12 @@ impl Queue {
         }
     }
 
-    /// Assigns the queue to this process.
+    /// Assigns the queue to the current process, unless it already belongs to one.
     pub(crate) fn begin(&self) {
         self.process.get_or_init(std::process::id);
     }
 
-    /// The records of this process. The lock is held briefly. `None` if a grandchild inherited a locked mutex.
+    /// Locks the records of this process. `None` if this is the child of a forked child and inherited a locked mutex.
     fn records(&self) -> Option<MutexGuard<'_, VecDeque<Entry>>> {
         let began = self.process.get();
         if began.is_none_or(|process| *process == std::process::id()) {
@@ -82,7 +82,8 @@ impl Queue {
         self.waiting.store(true, Ordering::Release);
     }
 
-    /// Puts undelivered records back at the front. If there are too many, those that may be lost are dropped.
+    /// Puts undelivered records back at the front. If the queue would exceed its capacity, only those that must not be
+    /// lost return.
     pub(crate) fn put_back(&self, mut taken: VecDeque<Entry>) {
         if taken.is_empty() {
             return;

@@ -1,10 +1,11 @@
 //! Delivers log records to Python's `logging`.
 //!
 //! Runtime threads must not attach to the interpreter, so they only queue records. The Python thread that waits for a
-//! call delivers them when the call returns. It holds no lock of the queue while it calls `logging`. Loggers are named
-//! after modules, such as `liqdata.client`. If the program has not imported `logging`, records are dropped, except
-//! warnings about missing archive rows. If no handler receives such a warning, it goes to standard error, because
-//! missing rows change results.
+//! call delivers the records when the call returns. It does not lock the queue while it calls `logging`. Loggers are
+//! named after modules, such as `liqdata.client`.
+//!
+//! If the program has not imported `logging`, records are dropped, except warnings about missing archive rows. If no
+//! handler receives such a warning, it is written to standard error, because missing rows change results.
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,7 @@ impl Log for Queue {
         self.push((
             record.level(),
             record.target().replace("::", "."),
-            // A service's text in a message must not start a new line.
+            // Text from a service could contain line breaks, which would fake further log lines.
             printable(&record.args().to_string()).into_owned(),
         ));
     }
@@ -43,10 +44,10 @@ impl Log for Queue {
     fn flush(&self) {}
 }
 
-/// The `NullHandler` of our logger.
+/// The `NullHandler` of the logger `liqdata`.
 static QUIET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Starts queueing, unless the program has installed another logger.
+/// Starts to queue log records, unless the program has installed another logger.
 pub(crate) fn start() {
     if log::set_logger(&QUEUE).is_ok() {
         QUEUE.begin();
@@ -54,13 +55,13 @@ pub(crate) fn start() {
     }
 }
 
-/// Delivers queued records to `logging`. A Python thread calls this while no call is made.
+/// Delivers queued records to `logging`. A Python thread calls this function while no call is running.
 #[pyfunction]
 pub(crate) fn deliver_logs(py: Python<'_>) -> PyResult<()> {
     deliver(py)
 }
 
-/// Delivers queued records to `logging` on an attached thread.
+/// Delivers queued records to `logging`. The thread must be attached to the interpreter.
 ///
 /// # Errors
 ///
@@ -72,7 +73,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     let passed = pass_on(py, &mut records);
-    // The record at which delivery failed is dropped.
+    // The remaining records follow the one at which delivery failed.
     QUEUE.put_back(records);
     match passed {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
@@ -80,7 +81,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Delivers records one by one and removes them. After an error, the remaining ones were not delivered.
+/// Delivers records one by one and removes them. After an error, `records` contains those not tried yet.
 fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     let modules = py
         .import("sys")?
@@ -95,7 +96,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
         }
     };
     let quiet = QUIET.get_or_try_init(py, || -> PyResult<_> {
-        // By convention a library without configured logging is silent.
+        // By convention, a library writes no logs if the program has not configured logging.
         let handler = logging.getattr("NullHandler")?.call0()?;
         logging
             .call_method1("getLogger", (OURS,))?
@@ -112,7 +113,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
             Level::Debug | Level::Trace => 10,
         };
         let logger = logger(&logging, target)?;
-        // Most programs ignore these records. The logger caches the result of `isEnabledFor`.
+        // Most programs ignore these records, and `logging` caches the result of `isEnabledFor`.
         if logger
             .call_method1(intern!(py, "isEnabledFor"), (level,))?
             .is_truthy()?
@@ -129,7 +130,7 @@ fn pass_on(py: Python<'_>, records: &mut VecDeque<Entry>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether a record of `logger` reaches a handler other than `quiet`, which is ours.
+/// Whether a record of `logger` reaches any handler except `quiet`, the `NullHandler` of this library.
 fn has_listener(logger: &Bound<'_, PyAny>, quiet: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut next = logger.clone();
     while !next.is_none() {
@@ -146,7 +147,7 @@ fn has_listener(logger: &Bound<'_, PyAny>, quiet: &Bound<'_, PyAny>) -> PyResult
     Ok(false)
 }
 
-/// The logger of that name. `logging` never replaces loggers.
+/// Returns the logger of that name from a cache, because `logging` never replaces loggers.
 fn logger<'py>(logging: &Bound<'py, PyAny>, name: String) -> PyResult<Bound<'py, PyAny>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 

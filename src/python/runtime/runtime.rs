@@ -1,9 +1,8 @@
-//! Tokio runtimes of a process, keyed by process id: a single-threaded one for small calls, and a thread pool for
-//! others.
+//! The Tokio runtimes of this process: one with a single thread for small calls, and a thread pool for all other calls.
 //!
-//! A forked child inherits the memory of its parent's runtime but no threads. Using it would hang, and dropping it
-//! would join missing threads, so the child leaks it and creates its own. The registry is an atomic pointer, because a
-//! mutex could be locked at the time of the fork.
+//! A forked child inherits the memory of its parent's runtime but none of its threads. If the child used that runtime,
+//! it would hang. If it dropped the runtime, it would wait for missing threads. The child therefore leaks it and
+//! creates its own runtime. The registry is an atomic pointer, because a mutex might be locked at the time of the fork.
 
 use std::sync::Arc;
 
@@ -64,12 +63,12 @@ pub(crate) fn handle(threads: Threads) -> std::io::Result<Handle> {
         let seen = runtime.compare_and_swap(&current, Some(Arc::clone(&fresh)));
         let seen_ptr = seen.as_ref().map(Arc::as_ptr);
         if seen_ptr == current.as_ref().map(Arc::as_ptr) {
-            // The replaced value is `None` or a parent's runtime, which must not be dropped.
+            // The replaced value is `None` or the runtime of the parent process, which must not be dropped.
             std::mem::forget(current);
             std::mem::forget(seen);
             return Ok(fresh.runtime.handle().clone());
         }
-        // Another thread created the runtime first.
+        // Another thread stored its runtime first.
         if let Ok(lost) = Arc::try_unwrap(fresh) {
             lost.runtime.shutdown_background();
         }

@@ -1,4 +1,4 @@
-//! Checks for signals during native work, so that Ctrl-C takes effect.
+//! Checks for Python signals during native work, so that Ctrl-C takes effect.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,14 +13,16 @@ use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::runtime::logs;
 
-/// How often a waiting thread checks for signals.
+/// Interval at which a waiting thread checks for signals.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
-/// Rows processed between two signal checks; they take milliseconds.
+/// Number of rows between two signal checks. Processing them takes milliseconds.
 const GLANCE: usize = 4096;
 
-/// Runs `work` on a thread of its own with the interpreter released, and checks for signals meanwhile. A panic becomes
-/// an exception. An interrupted caller returns at once, and the result is dropped later on the other thread.
+/// Runs `work` on a separate thread with the interpreter released, and checks for signals meanwhile.
+///
+/// A panic becomes an exception. An interrupted caller returns immediately, and the separate thread later drops the
+/// result.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -28,7 +30,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     attended(py, work, || Ok(()))
 }
 
-/// Progress of a work, and whether a caller still waits for it.
+/// Progress of some work, and whether a caller still waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     done: AtomicUsize,
@@ -37,7 +39,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress of `count` steps, none of which is done.
+    /// Creates a progress of `count` steps, none of which is done.
     pub(crate) fn of(count: usize) -> Self {
         Self {
             of: AtomicUsize::new(count),
@@ -57,7 +59,7 @@ impl Progress {
         self.of.store(of, Ordering::Relaxed);
     }
 
-    /// Calls `seen` with the progress.
+    /// Calls `seen` with the number of steps done and the total.
     fn tell(&self, seen: Seen<'_, '_>) -> PyResult<()> {
         match (seen, self.of.load(Ordering::Relaxed)) {
             (Some(seen), of @ 1..) => {
@@ -69,7 +71,7 @@ impl Progress {
     }
 }
 
-/// As [`interruptible`], and calls `seen` with the progress meanwhile and at the end.
+/// Runs `work` as [`interruptible`] does. Calls `seen` with the progress during the work and at its end.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: &Arc<Progress>,
@@ -86,13 +88,13 @@ pub(crate) fn watched<T: Send + 'static>(
     Ok(made)
 }
 
-/// As [`interruptible`], and runs `meanwhile` regularly, which may end the wait too.
+/// Runs `work` as [`interruptible`] does. Calls `meanwhile` at every signal check; its error ends the wait.
 pub(crate) fn attended<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     meanwhile: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
-    // The result is stored outside the channel, so that channel code is compiled once.
+    // The channel carries no result, so that its code is compiled once for all result types.
     let (tell, done) = mpsc::sync_channel(1);
     let made = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&made);
@@ -101,12 +103,12 @@ pub(crate) fn attended<T: Send + 'static>(
             .unwrap_or_else(|panic| Err(Failure::of_panic(panic.as_ref())));
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         drop(slot);
-        // The receiver is gone if the caller was interrupted.
+        // The channel has no receiver any more if the caller was interrupted.
         let _ = tell.send(());
     };
     let name = "liqdata".to_owned();
     thread::Builder::new().name(name).spawn(work)?;
-    // A receiver is not `Sync`, and the closure that waits detached requires it.
+    // A receiver is not `Sync`, but the closure that waits with the interpreter released must be.
     let done = Mutex::new(done);
     let wait = || {
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,5 +139,5 @@ pub(crate) fn look_around(py: Python<'_>, row: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// A callback that receives the number of further rows processed.
+/// A Python callback that receives progress, or `None`.
 pub(crate) type Seen<'a, 'py> = Option<&'a Bound<'py, PyAny>>;

@@ -1,4 +1,4 @@
-//! `Client`: a service over HTTP.
+//! `Client`: sends queries to a service over HTTP.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,10 +23,10 @@ use crate::python::runtime::logs;
 use crate::python::runtime::runtime::Threads;
 use crate::python::runtime::signals::SIGNAL_TICK;
 
-/// Maximum questions of one call in flight.
+/// Maximum number of queries of one call that are in flight.
 const IN_FLIGHT: usize = 8;
 
-/// A service over HTTP.
+/// The client of one service.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct Client {
     http: client::Client,
@@ -89,19 +89,19 @@ impl Client {
         &self.base_url
     }
 
-    /// Whether the service declared its market simulated. `None` if it declared nothing.
+    /// Whether the service declares that its market is simulated. `None` if it does not.
     #[getter]
     fn simulated(&self) -> Option<bool> {
         self.http.simulated().then_some(true)
     }
 
-    /// Number of damaged files in the service's archive, according to its last answer.
+    /// Number of damaged files in the service's archive, according to its last response.
     #[getter]
     fn damaged(&self) -> u64 {
         self.http.damaged()
     }
 
-    /// The service's time at its last answer, in epoch milliseconds.
+    /// The service's time at its last response, in epoch milliseconds.
     #[getter]
     fn answered_at(&self) -> Option<i64> {
         self.http.answered_at().map(|at| at.0)
@@ -118,13 +118,13 @@ impl Client {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Refuses further questions and drops the connections.
+    /// Closes the connections and refuses further queries.
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.http.close();
     }
 
-    /// Sends one question on the caller's own thread and checks for signals meanwhile.
+    /// Sends one query on the caller's own thread, and checks for signals meanwhile.
     fn ask(&self, py: Python<'_>, question: &Bound<'_, AskedQuestion>) -> PyResult<Py<PyAny>> {
         let client = self.open()?;
         let question = question.get().clone();
@@ -153,7 +153,8 @@ impl Client {
                 Ok(Ok(Err(_))) => {
                     let signals = py.check_signals();
                     if std::process::id() != pid {
-                        // After a fork in a signal handler, this call's runtime belongs to the parent.
+                        // A signal handler has forked the process. In the child, the runtime of this call belongs to
+                        // the parent.
                         mem::forget((work, caller));
                         signals?;
                         return Err(PyRuntimeError::new_err(
@@ -173,7 +174,7 @@ impl Client {
         }
     }
 
-    /// Starts one question.
+    /// Starts a call that sends one query.
     #[pyo3(signature = (question, bridge=None, token=0))]
     fn begin(
         &self,
@@ -197,7 +198,9 @@ impl Client {
         Call::begin_on(threads, work, wakeup(bridge, token))
     }
 
-    /// Starts several questions, a bounded number in flight. The first failure ends all of them and carries its label.
+    /// Starts a call that sends several queries, at most `at_once` at a time.
+    ///
+    /// The first failure ends the call. The exception has the label of the failed query.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -219,7 +222,8 @@ impl Client {
             .enumerate()
             .collect();
         let work = async move {
-            // One task each, so that large replies are decoded in parallel. Dropping the set ends all tasks.
+            // Each query has a separate task, so that large replies are decoded in parallel. Dropping the set ends all
+            // tasks.
             let mut waiting = questions.into_iter();
             let mut asked = JoinSet::new();
             let mut answers = Vec::with_capacity(waiting.len());
@@ -248,7 +252,7 @@ impl Client {
         Call::begin(work, wakeup(bridge, token))
     }
 
-    /// The order stream, after a position or from now on.
+    /// Opens the order stream, which starts after `last_event_id` or with the next order.
     #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
@@ -266,7 +270,7 @@ impl Client {
         ))
     }
 
-    /// The cascade stream, after a position or from now on.
+    /// Opens the cascade stream, which starts after `last_event_id` or with the next cascade.
     #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
     fn cascade_stream(
         &self,
@@ -284,7 +288,7 @@ impl Client {
         ))
     }
 
-    /// A walk over the order feed.
+    /// Starts a walk over the orders of the service.
     #[expect(
         clippy::too_many_arguments,
         reason = "one per parameter of the public method"

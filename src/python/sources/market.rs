@@ -1,4 +1,4 @@
-//! `Market`: a local market from tables, from an archive, or simulated.
+//! `Market`: a market in this process, created from tables, an archive or a simulation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,10 +32,10 @@ use crate::tables::{
 };
 use crate::{market, simulate};
 
-/// Maximum questions of one call in flight.
+/// Maximum number of queries of one call that are computed concurrently.
 const IN_FLIGHT: usize = 8;
 
-/// Smaller tables are processed so fast that no check for signals is needed.
+/// Minimum number of rows for signal checks. Smaller tables are processed within milliseconds.
 const LARGE: usize = 10_000;
 
 /// A market in this process.
@@ -48,9 +48,9 @@ pub(crate) struct Market {
     market: Arc<market::Market>,
     positions: Vec<Position>,
     feed: Option<market::MarketFeed>,
-    /// The clock of a moving market.
+    /// How time passes in a live simulation or a replay. `None` for other markets.
     pace: Option<Pace>,
-    /// The simulation behind a live demo, with its last computed positions.
+    /// The live simulation, which computes true positions on request.
     live: Option<Live>,
 }
 
@@ -71,7 +71,7 @@ impl Market {
         Arc::clone(&self.market)
     }
 
-    /// Answers each question as of each instant; returns a list for each question.
+    /// Answers each query as of each instant. Returns a list of answers for each query.
     fn at_each(
         market: &market::Market,
         questions: &[AskedQuestion],
@@ -92,7 +92,7 @@ impl Market {
     }
 }
 
-/// The answers as a list, or the first failure with its label.
+/// Converts the answers to a list. The first failure raises an exception with the label of its query.
 fn listed(
     py: Python<'_>,
     answers: Vec<Result<UnconvertedReply, Failure>>,
@@ -112,7 +112,7 @@ fn listed(
     Ok(made.into_any().unbind())
 }
 
-/// Long and short values alternating; NaN where unknown.
+/// Creates an array in which long and short values alternate. Unknown values are NaN.
 fn by_turns<'py>(
     py: Python<'py>,
     found: &[Option<[f64; 2]>],
@@ -122,7 +122,7 @@ fn by_turns<'py>(
     Ok(PyArray1::from_iter(py, flat))
 }
 
-/// The unit of a table of open interest.
+/// Returns the unit of an open-interest table.
 fn unit_of(in_usd: bool) -> engine::OpenInterestUnit {
     if in_usd {
         engine::OpenInterestUnit::Usd
@@ -131,7 +131,7 @@ fn unit_of(in_usd: bool) -> engine::OpenInterestUnit {
     }
 }
 
-/// The observations of judged tables.
+/// Creates the observations of a market from validated tables.
 fn observations(
     observed: ObservedMarket,
     now: Option<Millis>,
@@ -147,7 +147,7 @@ fn observations(
     made.with_liquidations(observed.liquidations)
 }
 
-/// The exception of a table that a market does not take.
+/// Creates the exception for a table that a market cannot use.
 fn market_fault(py: Python<'_>, fault: MarketTableFault) -> PyErr {
     match fault {
         MarketTableFault::Column(kind, fault) => column_fault(py, kind, &fault),
@@ -211,7 +211,7 @@ impl Market {
         let latest = market::wall_clock().max(now.map_or(Millis(0), Millis));
         let work = move || {
             let observed = observe(&raw, &options, latest, &mut || true);
-            // Dropping a large table takes long, so it happens here.
+            // Dropping a large table takes long, so this thread does it.
             drop(raw);
             observed.map(|observed| {
                 let has_only_totals =
@@ -239,8 +239,8 @@ impl Market {
         })
     }
 
-    /// A simulated market, optionally with other trader behaviour (tilt, patience, extra). Calls `watcher` with the
-    /// bars simulated and the total.
+    /// Creates a simulated market. `habits` changes the behaviour of the simulated traders (tilt, patience, extra).
+    /// Calls `watcher` with the number of bars simulated and the total.
     #[staticmethod]
     #[pyo3(signature = (seed, now, habits=None, watcher=None))]
     fn demo(
@@ -276,8 +276,10 @@ impl Market {
         })
     }
 
-    /// A simulated market that goes on from `now` at `faster` times real time, or is driven by hand. It starts at
-    /// `at`. Calls `watcher` with the bars simulated and the total.
+    /// Creates a simulated market that continues after `now`.
+    ///
+    /// The market's time starts at `at`. The time passes `faster` times as fast as real time, or only by
+    /// [`Market::advance`] if `faster` is `None`. Calls `watcher` with the number of bars simulated and the total.
     #[staticmethod]
     #[pyo3(signature = (seed, now, faster=None, at=None, watcher=None))]
     fn live_demo(
@@ -309,8 +311,10 @@ impl Market {
         })
     }
 
-    /// A replay of an archive from `start` until `end` at `faster` times real time, or driven by hand. It starts at
-    /// `at`. Calls `watcher` with the days read and the total.
+    /// Creates a replay of an archive from `start` until `end`.
+    ///
+    /// The market's time starts at `at`. The time passes `faster` times as fast as real time, or only by
+    /// [`Market::advance`] if `faster` is `None`. Calls `watcher` with the number of days read and the total.
     #[staticmethod]
     #[pyo3(signature = (path, start=None, end=None, faster=None, at=None, watcher=None))]
     fn replay(
@@ -322,7 +326,7 @@ impl Market {
         at: Option<i64>,
         watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        // A replay driven by hand starts before all data.
+        // A clock that callers advance must start before all data.
         let pace = Pace::of(faster, Millis(i64::MIN));
         let clock = pace.clone();
         let market = watched(py, &Arc::default(), watcher, move |progress| {
@@ -337,7 +341,8 @@ impl Market {
         })
     }
 
-    /// An empty market that grows by [`Market::append`]. Streams can resume within its last `capacity` orders.
+    /// Creates an empty market that grows by [`Market::append`]. A stream can resume after any of its last `capacity`
+    /// orders.
     #[staticmethod]
     fn growing(capacity: usize) -> Self {
         let (market, feed) = market::Market::growing(capacity, "a feed");
@@ -359,12 +364,12 @@ impl Market {
             .feed
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("this market does not grow"))?;
-        // The rows of a feed are judged by who collects them.
+        // These rows are not validated here, because the caller has collected and validated them.
         let observed = observed_unjudged(orders, bars, open_interest)?;
         let (orders, bars, open_interest) =
             (observed.orders, observed.bars, observed.open_interest);
         let unit = unit_of(observed.in_usd);
-        // Readings in USD need prices, of earlier bars too.
+        // Converting open interest in USD needs prices, possibly those of earlier bars.
         let mut known = Vec::new();
         if !open_interest.is_empty() {
             known = compute(py, || Ok(self.market.rows()?.1))?;
@@ -377,7 +382,7 @@ impl Market {
         .map_err(|fault| error::bad_table(py, &fault))
     }
 
-    /// The order stream, after a position or from now on.
+    /// Opens the order stream, which starts after `last_event_id` or with the next order.
     #[pyo3(signature = (symbol, exchange, min_usd, last_event_id))]
     fn stream(
         &self,
@@ -388,7 +393,7 @@ impl Market {
         last_event_id: &Bound<'_, PyAny>,
     ) -> PyResult<Stream> {
         let question = question::stream(symbol, exchange, min_usd, last_event_id)?;
-        // The position must be that of a market in this process, not of a service.
+        // The id must come from a market in this process. Ids from a service have another format.
         if let Some(id) = &question.last_event_id
             && id.parse::<market::ArrivalId>().is_err()
         {
@@ -403,7 +408,7 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
-    /// The cascade stream, after a position or from now on.
+    /// Opens the cascade stream, which starts after `last_event_id` or with the next cascade.
     #[pyo3(signature = (symbol, gap, min_usd, last_event_id))]
     fn cascade_stream(
         &self,
@@ -418,7 +423,7 @@ impl Market {
         compute(py, || Ok(Stream::of_market(market, question)?))
     }
 
-    /// Opens a market of an archive.
+    /// Opens an archive as a market.
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
@@ -432,20 +437,20 @@ impl Market {
         self.market.is_simulated()
     }
 
-    /// Whether it is a replay.
+    /// Whether this market is a replay.
     #[getter]
     fn replayed(&self) -> bool {
         self.market.is_replayed()
     }
 
-    /// The current time of its clock and the end of its data in epoch milliseconds, if it has a clock.
+    /// The current time of the market's clock and the end of its data, in epoch milliseconds. `None` without a clock.
     #[getter]
     fn clock(&self) -> Option<(i64, i64)> {
         let (at, until) = self.market.clock()?;
         Some((at.0, until.0))
     }
 
-    /// Sets the clock of a market driven by hand.
+    /// Advances the clock of a market that does not follow real time.
     fn advance(&self, to: i64) -> PyResult<()> {
         match &self.pace {
             Some(Pace::Driven(clock)) => {
@@ -463,7 +468,7 @@ impl Market {
         py.detach(|| self.market.end());
     }
 
-    /// Number of archive files known to be damaged. Their rows are missing.
+    /// Number of archive files that are known to be damaged. Rows of damaged files are missing from answers.
     #[getter]
     fn damaged(&self, py: Python<'_>) -> PyResult<usize> {
         compute(py, || Ok(self.market.damaged_files()?))
@@ -474,7 +479,7 @@ impl Market {
         self.market.source()
     }
 
-    /// The instant at which all windows end, in epoch milliseconds. `None` if nothing has been observed.
+    /// The instant at which all time windows end, in epoch milliseconds. `None` if nothing has been observed.
     #[getter]
     fn now(&self) -> Option<i64> {
         self.market.known_until().map(|now| now.0)
@@ -485,7 +490,7 @@ impl Market {
         self.market.coins()
     }
 
-    /// Answers one question.
+    /// Answers one query.
     #[pyo3(signature = (question, as_of=None))]
     fn ask(
         &self,
@@ -504,7 +509,7 @@ impl Market {
         answer.into_python(py)
     }
 
-    /// Answers several questions on all cores. The first failure ends all of them and carries its label.
+    /// Answers several queries on all cores. The first failure raises an exception with the label of its query.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -531,8 +536,8 @@ impl Market {
         listed(py, answers, labels)
     }
 
-    /// Answers each question as of several instants on all cores; returns a list for each. One replay serves all
-    /// instants of a question where possible. The first failure ends all and carries its label.
+    /// Answers each query as of several instants on all cores. Returns a list for each query. If possible, one pass
+    /// over the data serves all instants of a query. The first failure raises an exception with the label of its query.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -562,8 +567,10 @@ impl Market {
         Ok(lists.into_any().unbind())
     }
 
-    /// The USD of longs and shorts, alternating, that a move from the price at `instants` to `lows` and `highs`
-    /// crosses. NaN before the first bar.
+    /// Returns the estimated USD of liquidations between `lows` and `highs` on the maps at `instants`.
+    ///
+    /// Values for longs and shorts alternate. All values before the first closed bar or the first open interest are
+    /// NaN.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -596,7 +603,9 @@ impl Market {
         by_turns(py, &found)
     }
 
-    /// As [`Market::crossed`], for periods of `length` milliseconds that open at `opens`.
+    /// Returns the same values as [`Market::crossed`] for periods that open at `opens` and last `length` milliseconds.
+    ///
+    /// The map is updated at each bar of a period.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments from Python come by value"
@@ -620,7 +629,7 @@ impl Market {
         by_turns(py, &found)
     }
 
-    /// One page of orders from `offset`, for walking the feed.
+    /// Returns one page of orders, beginning at `offset`, for a walk over the orders.
     #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
     #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn page(
@@ -643,7 +652,7 @@ impl Market {
         Ok(Columns::from(rows).grouped(groups).into())
     }
 
-    /// The coverage of the totals in a window, without counts of outliers; `None` for another window than the API's.
+    /// Returns the coverage of the totals in a time window. `None` if the API has no window of this name.
     #[pyo3(signature = (window, as_of=None))]
     fn coverage(
         &self,
@@ -660,7 +669,7 @@ impl Market {
         Ok(Some(Columns::from(rows).into()))
     }
 
-    /// Orders of an archive, newest first. `None` for a market without an archive.
+    /// Starts a walk over the orders of an archive, newest first. `None` for a market without an archive.
     #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
     fn history(
         &self,
@@ -704,7 +713,7 @@ impl Market {
         )))
     }
 
-    /// The input tables of this market: orders, bars, open interest and liquidations by period.
+    /// Returns the input tables of this market: orders, bars, open interest and liquidation totals by period.
     fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table, Table)> {
         compute(py, || {
             let (orders, bars, open_interest) = self.market.rows()?;
@@ -717,7 +726,7 @@ impl Market {
         })
     }
 
-    /// The open positions of a simulated market.
+    /// Returns the open trading positions of a coin in a simulated market.
     fn true_positions(&self, py: Python<'_>, symbol: &str) -> PyResult<Table> {
         let open = match &self.live {
             Some(live) => live.positions(py, self.market.now())?,
@@ -735,9 +744,10 @@ impl Market {
     }
 }
 
-/// Maps `work` over `items` on all cores, in order.
+/// Applies `work` to each item on all cores. Returns the results in the order of the items.
 ///
-/// These are scoped threads. A shared pool such as rayon's has no threads in a forked child, which would wait forever.
+/// Uses scoped threads. The threads of a shared pool, such as rayon's, do not exist in a forked child, which would wait
+/// forever.
 fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)

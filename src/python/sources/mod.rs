@@ -1,4 +1,4 @@
-//! Sources of answers: a service over HTTP and a market in this process; and the server of such a market.
+//! The sources of answers (a service over HTTP, or a market in this process), and the server of a market.
 
 pub(super) mod client;
 pub(super) mod market;

@@ -1,4 +1,4 @@
-//! Markets that move in time: a live simulation, and a replay of an archive.
+//! Markets with a clock: a live simulation, and a replay of an archive.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,22 +9,22 @@ use crate::model::{Millis, Position};
 use crate::python::runtime::signals::{Progress, watched};
 use crate::simulate::{self, Habits, Simulation};
 
-/// Five-minute bars of a live simulation: thirty days.
+/// Number of five-minute bars that a live simulation has after its start: thirty days.
 const BEYOND: usize = 30 * 288;
-/// The length of a bar.
+/// Length of a bar in milliseconds.
 const BAR: i64 = 5 * Millis::MINUTE;
 
 /// How time passes in a moving market.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// This many times as fast as real time.
+    /// Time passes this many times as fast as real time.
     Speed(f64),
-    /// Driven by hand.
+    /// Time passes only when a caller advances the clock.
     Driven(Arc<ManualClock>),
 }
 
 impl Pace {
-    /// Passes `speed` times as fast as real time; without a speed, a caller drives it by hand from `at` on.
+    /// Time passes `speed` times as fast as real time. Without a speed, a caller advances the time, beginning at `at`.
     pub(crate) fn of(speed: Option<f64>, at: Millis) -> Self {
         match speed {
             Some(speed) => Self::Speed(speed),
@@ -32,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// A clock that starts at `at`.
+    /// Creates a clock that starts at `at`.
     pub(crate) fn clock(&self, at: Millis) -> Arc<dyn ReplayClock> {
         match self {
             Self::Speed(speed) => Arc::new(ScaledClock::new(at, *speed)),
@@ -44,16 +44,16 @@ impl Pace {
     }
 }
 
-/// The parameters of a live simulation.
+/// The parameters of a live simulation, and its last computed positions.
 pub(crate) struct Live {
     seed: u64,
     now: Millis,
-    /// The positions at the close of a bar, with the bar's number.
+    /// The positions at the close of a bar, and the number of that bar since `now`.
     known: Mutex<Option<(usize, Arc<Vec<Position>>)>>,
 }
 
 impl Live {
-    /// The live simulation from `now` on.
+    /// Creates the parameters of a live simulation that starts at `now`.
     pub(crate) fn new(seed: u64, now: Millis) -> Self {
         Self {
             seed,
@@ -67,13 +67,14 @@ impl Live {
         simulate::simulate_watched(Habits::default(), seed, now, BEYOND, &|| progress.count())
     }
 
-    /// Number of simulated bars over all coins.
+    /// Number of simulated bars, summed over all coins.
     pub(crate) fn bars_to_live() -> usize {
         simulate::bars_to_live(BEYOND)
     }
 
-    /// The positions at the close of the last bar by `at`. They come from a second run of the simulation that ends
-    /// there.
+    /// Returns the open trading positions at the close of the last bar until `at`.
+    ///
+    /// The positions come from another run of the simulation, which ends at that close.
     pub(crate) fn positions(&self, py: Python<'_>, at: Millis) -> PyResult<Arc<Vec<Position>>> {
         let first = self.now.0.div_euclid(BAR);
         let bars = usize::try_from(at.0.div_euclid(BAR) - first).unwrap_or_default();

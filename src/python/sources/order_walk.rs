@@ -1,4 +1,4 @@
-//! Walks the orders of an archive.
+//! Walks over the orders of an archive.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,19 +16,19 @@ use crate::python::error;
 use crate::python::rows::columns::Columns;
 use crate::python::rows::rows::Table;
 
-/// Orders returned at a time.
+/// Maximum number of orders per returned table.
 const CHUNK: usize = 1 << 16;
 
-/// The remaining orders of a walk.
+/// The part of a walk that has not been returned yet.
 struct Left {
-    /// Remaining days, oldest first.
+    /// Days that have not been read yet, oldest first.
     days: Vec<Millis>,
     orders: VecDeque<GroupedOrder>,
-    /// Whether an order was found yet.
+    /// Whether an order has been found.
     any: bool,
 }
 
-/// The orders of an archive, newest first, in pieces.
+/// A walk over the orders of an archive, newest first.
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct History {
     market: Arc<market::Market>,
@@ -37,13 +37,13 @@ pub(crate) struct History {
     symbol: Option<Symbol>,
     /// The minimum value in USD.
     least: Option<Decimal>,
-    /// Whether rows include groups.
+    /// Whether rows have the group column.
     groups: bool,
     left: Mutex<Left>,
 }
 
 impl History {
-    /// The orders of these days, oldest first, that match the filter.
+    /// Creates a walk over the orders of `days`, which are sorted oldest first.
     pub(crate) fn new(
         market: Arc<market::Market>,
         filter: Filter,
@@ -73,7 +73,7 @@ impl History {
 
 #[pymethods]
 impl History {
-    /// The next rows. `None` at the end.
+    /// Returns the next rows. `None` at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         let more = compute(py, || {
             let mut left = self.left();
@@ -90,7 +90,8 @@ impl History {
                 // If a day cannot be read, the next call tries it again.
                 left.orders = archive.day_of_orders(*day, &self.filter)?.into();
                 if let Some(symbol) = &self.symbol {
-                    // The filter has compared the stored coin, so each order is of the coin of `symbol`.
+                    // The filter has compared the coin stored with each order, so all these orders have the coin of
+                    // `symbol`.
                     let coin = symbol.coin();
                     left.orders
                         .retain(|order| symbol.means(&order.order.symbol, coin));
@@ -103,7 +104,7 @@ impl History {
             left.any = true;
             Ok(true)
         })?;
-        // Checked before rows are taken, so that an interrupted caller loses none.
+        // Signals are checked before rows are taken, so that an interrupted caller loses no rows.
         py.check_signals()?;
         let rows: Option<Vec<GroupedOrder>> = py.detach(|| {
             let mut left = self.left();
@@ -114,7 +115,7 @@ impl History {
     }
 }
 
-/// The checked row limit of a local walk.
+/// Checks the arguments of a walk over a local market. Returns the maximum number of rows.
 #[pyfunction]
 #[pyo3(signature = (symbol, exchange, min_usd, page_size, max_rows))]
 pub(crate) fn walk_bounds(

@@ -1,4 +1,4 @@
-//! A server of a market on a runtime thread of its own.
+//! Serves a market over HTTP on a separate thread with its own runtime.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ use crate::python::sources::market::Market;
 use crate::server::{Access, Limits, ServerSettings, Tls, Tokens};
 use crate::{market, server};
 
-/// How often a closing thread checks for the end of the server and for signals.
+/// Interval at which a closing thread checks for the end of the server and for signals.
 const TICK: Duration = Duration::from_millis(5);
 
 struct Running {
@@ -48,14 +48,14 @@ pub(crate) struct Given {
     hosts: Vec<String>,
     origins: Vec<String>,
     trusted_proxies: Vec<String>,
-    /// Keys are the names of [`limits`].
+    /// Values of limits, by the names that [`limits`] returns.
     limits: HashMap<String, f64>,
     public: bool,
     access_log: bool,
 }
 
 impl Given {
-    /// The settings, or the invalid parameter with a reason.
+    /// Converts the settings. An error names the invalid parameter and the reason.
     fn read(self) -> Result<ServerSettings, (&'static str, String)> {
         let named = |parameter: &'static str| {
             move |failure: std::io::Error| (parameter, failure.to_string())
@@ -93,7 +93,7 @@ impl Given {
     }
 }
 
-/// The limits and their defaults as numbers; times in seconds.
+/// Returns the default limits as numbers. Times are in seconds.
 #[pyfunction]
 pub(crate) fn limits() -> HashMap<&'static str, f64> {
     let Limits {
@@ -136,7 +136,7 @@ pub(crate) fn limits() -> HashMap<&'static str, f64> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Limits that Python has checked.
+/// Converts limits that the Python code has already validated.
 fn limits_of(given: &HashMap<String, f64>) -> Limits {
     let usual = Limits::default();
     #[expect(
@@ -210,7 +210,7 @@ impl Server {
         })
     }
 
-    /// The base address.
+    /// The base URL.
     #[getter]
     fn url(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
@@ -225,7 +225,7 @@ impl Server {
             .is_none()
     }
 
-    /// Finishes answers under way within the grace period, and stops. Idempotent.
+    /// Waits for answers under way within the grace period, then stops the server. Idempotent.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(Running {
             stop,
@@ -278,13 +278,13 @@ fn start(
             let served = runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 let shutdown = async {
-                    // A dropped sender stops the server as well.
+                    // Dropping the sender stops the server as well.
                     let _ = stopped.await;
                 };
                 let router = server::router_with(market, &settings.limits);
                 server::run_with(settings, listener, router, shutdown).await
             });
-            // Computations under way have no recipient any more.
+            // The clients of computations that still run are disconnected.
             runtime.shutdown_background();
             served
         })?;
