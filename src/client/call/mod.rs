@@ -1,4 +1,4 @@
-//! One call: its attempts, retries, redirects, decompression and error messages.
+//! One call: its attempts, retries and redirects, the decompression of its response, and its error messages.
 
 pub(super) mod attempts;
 pub(super) mod blocking;

@@ -1,4 +1,4 @@
-//! Opens the connection of a stream and bounds its silence.
+//! Opens the connection of a stream and limits how long it may be silent.
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
@@ -24,38 +24,38 @@ use crate::client::connection::pool::Share;
 use crate::client::error::{self, Error};
 use crate::client::stream::server_sent_events::EventParser;
 
-/// Keep-alive interval in seconds, for a service that names none.
+/// Keep-alive interval in seconds, for a service that does not announce one.
 const KEEP_ALIVE: f64 = 15.0;
-/// A connection counts as lost after this many missed keep-alives.
+/// Number of missed keep-alives after which a connection counts as lost.
 const MISSED: f64 = 3.0;
-/// The longest keep-alive interval accepted from a service, in seconds.
+/// Maximum keep-alive interval accepted from a service, in seconds.
 const RAREST: f64 = 3600.0;
 /// The delay before a reconnection, for a service that names none.
 const RECONNECTION: Duration = Duration::from_secs(1);
-/// Stands in for the deadline, which a stream does not have: a longer `Retry-After` ends the retries.
+/// Used in place of a deadline, which a stream does not have. A longer `Retry-After` ends the retries.
 const NO_HURRY: Duration = Duration::from_hours(1);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// An open connection.
+/// An open connection of a stream.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     response: Response,
     pub(super) events: EventParser,
-    /// Maximum time without data; after that the connection counts as lost.
+    /// Maximum time without data. After it, the connection counts as lost.
     pub(super) silence: Duration,
-    /// Time without data so far.
+    /// Time without data since the last bytes arrived.
     silent: Duration,
     /// When the connection was opened.
     pub(super) since: Instant,
     pub(super) pid: u32,
-    /// Keeps the connection pool alive.
+    /// Owns a share of the connection pool, so that the pool stays open.
     _share: Arc<Share>,
 }
 
 impl OpenStream {
-    /// The next bytes, or an error after too long a silence. Cancel-safe: the time without data is counted across
-    /// calls.
+    /// Waits for the next bytes. Returns an error if the connection is silent for too long. Cancel-safe: the silent
+    /// time is summed over calls.
     pub(super) async fn chunk(&mut self) -> Result<reqwest::Result<Option<Bytes>>, Elapsed> {
         let left = self.silence.saturating_sub(self.silent);
         let counted = Counted {
@@ -81,32 +81,32 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// The parameters of a connection attempt.
+/// The parameters of an attempt to connect.
 #[derive(Debug)]
 pub(super) struct Reconnection {
     pub(super) client: Client,
     pub(super) path: Cow<'static, str>,
     pub(super) address: Url,
-    /// The position to resume from.
+    /// The stream position to resume from.
     pub(super) place: Option<String>,
-    /// Why the last connection ended.
+    /// Why the previous connection ended.
     pub(super) lost: Option<AttemptFault>,
     /// Reconnections in a row since the last new event or the last connection that lasted.
     pub(super) fruitless: u32,
     /// The delay before a reconnection that the service asked for.
     pub(super) retry: Option<Duration>,
-    /// Extensions that the service must announce.
+    /// Extensions of the API that the service must announce.
     pub(super) beyond: Vec<Extension>,
 }
 
-/// The outcome of a connection attempt.
+/// The outcome of an attempt to connect.
 #[derive(Debug)]
 pub(super) struct ConnectOutcome {
     pub(super) open: Result<OpenStream, Error>,
     pub(super) fruitless: u32,
 }
 
-/// A connection attempt in a task of its own. Attempts and delays go on if the caller cancels its wait.
+/// An attempt to connect in a separate task, which continues if the caller cancels its wait.
 #[derive(Debug)]
 pub(super) struct Connecting {
     task: AbortOnDropHandle<ConnectOutcome>,
@@ -144,7 +144,7 @@ impl Connecting {
 }
 
 impl Reconnection {
-    /// Opens the connection, or reports that the service announces no stream.
+    /// Opens the connection. If that fails because the service announces no stream, the error says so.
     async fn run(&mut self) -> Result<OpenStream, Error> {
         match self.attempts().await {
             Err(error) => Err(self.client.unannounced(Stream::NAME, error).await),
@@ -222,7 +222,7 @@ impl Reconnection {
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        // Compression would delay small events.
+        // With compression, the service may delay small events.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(place) = &self.place
             && let Ok(place) = HeaderValue::from_bytes(place.as_bytes())
@@ -232,7 +232,7 @@ impl Reconnection {
         headers
     }
 
-    /// Checks the head of the answer. Returns the allowed silence.
+    /// Checks the status and headers of the response. Returns the maximum silent time.
     fn opened(&self, response: Response) -> Result<(Response, Duration), Error> {
         let headers = response.headers();
         self.client.note(headers);

@@ -1,8 +1,8 @@
-//! Follows orders as they arrive, or cascades as they close, across reconnects.
+//! Follows orders as they arrive, or cascades once they end, across reconnects.
 //!
-//! A stream is one endless request. A connection that breaks, or stays silent for several keep-alive intervals, is
-//! replaced by one that resumes after the last row. Repeated rows are dropped by id. Lost rows are an error, never a
-//! silent gap.
+//! A stream is one endless HTTP request. If its connection breaks, or stays silent for several keep-alive intervals,
+//! another connection resumes after the last row. Repeated rows are dropped by id. If rows were lost, the stream
+//! returns an error.
 
 mod connect;
 pub(super) mod server_sent_events;
@@ -24,27 +24,27 @@ use crate::model::{CascadeRow, Order, TimeUnit};
 use crate::wire::Reading;
 use connect::{Connecting, OpenStream, Reconnection};
 
-/// Number of ids remembered to drop repeated rows.
+/// Number of recent ids that are stored to drop repeated rows.
 const REMEMBERED: usize = 4096;
 
 /// A connection that lasted this long was not hung up on: reconnections are counted from zero after it.
 const LASTING: Duration = Duration::from_mins(1);
 
-/// A row with the id of the position after it. The id is `None` if the service sends none.
+/// A row, and the id of the stream position after the row. The id is `None` if the service sends none.
 pub type Arrival<R = Order> = (Option<String>, R);
 
-/// The orders of a service as they arrive. It does not end by itself.
+/// The orders of a service as they arrive. The stream has no end.
 pub type OrderStream = RowStream<Order>;
 
-/// The cascades of a service as they close. It does not end by itself.
+/// The cascades of a service once they end. The stream has no end.
 pub type CascadeStream = RowStream<CascadeRow>;
 
 /// Rows that a service sends as events.
 pub trait Streamed: Sized {
-    /// Whether events of this name contain such rows.
+    /// Whether events of this name contain rows of this type.
     fn matches_event(kind: &str) -> bool;
 
-    /// The request in `dialect`.
+    /// Returns the request that `dialect` uses for the stream.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Streamed for CascadeRow {
     }
 }
 
-/// The rows of a service as they arrive. It does not end by itself.
+/// The rows of a service as they arrive. The stream has no end.
 ///
 /// # Examples
 ///
@@ -93,34 +93,34 @@ impl Streamed for CascadeRow {
 #[derive(Debug)]
 pub struct RowStream<R> {
     client: Client,
-    /// The request, or why it is refused.
+    /// The request, or the reason why the service cannot answer it.
     request: Result<Request<Vec<R>>, BadQuery>,
-    /// Extensions that the request needs.
+    /// Extensions of the API that the request needs.
     beyond: Vec<Extension>,
     open: Option<OpenStream>,
-    /// The connection attempt under way.
+    /// The current attempt to connect.
     connecting: Option<Connecting>,
-    /// Why the last connection ended.
+    /// Why the previous connection ended.
     lost: Option<AttemptFault>,
     /// Reconnections in a row since the last new event or the last connection that lasted.
     fruitless: u32,
     /// The delay before a reconnection that the service asked for.
     retry: Option<Duration>,
-    /// Events that are read and not returned yet.
+    /// Events that have been read but not returned.
     read: VecDeque<ServerSentEvent>,
-    /// The position after all read events.
+    /// The stream position after all events that have been read.
     place: Option<String>,
-    /// The position after the last returned row.
+    /// The stream position after the last returned row.
     given: Option<String>,
-    /// Whether a returned row had no id.
+    /// Whether a row without an id was returned.
     nameless: bool,
     seen: Seen,
-    /// The unit of the service's instants, if it is not the millisecond.
+    /// The unit of the service's instants, if it is not milliseconds.
     time_unit: Option<TimeUnit>,
     failed: Option<Error>,
 }
 
-/// The most recent ids.
+/// The most recent ids, for detecting repeated rows.
 #[derive(Debug, Default)]
 struct Seen {
     known: HashSet<String>,
@@ -144,7 +144,7 @@ impl Seen {
 }
 
 impl<R: Streamed> RowStream<R> {
-    /// Follows rows after the position in the question, or from now on. Opens no connection.
+    /// Creates a stream that starts after the position in the query, or with the next row. Opens no connection yet.
     #[must_use]
     pub fn new(client: Client, question: Stream) -> Self {
         Self {
@@ -166,25 +166,25 @@ impl<R: Streamed> RowStream<R> {
         }
     }
 
-    /// The position after the last returned row, if the service named one.
+    /// The stream position after the last returned row, if the service sends positions.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.given.as_deref()
     }
 
-    /// Returns the next rows, at least one.
+    /// Waits for the next rows. Returns at least one.
     ///
-    /// Needs a runtime that lives between calls. Cancel-safe: no row is lost, and a connection attempt goes on. After
-    /// an error a further call resumes; after a gap it resumes behind the gap.
+    /// Needs a Tokio runtime that exists between calls. Cancel-safe: no row is lost, and an attempt to connect
+    /// continues. After an error, the next call resumes the stream. After lost rows, it resumes behind them.
     ///
     /// # Errors
     ///
     /// [`Error`] if no connection succeeds within the retries; [`Error::Refused`] with status 410 if the service no
-    /// longer knows the position, so that rows are missing; [`Error::BadQuery`] if it announces no stream;
-    /// [`Error::UnexpectedReply`] for an event outside the contract, which is skipped.
+    /// longer knows the stream position, so that rows are lost; [`Error::BadQuery`] if the service announces no stream;
+    /// [`Error::UnexpectedReply`] for an event outside the API, which is skipped.
     pub async fn next(&mut self) -> Result<Vec<Arrival<R>>, Error> {
         let next = self.following().await;
-        // The service may repeat secrets that it received.
+        // Error messages of the service may repeat the secrets that it received.
         next.map_err(|error| self.client.config().secrets().redact(error))
     }
 
@@ -289,7 +289,7 @@ impl<R: Streamed> RowStream<R> {
             if event.data.is_some() && !event.id.as_ref().is_some_and(repeated) {
                 self.fruitless = 0;
             }
-            // An empty id resets the position.
+            // By the HTML standard, an empty id resets the stream position.
             if let Some(id) = &event.id {
                 self.place = Some(id.clone()).filter(|id| !id.is_empty());
             }
@@ -297,7 +297,7 @@ impl<R: Streamed> RowStream<R> {
         Ok(())
     }
 
-    /// Returns the rows that were read, up to the first event that is not a row.
+    /// Takes the rows that were read, up to the first event without a row.
     fn take(&mut self) -> Vec<Arrival<R>> {
         let mut orders: Vec<ServerSentEvent> = Vec::new();
         while let Some(event) = self.read.pop_front() {
@@ -317,8 +317,8 @@ impl<R: Streamed> RowStream<R> {
             } else if orders.is_empty() {
                 self.give(event.id);
             } else {
-                // The event's position lies behind rows that are not returned yet, so the event is processed after
-                // them.
+                // The position of this event is behind rows that are not returned yet. The event is therefore processed
+                // after them.
                 self.read.push_front(event);
                 break;
             }
@@ -332,7 +332,7 @@ impl<R: Streamed> RowStream<R> {
         }
     }
 
-    /// The rows of `events`, up to the first malformed one.
+    /// Decodes the rows of `events`, up to the first malformed one.
     fn decode(&mut self, mut events: Vec<ServerSentEvent>) -> Vec<Arrival<R>> {
         let rows = self
             .rows(&events)
@@ -348,7 +348,7 @@ impl<R: Streamed> RowStream<R> {
             .collect()
     }
 
-    /// Decodes `events` up to the first malformed one and removes the rest. The rest is decoded later.
+    /// Decodes `events` up to the first malformed one, and puts the remaining events back for the next call.
     fn decode_some(&mut self, events: &mut Vec<ServerSentEvent>) -> Vec<R> {
         let mut good = Vec::new();
         let mut rest = std::mem::take(events).into_iter();
@@ -373,7 +373,7 @@ impl<R: Streamed> RowStream<R> {
         good
     }
 
-    /// The rows of `events`, one each.
+    /// Decodes the rows of `events`; each event contains one row.
     fn rows(&mut self, events: &[ServerSentEvent]) -> Result<Vec<R>, Error> {
         if events.is_empty() {
             return Ok(Vec::new());
@@ -419,7 +419,8 @@ impl<R: Streamed> RowStream<R> {
 }
 
 impl<R> RowStream<R> {
-    /// A forked child has no threads for the connection, so it can neither use nor close it.
+    /// Forgets the connections of a parent process. A forked child has no threads for the connections, so it can
+    /// neither use nor close them.
     fn forget_after_fork(&mut self) {
         let pid = std::process::id();
         if self.open.as_ref().is_some_and(|open| open.pid != pid) {

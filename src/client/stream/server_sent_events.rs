@@ -1,36 +1,37 @@
 //! Parses server-sent events as the HTML standard defines them.
 //!
-//! `eventsource-stream` does not fit: it does not bound events, reuses the last id for events without one, and hides
-//! blocks that only set an id.
+//! `eventsource-stream` does not fit. It does not limit the size of events, it reuses the last id for events without
+//! one, and it hides blocks that only set an id.
 
 use std::time::Duration;
 
-/// One event: the lines up to a blank line.
+/// One event: all lines up to a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerSentEvent {
-    /// The event name; empty for the default.
+    /// The event name. An empty name means the default.
     pub(crate) kind: String,
-    /// The id that this block sets.
+    /// The id that this event sets.
     pub(crate) id: Option<String>,
-    /// The data. `None` if the block only sets an id.
+    /// The data. `None` if the event only sets an id.
     pub(crate) data: Option<String>,
 }
 
-/// A parser for bytes in pieces of any size.
+/// Parses events from bytes that arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct EventParser {
     line: Vec<u8>,
     event: ServerSentEvent,
-    /// Bytes of the current event.
+    /// Size of the current event so far, in bytes.
     size: usize,
     begun: bool,
     /// The reconnection time that the service set last.
     retry: Option<Duration>,
-    /// The last line ended with a carriage return, so a following line feed belongs to it.
+    /// Whether the last line ended with a carriage return. A line feed directly after it then belongs to the same line
+    /// end.
     returned: bool,
 }
 
-/// An event exceeds the size limit.
+/// Error: an event exceeds the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
@@ -69,7 +70,7 @@ impl EventParser {
         Ok(())
     }
 
-    /// Processes a complete line. Returns the event if the line ends one.
+    /// Processes a complete line. Returns the event if the line is blank and thus ends one.
     fn end_line(&mut self) -> Option<ServerSentEvent> {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

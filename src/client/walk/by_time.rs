@@ -1,7 +1,7 @@
-//! Walks older rows page by page in time, each page from the oldest known instant.
+//! Walks over older rows by time range. The range of each request ends with the oldest instant read so far.
 //!
-//! A page may end among rows of one instant. The next page starts at that instant again. Each row is then skipped as
-//! often as it was already read, so equal rows are neither lost nor repeated.
+//! A page may end between two rows of one instant, so the next page includes that instant again. Each of its rows is
+//! then skipped as often as it was read before. Equal rows are thus neither lost nor returned twice.
 
 use crate::client::error::Error;
 use crate::client::walk::feed::LARGEST;
@@ -15,7 +15,7 @@ pub(super) struct TimePageRequest {
     pub(super) limit: usize,
 }
 
-/// Why the walk cannot go on.
+/// Why the walk cannot continue.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeWalkError {
     #[error(
@@ -46,7 +46,7 @@ impl From<TimeWalkError> for Error {
     }
 }
 
-/// The oldest instant read so far, and its rows.
+/// The oldest instant read so far, and all its rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oldest {
     at: Option<Millis>,
@@ -54,7 +54,7 @@ pub(super) struct Oldest {
 }
 
 impl Oldest {
-    /// Records rows that were read.
+    /// Updates the oldest instant with rows that were read.
     pub(super) fn note(&mut self, rows: &OrderColumns) {
         let Some(least) = rows.timestamp.iter().min().copied() else {
             return;
@@ -72,11 +72,11 @@ impl Oldest {
     }
 }
 
-/// The state of the walk.
+/// The state of a walk by time range.
 #[derive(Debug)]
 pub(super) struct Behind {
     page: usize,
-    /// Rows still to return.
+    /// Number of rows that the walk may still return.
     wanted: u64,
     start: Option<Millis>,
     end: Option<Millis>,
@@ -85,7 +85,7 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// Walks from `start` until before `end`, in pages of `page` rows, up to `wanted` rows.
+    /// Creates a walk over at most `wanted` rows from `start` up to but excluding `end`, in pages of `page` rows.
     pub(super) fn new(
         page: usize,
         wanted: u64,
@@ -94,7 +94,8 @@ impl Behind {
         Self {
             page,
             wanted,
-            // Without any bound the start is 0, so that the request counts as one by time.
+            // If there are no bounds, the start is 0, because a request counts as one by time range only if it has a
+            // bound.
             start: start.or(end.is_none().then_some(Millis(0))),
             end,
             oldest: Oldest::default(),
@@ -102,7 +103,7 @@ impl Behind {
         }
     }
 
-    /// Creates a walk that continues with rows older than the feed's oldest ones.
+    /// Creates a walk over the rows that are older than those of the feed. `oldest` describes the feed's oldest rows.
     pub(super) fn after(page: usize, wanted: u64, oldest: Oldest) -> Self {
         Self {
             start: oldest.at.is_none().then_some(Millis(0)),
@@ -111,7 +112,7 @@ impl Behind {
         }
     }
 
-    /// The next page to request. `None` at the end.
+    /// Returns the next page to request. `None` at the end.
     pub(super) fn ask(&self) -> Option<TimePageRequest> {
         if self.ended || self.wanted == 0 {
             return None;
@@ -125,7 +126,7 @@ impl Behind {
         })
     }
 
-    /// The rows of a page that were not read before.
+    /// Returns the rows of a page that were not read before.
     pub(super) fn take(
         &mut self,
         ask: TimePageRequest,
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// The rows that a service returns, newest first.
+    /// Returns the rows that a service returns for a request, newest first.
     fn served(orders: &[Order], ask: TimePageRequest) -> OrderColumns {
         let asked = orders.iter().filter(|order| {
             ask.start.is_none_or(|start| order.timestamp >= start)
@@ -201,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// Rows arrive during the walk, also for the instant being read.
+        /// Rows arrive during the walk, also rows of the instant that the walk is reading.
         #[test]
         fn all_rows_come_once(
             rows in prop::collection::vec((1..20_i64, 0..3_i64), 0..80),
@@ -224,7 +225,7 @@ mod tests {
                     orders = newest_first(orders);
                 }
             }
-            // The order is that of time; rows of one instant may be in any order.
+            // Rows are returned in descending order of time. Rows of one instant may have any order.
             prop_assert!(all.is_sorted_by_key(|order| std::cmp::Reverse(order.timestamp)));
             let mut left = orders;
             for order in &all {

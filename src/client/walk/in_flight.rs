@@ -1,4 +1,4 @@
-//! Pages requested ahead.
+//! Requests pages before they are needed.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -14,14 +14,14 @@ use crate::model::OrderColumns;
 /// The result of a page request.
 type Page = Result<OrderColumns, Error>;
 
-/// Requested pages in order of request.
+/// Requested pages, in the order of their requests.
 ///
-/// Each has a task of its own, so that pages are downloaded and decoded in parallel while earlier rows are consumed.
-/// Dropping this ends all tasks.
+/// Each page has a separate task, so that pages are downloaded and decoded in parallel while the caller uses earlier
+/// rows. Dropping this ends all tasks.
 #[derive(Debug)]
 pub(super) struct Flight {
     pages: VecDeque<(PageRequest, AbortOnDropHandle<Page>)>,
-    /// Whether the pages in flight were discarded.
+    /// Whether the results of the requested pages must be discarded.
     is_stray: bool,
     pid: u32,
 }
@@ -39,7 +39,7 @@ impl Flight {
         self.pages.len()
     }
 
-    /// The last requested page.
+    /// Returns the page that was requested last.
     pub(super) fn last(&self) -> Option<&PageRequest> {
         self.pages.back().map(|(ask, _)| ask)
     }
@@ -54,14 +54,14 @@ impl Flight {
         self.pages.push_back((ask, task));
     }
 
-    /// Waits for the first page. `None` if none is requested. Cancel-safe.
+    /// Waits for the page that was requested first. `None` if no page is requested. Cancel-safe.
     pub(super) async fn first(&mut self) -> Option<(PageRequest, Page)> {
         let (_, task) = self.pages.front_mut()?;
         let landed = task.await;
         self.land(landed)
     }
 
-    /// The first page if it has arrived.
+    /// Returns the page that was requested first, if it has arrived.
     pub(super) fn arrived(&mut self) -> Option<(PageRequest, Page)> {
         let (_, task) = self.pages.front_mut()?;
         let landed = task.now_or_never()?;
@@ -80,7 +80,7 @@ impl Flight {
         }
     }
 
-    /// Discards the requested pages. They still complete, because aborting a request closes its connection.
+    /// Discards the requested pages. The requests still complete, because aborting a request closes its connection.
     pub(super) fn give_up(&mut self) {
         self.is_stray = !self.pages.is_empty();
     }
@@ -89,17 +89,18 @@ impl Flight {
         self.is_stray
     }
 
-    /// Waits until all discarded pages have completed. Cancel-safe.
+    /// Waits until the requests of all discarded pages have completed. Cancel-safe.
     pub(super) async fn settle(&mut self) {
         while let Some((_, task)) = self.pages.front_mut() {
-            // The result of a discarded page does not matter, not even a panic.
+            // A discarded page is ignored, even if its task panicked.
             let _ = task.await;
             self.pages.pop_front();
         }
         self.is_stray = false;
     }
 
-    /// A forked child has no threads for the tasks, so it can neither await nor end them.
+    /// Forgets the tasks of a parent process. A forked child has no threads for the tasks, so it can neither await nor
+    /// end them.
     pub(super) fn forget_after_fork(&mut self) {
         let pid = std::process::id();
         if self.pid != pid {

@@ -1,15 +1,18 @@
-//! Walks a feed that grows while it is read.
+//! Walks over a list of orders that grows while it is read.
 //!
-//! The order feed lists the newest row first and is read by offset. Every new row pushes all others to higher offsets.
-//! [`GrowingFeed`] is pure: it decides which pages to request and aligns each page with the known rows. Pages overlap.
-//! The overlap, compared as a sequence, shows how far the feed has moved and which rows are new. [`Walk`] sends the
-//! requests through a [`Client`] and requests pages ahead.
+//! The order feed of a service lists the newest row first, and clients read it by offset. Every new row (an *arrival*)
+//! increases the offsets of all older rows by one.
 //!
-//! Positions count from the newest row of the first read: that row has position 0, later rows have negative positions.
-//! After `shift` arrivals the row at position `p` has offset `p + shift`.
+//! [`GrowingFeed`] performs no I/O. It decides which pages to request, and finds the position of each page among the
+//! rows that are already known. For that purpose, pages overlap. The overlap, compared as a sequence of rows, shows how
+//! many rows have arrived and which rows of the page are new to the walk. [`Walk`] sends the requests through a
+//! [`Client`]. It requests pages before they are needed.
 //!
-//! A feed contains the orders of the last 24 hours only. [`Behind`] is the pure part for older rows, which are
-//! requested by time if the service announces that.
+//! Positions of a walk count from the newest row of the first page. That row has position 0, and rows that arrive later
+//! have negative positions. After `shift` arrivals, the row at position `p` has offset `p + shift`.
+//!
+//! A feed contains only the orders of the last 24 hours. [`Behind`] requests older rows by time range, if the service
+//! announces that extension. It performs no I/O either.
 
 pub(super) mod by_time;
 mod feed;
@@ -28,14 +31,14 @@ use by_time::{Behind, Oldest};
 use feed::{FLIGHT, FeedWalkError, GrowingFeed, LARGEST, PageOutcome};
 use in_flight::Flight;
 
-/// The time range of a walk. By default it covers the feed and everything older.
+/// The time range of a walk. By default, it covers the feed and all older rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkBounds {
     /// Only orders from this instant on.
     pub start: Option<Millis>,
     /// Only orders before this instant.
     pub end: Option<Millis>,
-    /// Only orders received until this instant.
+    /// Only orders that were received at or before this instant.
     pub as_of: Option<Millis>,
 }
 
@@ -44,30 +47,30 @@ pub struct WalkBounds {
 pub enum End {
     /// The walk returned all requested rows.
     Complete,
-    /// Older rows may exist, for this reason.
+    /// Older rows may exist that the walk could not request, for this reason.
     Incomplete(String),
 }
 
 /// The phase of a walk.
 #[derive(Debug)]
 enum Stage {
-    /// The walk reads the feed by offset.
+    /// The walk reads the feed, by offset.
     Feed,
-    /// The walk requests rows by time: those older than the feed, or those of a time range.
+    /// The walk requests rows by time range, because they are older than the feed or the walk has bounds.
     Behind(Behind),
     Ended,
 }
 
-/// Walks orders from newest to oldest, exactly, while the feed grows.
+/// Walks over orders from newest to oldest, while the feed grows.
 ///
-/// Every row that was there at the start is returned once. Two equal orders are returned as two rows. Rows older than
-/// the feed are requested by time if the service announces that.
+/// Every row that exists at the start is returned exactly once. Two equal orders are returned as two rows. Rows older
+/// than the feed are requested by time range, if the service announces that extension.
 #[derive(Debug)]
 pub struct Walk {
     client: Client,
     first: Orders,
     page: usize,
-    /// Rows still to return.
+    /// Number of rows that the walk may still return.
     wanted: u64,
     bounds: WalkBounds,
     stage: Stage,
@@ -79,7 +82,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Walks the rows of `symbol` and `exchange`: all, or the newest `max_rows`.
+    /// Creates a walk over all rows of `symbol` and `exchange`, or over the newest `max_rows` of them.
     ///
     /// # Errors
     ///
@@ -95,7 +98,8 @@ impl Walk {
         Self::over(client, orders, page_size, max_rows)
     }
 
-    /// Walks the rows that `orders` selects: all, or the newest `max_rows`. Its limit and offset are ignored.
+    /// Creates a walk over all rows that `orders` selects, or over the newest `max_rows` of them. Limit and offset of
+    /// `orders` are ignored.
     ///
     /// # Errors
     ///
@@ -146,7 +150,7 @@ impl Walk {
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for an end that is not after the start.
+    /// [`BadQuery`] if the end is not after the start.
     pub fn within(mut self, bounds: WalkBounds) -> Result<Self, BadQuery> {
         if bounds == WalkBounds::default() {
             return Ok(self);
@@ -163,27 +167,28 @@ impl Walk {
         Ok(self)
     }
 
-    /// How the walk ended, once it has.
+    /// Contains how the walk ended, once it has ended.
     #[must_use]
     pub fn end(&self) -> Arc<OnceLock<End>> {
         Arc::clone(&self.end)
     }
 
-    /// The unit of the service's instants, once a page had another than milliseconds. Those of the rows are converted.
+    /// Contains the unit of the service's instants, once a page had another unit than milliseconds. The instants of the
+    /// rows are converted.
     #[must_use]
     pub fn time_unit(&self) -> Arc<OnceLock<TimeUnit>> {
         Arc::clone(&self.time_unit)
     }
 
-    /// Returns the next rows, at least one. `None` at the end.
+    /// Waits for the next rows. Returns at least one row, or `None` at the end.
     ///
-    /// Pages are requested ahead, so it needs a runtime that lives between calls. Cancel-safe: no row is lost.
+    /// Needs a Tokio runtime that exists between calls, because pages are requested ahead. Cancel-safe: no row is lost.
     ///
     /// # Errors
     ///
-    /// [`Error`] of the failed page; [`Error::UnexpectedReply`] if a run of equal rows is longer than a page, an
-    /// instant has more rows than a page, or the feed moves faster than it can be read; [`Error::BadQuery`] if the
-    /// service does not announce queries by time.
+    /// [`Error`] of the failed page; [`Error::UnexpectedReply`] if a sequence of equal rows is longer than a page, if
+    /// an instant has more rows than a page, or if rows arrive faster than pages can be read; [`Error::BadQuery`] if
+    /// the service does not announce queries by time range.
     pub async fn next(&mut self) -> Result<Option<OrderColumns>, Error> {
         loop {
             let found = match &mut self.stage {
@@ -197,14 +202,14 @@ impl Walk {
         }
     }
 
-    /// Ends the walk.
+    /// Marks the walk as ended.
     fn ends(&mut self, end: End) {
-        // The first end counts.
+        // `set` fails after the first call, so the first end is the one reported.
         let _ = self.end.set(end);
         self.stage = Stage::Ended;
     }
 
-    /// Ends the walk because older rows cannot be requested.
+    /// Ends the walk as incomplete, because the service cannot return older rows.
     fn is_all_there_is(&mut self, reason: &str) {
         let place = self.client.config().place();
         self.ends(End::Incomplete(format!(
@@ -213,7 +218,7 @@ impl Walk {
         )));
     }
 
-    /// The next rows of the feed. `None` at its end; the walk then continues by time.
+    /// Returns the next rows of the feed. At the end of the feed, returns `None` and prepares the walk by time range.
     async fn of_feed(&mut self) -> Result<Option<OrderColumns>, Error> {
         if let Some(fresh) = self.next_of_feed().await? {
             self.oldest.note(&fresh);
@@ -230,7 +235,7 @@ impl Walk {
                 self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
             }
             Ok(false) => self.is_all_there_is("it does not announce start and end of orders"),
-            // The service has no list of extensions.
+            // A client error for `GET /api` means that the service has no list of extensions.
             Err(Error::Refused {
                 status: status @ (300..=400 | 402..=499),
                 ..
@@ -240,7 +245,7 @@ impl Walk {
         Ok(None)
     }
 
-    /// The next rows by time. `None` at the end.
+    /// Returns the next rows by time range. `None` at the end.
     async fn of_behind(&mut self) -> Result<Option<OrderColumns>, Error> {
         let Stage::Behind(behind) = &mut self.stage else {
             return Ok(None);
@@ -266,7 +271,7 @@ impl Walk {
                 let fresh = behind.take(ask, &page)?;
                 Ok((!fresh.is_empty()).then_some(fresh))
             }
-            // A server without historical queries announces queries by time but refuses them.
+            // A server may announce queries by time range but refuse them, because it answers no historical queries.
             Err(error @ (Error::BadQuery(_) | Error::Refused { status: 400, .. }))
                 if self.bounds == WalkBounds::default() =>
             {
@@ -281,7 +286,7 @@ impl Walk {
         self.flight.forget_after_fork();
         let mut fresh = OrderColumns::default();
         let mut pages = 0;
-        // Waits for the first page only, and returns all pages that have arrived.
+        // Waits only for the oldest requested page. Further pages are used if they have already arrived.
         while pages < FLIGHT {
             if self.flight.is_stray() {
                 if !fresh.is_empty() {
@@ -308,7 +313,7 @@ impl Walk {
                     if fresh.is_empty() {
                         return Err(error);
                     }
-                    // The rows so far are returned. If the failure lasts, the next call reports it.
+                    // The rows read so far are returned. If the failure persists, the next call returns the error.
                     break;
                 }
             }
@@ -316,7 +321,7 @@ impl Walk {
         Ok((!fresh.is_empty()).then_some(fresh))
     }
 
-    /// Requests as many pages as may be in flight.
+    /// Requests further pages, up to the maximum number in flight.
     fn ask(&mut self) -> Result<(), FeedWalkError> {
         while let Some(ask) = self.feed.ask(self.flight.len(), self.flight.last())? {
             let question = Orders {
@@ -336,10 +341,10 @@ impl Walk {
     }
 }
 
-/// Stores the unit of a page's instants, if it is not the millisecond.
+/// Stores the unit of a page's instants in `time_unit`, if it is not milliseconds.
 fn note(time_unit: &OnceLock<TimeUnit>, remarks: &Remarks) {
     if let Some(unit) = remarks.time_unit {
-        // The first page with another unit is the one that is reported.
+        // `set` fails if a unit is stored, so the unit of the first such page is reported.
         let _ = time_unit.set(unit);
     }
 }

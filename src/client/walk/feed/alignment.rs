@@ -1,62 +1,63 @@
-//! Aligns a page with the known rows by the rows themselves, in their order.
+//! Finds the position of a page among the known rows, by comparing the rows in their order.
 //!
-//! A feed lists rows by arrival or by time. In a feed by arrival, new rows appear only at the front, but times are not
-//! sorted, because a late row is at the place of its arrival. In a feed by time, times are sorted, but a late row
-//! appears between others. A time therefore never proves a position; only equal rows in equal order do.
+//! A feed lists rows by arrival or by time. In a feed by arrival, new rows appear only at the front. Its times are not
+//! sorted, because a late row stands at the place of its arrival. In a feed by time, times are sorted, but a late row
+//! appears between older rows. A time therefore never proves a position. Only a sequence of equal rows in equal order
+//! does.
 
 use std::collections::HashMap;
 
 use crate::api::Orders;
 use crate::model::{Millis, OrderColumns};
 
-/// Rows stored for alignment.
+/// Number of known rows that are stored for alignment.
 const RETAINED: usize = 4000;
-/// Required overlap in rows if all known rows have one instant, so that only their order identifies them.
+/// Required overlap in rows if all known rows have the same instant, so that only their order identifies them.
 const TIMELESS: usize = 16;
-/// With at most so many known rows, a page may contain only one of them because the others were withdrawn.
+/// If at most this many rows are known, a page may contain only one of them because the others were withdrawn.
 const FEW: usize = 2;
-/// Required overlap in rows if times are not sorted.
+/// Required overlap in rows if the times of the known rows are not sorted.
 const UNSORTED: usize = 4;
 
-/// The position of a page relative to the known rows.
+/// The position of a page among the known rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alignment {
     /// The first row of the page has this position.
     At(i128),
-    /// Several positions fit.
+    /// The page fits at several positions.
     Unclear,
-    /// The page lies before all stored rows.
+    /// All rows of the page are newer than all stored rows.
     Newer,
     /// The page does not overlap the known rows.
     Elsewhere,
-    /// The page contains known rows, but changed or reordered.
+    /// The page contains known rows, but they are changed or in another order.
     Contradicts,
 }
 
-/// The known rows, as far as alignment needs them.
+/// The part of the known rows that alignment needs.
 #[derive(Debug, Default)]
 pub(super) struct KnownRows {
-    /// The last known rows.
+    /// The last known rows, at most [`RETAINED`].
     pub(super) rows: OrderColumns,
     /// The position after the last known row.
     pub(super) end: u64,
-    /// Number of equal rows at the end of the known rows.
+    /// Number of rows at the end of the known rows that are equal to the last one.
     pub(super) run: usize,
-    /// Required overlap after ambiguous pages; each of them doubles it.
+    /// Required overlap after pages that fit at several positions, doubled by each such page.
     pub(super) wider: usize,
-    /// Required overlap according to the known rows; see `measure`.
+    /// Required overlap that follows from the known rows; see `measure`.
     overlap: usize,
-    /// Whether the known rows repeat themselves, so that even all of them together do not identify a position.
+    /// Whether the stored rows repeat a pattern, so that all of them together may still match at several positions.
     adrift: bool,
 }
 
 impl KnownRows {
-    /// The overlap to request.
+    /// The overlap that a request must ask for, in rows.
     pub(super) fn needed(&self) -> usize {
         self.overlap.max(self.wider).min(self.rows.len())
     }
 
-    /// Appends the rows of a page from index `fresh` on.
+    /// Appends the rows of a page, beginning with index `fresh`.
     pub(super) fn extend(&mut self, page: &OrderColumns, fresh: usize) {
         let length = page.len();
         self.end += (length - fresh) as u64;
@@ -70,7 +71,7 @@ impl KnownRows {
         }
     }
 
-    /// Computes how many known rows a page must repeat to be aligned.
+    /// Computes how many known rows a page must contain to be aligned.
     pub(super) fn measure(&mut self) {
         let rows = &self.rows;
         let last = rows.len().saturating_sub(1);
@@ -89,8 +90,8 @@ impl KnownRows {
         self.adrift = repeated > 0 && repeated + 2 > rows.len();
     }
 
-    /// Aligns `rows`. Their position is at most `highest`. `full` says that the page is as long as requested, and
-    /// `sure` that it begins within the known rows.
+    /// Finds the position of the page `rows`, which is at most `highest`. `full` says that the page is as long as
+    /// requested. `sure` says that the page begins within the known rows.
     pub(super) fn align(
         &self,
         rows: &OrderColumns,
@@ -108,8 +109,8 @@ impl KnownRows {
         let start = self.start();
         let len = rows.len() as i128;
         let highest = highest.min(end - 1);
-        // Only positions at which an instant of the page meets the same known instant are tried. That excludes nearly
-        // all positions.
+        // Tries only positions at which the first instant of the page or of the stored rows meets an equal instant.
+        // Nearly all positions are thus excluded.
         let within = instants(&self.rows, first).rev().map(|row| row as i128);
         let before = instants(rows, stored_first)
             .filter(|row| *row > 0)
@@ -121,8 +122,8 @@ impl KnownRows {
             .collect();
         let brings_fresh = |at: i128| at + len > end;
         if !sure {
-            // The page may consist of newer rows, one or two of which equal known rows by chance. Only a long match
-            // proves a position, and an even longer one among rows of one instant, which are often equal.
+            // All rows of the page may be newer, with one or two of them equal to known rows by chance. Only a long
+            // match proves a position. Rows of one instant are often equal, so they need an even longer match.
             let apart = Some(&first) > self.rows.timestamp.last();
             let marks = if apart { needed } else { needed.max(TIMELESS) };
             fits.retain(|&(_, met)| met >= marks);
@@ -136,7 +137,7 @@ impl KnownRows {
         let Some(&(_, most)) = fits.iter().max_by_key(|(_, met)| met) else {
             return self.align_changed(rows);
         };
-        // Drops matches of less than half the longest length: a short match by chance does not make a long one
+        // Drops matches of less than half the maximum length, so that a short match by chance does not make a long one
         // ambiguous.
         fits.retain(|(_, met)| met * 2 >= most);
         match fits.as_slice() {
@@ -144,13 +145,15 @@ impl KnownRows {
                 Alignment::Unclear
             }
             &[(at, met)] if met >= needed || !brings_fresh(at) => Alignment::At(at),
-            // If none of several positions brings new rows, the one with the fewest arrivals is safe.
+            // If several positions fit and none of them adds new rows, the first one, with the fewest arrivals, is
+            // safe.
             [(at, _), ..] if !fits.iter().any(|&(at, _)| brings_fresh(at)) => Alignment::At(*at),
             _ => Alignment::Unclear,
         }
     }
 
-    /// Whether a page is newer than the known rows. `None` if times are too unsorted to say.
+    /// Whether a page is newer than the known rows, judging by their times. `None` if the times are not sorted well
+    /// enough.
     pub(super) fn looks_newer(&self, rows: &OrderColumns) -> Option<bool> {
         let is_ordered = |rows: &OrderColumns| {
             let rises = rows.timestamp.windows(2).filter(|pair| match pair {
@@ -162,13 +165,14 @@ impl KnownRows {
         (is_ordered(rows) && is_ordered(&self.rows)).then(|| middle(rows) > middle(&self.rows))
     }
 
-    /// The position of the first stored row.
+    /// Returns the position of the first stored row.
     fn start(&self) -> i128 {
         i128::from(self.end) - self.rows.len() as i128
     }
 
-    /// Whether the rows before and after the known rows have other instants, on a page that starts at `at`. Then the
-    /// match is no equal row that arrived later.
+    /// Whether the page rows directly before and after the stored rows have other instants, if the page starts at `at`.
+    ///
+    /// If so, the match contains no equal row that arrived later.
     fn stands_apart(&self, rows: &OrderColumns, at: i128, full: bool) -> bool {
         let Some(instant) = self.rows.timestamp.first() else {
             return false;
@@ -180,16 +184,16 @@ impl KnownRows {
             && (!full || rows.timestamp.last().is_some_and(|at| at < instant))
     }
 
-    /// Aligns a page that begins within the known rows and does not contain them unchanged.
+    /// Finds the position of a page that begins within the known rows but does not contain them unchanged.
     ///
-    /// There are three possible causes. The page is newer than all known rows; or late rows came in between (in a feed
-    /// by time); or rows were withdrawn, changed or moved.
+    /// There are three possible causes. All rows of the page are newer than the known rows. Or late rows were inserted
+    /// between known rows, in a feed by time. Or rows were withdrawn, changed or moved.
     fn align_changed(&self, rows: &OrderColumns) -> Alignment {
         let met = Met::new(&self.rows, rows);
         let sorted = falls(&self.rows) && falls(rows);
         if let Some(place) = met.tail {
-            // The last known rows are present, so they give the position. If times are not sorted, rows only come in
-            // front and none comes in between.
+            // The page contains the last known rows, which give the position. But rows are inserted between known rows
+            // only in a feed with sorted times.
             return if sorted {
                 Alignment::At(i128::from(self.end) - 1 - place as i128)
             } else {
@@ -202,10 +206,10 @@ impl KnownRows {
         };
         match met.last {
             None => Alignment::Newer,
-            // In a feed by time, the whole page lies before the known rows.
+            // In a feed by time, all rows of the page are newer than the known rows.
             Some(_) if sorted && newer => Alignment::Newer,
-            // If known rows are equal to each other, single matches prove nothing, unless many of them come in the
-            // same order.
+            // If some known rows are equal to each other, single matches prove nothing, unless many known rows match in
+            // the same order.
             Some(_) if met.repeats && met.longest < TIMELESS => {
                 let one_instant = self.rows.timestamp.first() == self.rows.timestamp.last();
                 if sorted && !one_instant {
@@ -215,7 +219,7 @@ impl KnownRows {
                 }
             }
             Some((place, row)) if sorted => {
-                // At least as many rows have arrived as the last common row has moved by.
+                // The number of arrivals is at least the distance by which the last common row has moved.
                 let at = self.start() + row as i128 - place as i128;
                 if at + rows.len() as i128 <= i128::from(self.end) {
                     Alignment::At(at)
@@ -232,15 +236,16 @@ impl KnownRows {
 
 /// Which known rows a page contains, in any order.
 struct Met {
-    /// The index on the page of the last known row, if it and the row before it occur once each and in order.
+    /// Index on the page of the last known row. Only present if this row and the one before it occur once each and in
+    /// order.
     tail: Option<usize>,
-    /// The last index on the page with a known row, and the index of that known row.
+    /// The last index on the page that has a known row, and the index of that row among the stored rows.
     last: Option<(usize, usize)>,
-    /// How many indexes on the page have a known row.
+    /// Number of indexes on the page that have a known row.
     places: usize,
-    /// The longest sequence of known rows on the page.
+    /// Length of the longest sequence of known rows on the page.
     longest: usize,
-    /// Whether some of the known rows are equal.
+    /// Whether some of the known rows are equal to each other.
     repeats: bool,
 }
 
@@ -253,7 +258,7 @@ impl Met {
         let known = |instant: &Millis| at.get(instant).map_or(&[][..], Vec::as_slice);
         let repeats = at.values().any(|alike| {
             let others = alike.iter().enumerate();
-            // With too many rows of one instant, or equal ones among them, no match is certain.
+            // If too many rows have the same instant, or some of these are equal, no match is certain.
             alike.len() > 64
                 || others.clone().any(|(nth, &row)| {
                     let rest = alike.get(nth + 1..).unwrap_or_default();
@@ -262,7 +267,7 @@ impl Met {
         });
         let mut last = None;
         let (mut longest, mut places) = (0, 0);
-        // By known row that equals the current row of the page: the length of the common sequence that ends at both.
+        // For each known row that equals the current page row: length of the common sequence that ends with both rows.
         let mut running: HashMap<usize, usize> = HashMap::new();
         for (place, instant) in rows.timestamp.iter().enumerate() {
             let mut next = HashMap::new();
@@ -302,20 +307,20 @@ impl Met {
     }
 }
 
-/// The median instant.
+/// Returns the median instant of the rows.
 fn middle(rows: &OrderColumns) -> Option<Millis> {
     let mut instants = rows.timestamp.clone();
     let half = instants.len().checked_div(2)?;
     (half < instants.len()).then(|| *instants.select_nth_unstable(half).1)
 }
 
-/// Whether times are sorted, newest first.
+/// Whether the times are sorted, newest first.
 fn falls(rows: &OrderColumns) -> bool {
     rows.timestamp.is_sorted_by(|newer, older| newer >= older)
 }
 
-/// Returns the number of overlapping rows if all of them are equal, else `None`. `at` is the index among the stored
-/// rows of the first row of the page.
+/// Returns the number of overlapping rows if all of them are equal, otherwise `None`. `at` is the index of the page's
+/// first row among the stored rows; it may be negative.
 fn meeting(stored: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize> {
     let skipped = usize::try_from(-at).unwrap_or(0);
     let at = usize::try_from(at).unwrap_or(0);
@@ -327,10 +332,10 @@ fn meeting(stored: &OrderColumns, rows: &OrderColumns, at: i128) -> Option<usize
     (met > 0 && equal).then_some(met)
 }
 
-/// The length of the longest suffix of `stored` that occurs twice.
+/// Returns the length of the longest sequence at the end of `stored` that occurs at least twice.
 ///
-/// A page must share two more rows to be aligned: a suffix that occurs once, and the row before it. A run of equal
-/// rows is then shared together with the row before the run.
+/// To be aligned, a page must contain two more rows: one that makes the sequence unique, and the row before it. If the
+/// stored rows end with equal rows, the overlap thus includes the row before these.
 fn repeated(stored: &OrderColumns) -> usize {
     let Some((last, &instant)) = stored.timestamp.iter().enumerate().next_back() else {
         return 0;
@@ -348,7 +353,7 @@ fn repeated(stored: &OrderColumns) -> usize {
         .unwrap_or(0)
 }
 
-/// The rows of an instant, in order.
+/// Returns the indexes of the rows that have the instant `instant`, in ascending order.
 fn instants(rows: &OrderColumns, instant: Millis) -> impl DoubleEndedIterator<Item = usize> {
     let all = rows.timestamp.iter().enumerate();
     all.filter(move |(_, at)| **at == instant)

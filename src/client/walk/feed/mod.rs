@@ -1,4 +1,6 @@
-//! Decides which pages of a growing feed to request, and which of their rows are new.
+//! Decides which pages of a growing feed to request, and which rows of a page are new.
+//!
+//! Known rows are those that the walk has read. Positions and `shift` are defined in [`super`].
 
 mod alignment;
 
@@ -9,11 +11,11 @@ use crate::api::Orders;
 use crate::client::error::Error;
 use crate::model::OrderColumns;
 
-/// The largest page of the contract.
+/// Maximum number of rows on a page that the API allows.
 pub(super) const LARGEST: usize = Orders::MAX as usize;
 /// The maximum number of pages in flight.
 pub(super) const FLIGHT: usize = 8;
-/// After this many pages in a row without a new row the feed counts as too fast.
+/// Number of consecutive pages without a new row after which the feed counts as too fast.
 const PATIENCE: u32 = 200;
 
 /// A page to request.
@@ -21,22 +23,23 @@ const PATIENCE: u32 = 200;
 pub(super) struct PageRequest {
     pub(super) offset: u64,
     pub(super) limit: usize,
-    /// The confirmed shift when the page was requested; the true shift is never smaller.
+    /// The confirmed shift at the time of the request. The true shift is at least as large.
     floor: u64,
-    /// Number of rows added to the offset for expected arrivals.
+    /// Number of rows by which the offset is increased, because that many arrivals are expected.
     lead: u64,
 }
 
 /// The result of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PageOutcome {
-    /// The rows to return, possibly none. Pages requested later remain valid.
+    /// Indexes of the page's rows to return, possibly none. Pages requested later remain valid.
     Rows(Range<usize>),
-    /// The page did not overlap the known rows, so pages requested later will not either.
+    /// The page does not overlap the known rows. Pages requested later will not overlap them either, so they are
+    /// discarded.
     Astray,
 }
 
-/// Why the walk cannot go on.
+/// Why the walk cannot continue.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FeedWalkError {
     #[error(
@@ -66,31 +69,31 @@ impl From<FeedWalkError> for Error {
     }
 }
 
-/// The state of a walk.
+/// The state of a walk over a feed.
 #[derive(Debug)]
 pub(super) struct GrowingFeed {
     page: usize,
-    /// Rows still to return.
+    /// Number of rows that the walk may still return.
     wanted: u64,
     known: KnownRows,
-    /// Confirmed arrivals.
+    /// Number of arrivals that are confirmed by an alignment.
     shift: u64,
-    /// Arrivals expected before the next page is read.
+    /// Number of further arrivals expected before the next page is read.
     expected: u64,
-    /// A lower bound of the arrivals since `shift`, derived from pages that had only newer rows.
+    /// A lower bound of the number of arrivals since `shift` was confirmed, derived from pages with only newer rows.
     passed: u64,
-    /// Pages read since `shift` was confirmed.
+    /// Number of pages read since `shift` was confirmed.
     reads: u32,
-    /// Pages in a row without a new row.
+    /// Number of consecutive pages without a new row.
     misses: u32,
-    /// Pages in flight.
+    /// Number of pages that may be in flight at present.
     flight: usize,
-    /// The longest page so far.
+    /// Number of rows on the longest page so far.
     longest: usize,
-    /// The length of the last page, if it was shorter than requested and no page was longer. It is probably the last
-    /// one, but a service may return less than requested, so one more page is read.
+    /// Number of rows on the last page, if it was shorter than requested and no page was longer. The feed probably ends
+    /// there. But a service may always return fewer rows than requested, so one more page is read.
     closed: Option<usize>,
-    /// Whether the next page begins behind the last known row. If it is empty, the feed ends there.
+    /// Whether the next page begins directly behind the last known row. If that page is empty, the feed ends there.
     beyond: bool,
     begun: bool,
     ended: bool,
@@ -116,9 +119,10 @@ impl GrowingFeed {
         }
     }
 
-    /// The next page to request, while `flying` pages are in flight; `last` is the latest of them.
+    /// Returns the next page to request. `flying` is the number of pages in flight, and `last` is the page requested
+    /// last.
     ///
-    /// Pages are processed in the order of request. Returns `None` while enough pages are in flight.
+    /// Pages are processed in the order of their requests. Returns `None` if no further page can be requested yet.
     pub(super) fn ask(
         &self,
         flying: usize,
@@ -131,7 +135,7 @@ impl GrowingFeed {
         if !self.begun {
             return Ok(Some(PageRequest {
                 offset: 0,
-                // At least two rows, because a single row cannot be distinguished from an equal one.
+                // The first page has at least two rows, because a single row cannot be distinguished from an equal one.
                 limit: self.page.max(2).min(wanted),
                 floor: 0,
                 lead: 0,
@@ -139,12 +143,13 @@ impl GrowingFeed {
         }
         match self.can_line_up() {
             Ok(()) => {}
-            // Pages in flight may still bring rows that make alignment possible.
+            // Pages in flight may contain rows that make alignment possible.
             Err(_) if last.is_some() => return Ok(None),
             Err(why) => return Err(why),
         }
         let overlap = self.known.needed();
-        // The offset behind the last row that is known or requested. Arrivals shift the offsets of all rows equally.
+        // The offset after the last row that is known or requested. Each arrival increases the offsets of all rows
+        // equally.
         let behind = last.map_or(self.shift + self.known.end, |last| {
             last.offset + last.limit as u64
         });
@@ -154,16 +159,17 @@ impl GrowingFeed {
         if left == 0 {
             return Ok(None);
         }
-        // The overlap is part of the page size if that leaves room for a new row; else the page gets longer.
+        // The page size includes the overlap if that leaves room for a new row. Otherwise the page is longer than the
+        // page size.
         let fresh = self.page.saturating_sub(overlap).max(1).min(left);
         let narrow = (overlap + fresh).min(LARGEST);
-        // Each miss doubles the page, because a fast feed needs longer pages.
+        // Each page without a new row doubles the next page, because a fast feed needs longer pages.
         let limit = narrow
             .saturating_mul(1 << self.misses.min(10))
             .min(LARGEST.max(narrow));
-        // Without a lead, the page overlaps the end of the known rows. If so many arrivals are expected that it would
-        // hardly reach beyond that end, a lead is added. The page still overlaps the known rows if fewer rows arrive
-        // than expected.
+        // Without a lead, the page overlaps the end of the known rows. If many arrivals are expected, the page would
+        // hardly extend beyond that end, so a lead is added to the offset. The lead is small enough that the page
+        // overlaps the known rows even if fewer rows arrive.
         let likely = self.closed.map_or(limit, |closed| limit.min(closed));
         let room = likely.saturating_sub(overlap).max(1) as u64;
         let lead = if self.beyond {
@@ -184,7 +190,7 @@ impl GrowingFeed {
         }))
     }
 
-    /// Checks that a page can hold the overlap that alignment needs.
+    /// Checks that a page can contain the overlap that alignment needs.
     fn can_line_up(&self) -> Result<(), FeedWalkError> {
         if self.known.run > self.page || self.known.run + 2 > LARGEST {
             return Err(FeedWalkError::Run {
@@ -199,12 +205,12 @@ impl GrowingFeed {
         Ok(())
     }
 
-    /// Whether the page begins within the known rows however few rows have arrived.
+    /// Whether the page begins within the known rows even if no row has arrived since `shift` was confirmed.
     fn surely_meets(&self, ask: &PageRequest) -> bool {
         ask.offset <= ask.floor + self.known.end.saturating_sub(self.known.needed() as u64)
     }
 
-    /// Processes a page.
+    /// Processes a page that was received for the request `ask`.
     pub(super) fn take(
         &mut self,
         ask: &PageRequest,
@@ -223,8 +229,8 @@ impl GrowingFeed {
         }
         let sure = self.surely_meets(ask);
         if rows.is_empty() && ask.offset <= ask.floor + self.known.end {
-            // The feed ends here: an older row than the known ones would lie at or behind this offset, so the page
-            // would not be empty.
+            // The feed ends here. A row older than the known rows would have at least this offset, so the page would
+            // not be empty.
             self.ended = true;
             return Ok(PageOutcome::Rows(0..0));
         }
@@ -238,9 +244,10 @@ impl GrowingFeed {
                 Alignment::At(at) => at + rows.len() as i128 - i128::from(self.known.end),
                 _ => -1,
             };
-            // An earlier page was shorter than requested. If this page is longer, the earlier one was short because
-            // the feed ended. A short page that ends with the last known row ends the feed too. A page as long as any
-            // other does not: arrivals may have displaced further rows.
+            // An earlier page had fewer rows than requested. If this page is longer, the service could return more
+            // rows, so the earlier page was short because the feed ended. The feed also ends if a short page ends with
+            // the last known row. A page as long as the longest one proves no end, because arrivals may have pushed
+            // older rows off it.
             if rows.len() > closed || (behind == 0 && short) {
                 self.ended = true;
                 return Ok(PageOutcome::Rows(0..0));
@@ -267,8 +274,8 @@ impl GrowingFeed {
                 Ok(PageOutcome::Astray)
             }
             Alignment::Newer if short => {
-                // A short page ends the feed. Its rows are all newer than the known ones, so no older rows exist any
-                // more.
+                // A short page ends the feed. All its rows are newer than the known rows, so older rows have left the
+                // feed.
                 self.ended = true;
                 Ok(PageOutcome::Rows(0..0))
             }
@@ -278,8 +285,8 @@ impl GrowingFeed {
                 self.shift += behind;
                 self.reads = 0;
                 self.passed = 0;
-                // The expected arrivals are only raised if times could show an overshoot. Otherwise the walk proceeds
-                // page by page.
+                // Expected arrivals are increased only if times can later show that the guess was too high. Otherwise
+                // the walk requests the following pages without a lead.
                 self.expected = if self.known.looks_newer(rows) == Some(true) {
                     self.expected.max(behind) * 2
                 } else {
@@ -289,7 +296,8 @@ impl GrowingFeed {
             }
             Alignment::Elsewhere => {
                 self.missed()?;
-                // Times give only a guess of the position. Nothing but the offset of the next request depends on it.
+                // Times allow only a guess of the page's position. The guess affects only the offset of the next
+                // request.
                 match self.known.looks_newer(rows) {
                     Some(true) => {
                         let passed = self.behind(ask, rows).max(self.passed);
@@ -303,7 +311,7 @@ impl GrowingFeed {
                         }
                         self.expected = self.passed + (ask.lead - self.passed) / 2;
                     }
-                    // The next request starts where the overlap is certain.
+                    // Without a usable time, the next request starts where it surely overlaps the known rows.
                     None => (self.passed, self.expected) = (0, 0),
                 }
                 Ok(PageOutcome::Astray)
@@ -311,7 +319,8 @@ impl GrowingFeed {
         }
     }
 
-    /// A lower bound of the arrivals since `shift`, if the whole page lies before the first stored row.
+    /// Returns a lower bound of the number of arrivals since `shift`, if all rows of the page are newer than the stored
+    /// rows.
     fn behind(&self, ask: &PageRequest, rows: &OrderColumns) -> u64 {
         let first = self.known.end - self.known.rows.len() as u64;
         (ask.offset + rows.len() as u64).saturating_sub(self.shift + first)
@@ -340,7 +349,7 @@ impl GrowingFeed {
                 self.closed = None;
             } else if known == length {
                 self.closed = Some(length);
-                // The page has no room beyond the overlap, so the next page begins behind the known rows.
+                // The page is not longer than the overlap, so the next page begins directly behind the known rows.
                 self.beyond = length <= self.known.needed();
             }
             if !self.ended {
@@ -364,14 +373,15 @@ impl GrowingFeed {
         self.misses += 1;
         self.flight = 1;
         if self.misses >= PATIENCE {
-            // The feed may calm down.
+            // The caller may continue after this error, because the feed may become slower.
             self.misses = 0;
             return Err(FeedWalkError::Fast { at: self.known.end });
         }
         Ok(())
     }
 
-    /// Appends the new rows of a page to the known rows. Returns the range of rows to return to the caller.
+    /// Appends the new rows of a page to the known rows. Returns the indexes of the page's rows to return to the
+    /// caller.
     fn keep(&mut self, page: &OrderColumns, fresh: usize) -> Range<usize> {
         self.known.extend(page, fresh);
         let left = usize::try_from(self.wanted).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Property tests: walks over feeds that grow while they are read.
+//! Property tests of walks over feeds that grow while they are read.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ fn order(price: i64, timestamp: i64) -> Order {
     }
 }
 
-/// A feed, oldest row first.
+/// A feed as a list of rows, oldest row first.
 type Rows = Vec<Order>;
 
-/// Appends rows: an equal row, another row of the same instant, or a later row.
+/// Appends one row per step: one equal to the last row, another one with the same instant, or one with a later instant.
 fn grow(feed: &mut Rows, steps: &[u8]) {
     for step in steps {
         let newest = feed.last().cloned().unwrap_or_else(|| order(0, 0));
@@ -45,7 +45,7 @@ fn read(feed: &[Order], ask: &PageRequest, most: usize) -> Vec<Order> {
         .collect()
 }
 
-/// Walks `feed`. `arrive` grows it before each read but the first. Returns the rows and the requests.
+/// Walks over `feed`. `arrive` adds rows before each read except the first. Returns the rows and the requests.
 fn walk(
     feed: &mut Rows,
     page: usize,
@@ -55,7 +55,7 @@ fn walk(
     walk_where_pages_are_short(feed, usize::MAX, page, wanted, arrive)
 }
 
-/// As [`walk`], for a service that returns at most `most` rows at once.
+/// Walks as [`walk`] does, over a service that returns at most `most` rows per page.
 fn walk_where_pages_are_short(
     feed: &mut Rows,
     most: usize,
@@ -130,7 +130,7 @@ fn rows_of_one_instant_that_are_much_alike_are_walked_to_their_end() {
     assert_eq!(walked, Ok(expected), "{:?}", &asked[..asked.len().min(20)]);
 }
 
-/// Between two reads as many rows arrive as a page would have had beyond the known rows.
+/// Between two reads, up to as many rows arrive as a page has behind the known rows. The walk must still find the end.
 #[test]
 fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_many_arrive() {
     for (most, arrivals) in [90, 100]
@@ -146,8 +146,8 @@ fn a_service_that_gives_less_than_it_is_asked_for_is_walked_to_its_end_however_m
     }
 }
 
-/// Walks a feed by arrival in which some percent of the rows are late. Also returns the rows that existed at the
-/// start.
+/// Walks over a feed by arrival in which `late` percent of the rows arrive late. Returns the walked rows and the rows
+/// that existed at the start.
 fn walk_late(
     seed: u64,
     start: usize,
@@ -179,7 +179,7 @@ fn walk_late(
     (walked, expected)
 }
 
-/// One of the newer rows of a page equals a known row by chance.
+/// On one page, a newer row equals a known row by chance. The walk must not report a contradiction.
 #[test]
 fn a_row_that_is_like_a_known_one_by_chance_contradicts_nothing() {
     let (walked, expected) = walk_late(846_644_075_814_090_437, 2080, &[0, 871], 92, 4);
@@ -205,7 +205,7 @@ proptest! {
             feed.iter().rev().take(usize::try_from(wanted).unwrap_or(usize::MAX)).cloned().collect();
         let mut turn = 0;
         let (walked, _) = walk(&mut feed, page, wanted, |feed| {
-            // Rows that arrive between two reads have later instants.
+            // Rows that arrive between two reads have later instants than the rows before.
             let steps = &arrivals[turn % arrivals.len()];
             if !steps.is_empty() {
                 grow(feed, &[2]);
@@ -215,7 +215,7 @@ proptest! {
         });
         match walked {
             Ok(out) => prop_assert_eq!(out, expected),
-            // No reading by pages can distinguish more equal rows from moved ones.
+            // If more rows are equal than fit on a page, no client can distinguish further equal rows from moved ones.
             Err(lost) => prop_assert!(longest_run(&feed) > page, "{}", lost),
         }
     }
@@ -251,7 +251,7 @@ proptest! {
         let (walked, expected) = walk_late(seed, start, &arrivals, late, page);
         match walked {
             Ok(out) => prop_assert!(out == expected, "{} of {} rows", out.len(), expected.len()),
-            // The feed may be too fast. It is never misread.
+            // The walk may fail because the feed is too fast, but it must never return wrong rows.
             Err(lost) => prop_assert!(matches!(lost, FeedWalkError::Fast { .. }), "{}", lost),
         }
     }
@@ -284,7 +284,8 @@ proptest! {
         });
         match walked {
             Ok(out) => {
-                // Late rows have a price of their own and are optional.
+                // Late rows have other prices than the rows that existed at the start. The walk may return late rows or
+                // not.
                 let there: Vec<Order> = out.iter().filter(|row| row.price == Decimal::ONE).cloned().collect();
                 prop_assert!(there == expected, "{} of {} rows", there.len(), expected.len());
                 let mut seen = std::collections::HashSet::new();
@@ -301,8 +302,8 @@ proptest! {
         arrivals in prop::collection::vec(0_usize..=500, 1..12),
         page in 30_usize..120,
     ) {
-        // Prices are drawn from a seed, so that the test framework cannot shrink all of them to one price, which
-        // cannot be aligned.
+        // Prices are drawn from a seed. Otherwise the test framework could reduce all prices to one value, which makes
+        // rows impossible to align.
         let mut dice = fastrand::Rng::with_seed(seed);
         let mut grow = |feed: &mut Rows, by: usize| {
             feed.extend((0..by).map(|_| order(dice.i64(0..6), 0)));
