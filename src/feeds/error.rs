@@ -1,26 +1,26 @@
-//! Decoding errors of frames.
+//! Errors in decoding frames.
 
 use crate::model::exchange_meant;
 
-/// Why a frame cannot be decoded.
+/// The reason why a frame cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The exchange has no decoder.
+    /// No decoder exists for the exchange.
     #[error(
         "{name:?} is not an exchange with a decoder{}; allowed: {known}",
         exchange_meant(.name, .known.split(", "))
     )]
     UnknownExchange {
-        /// The given name.
+        /// The name that the caller gave.
         name: String,
-        /// All supported names.
+        /// The names of all supported exchanges.
         known: String,
     },
-    /// The frame is not what the exchange sends. Nothing of it is used.
+    /// The frame does not have the format that the exchange uses. No part of it is used.
     #[error("{}: {message}", place(.path))]
     Unexpected {
-        /// The place, such as `data[3].S`; empty for the whole frame.
+        /// Path of the invalid value, such as `data[3].S`; empty for the whole frame.
         path: String,
         /// What is wrong, and what is allowed.
         message: String,
@@ -28,7 +28,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same error, for one frame of a list.
+    /// Returns the same error with the index of the frame in a list of frames.
     #[must_use]
     pub fn of_frame(self, place: usize) -> Self {
         match self {
@@ -44,7 +44,7 @@ impl Error {
         }
     }
 
-    /// An error about the whole frame.
+    /// Creates an error about the whole frame.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self::Unexpected {
             path: String::new(),

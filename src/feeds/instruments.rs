@@ -1,4 +1,4 @@
-//! Instruments: contract sizes and listings of an exchange's markets.
+//! Instruments (contract sizes of markets) and listings (markets of an exchange).
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use crate::feeds::decoding::event::product;
 use crate::model::{Vocabulary, coin_of_base};
 use crate::wire::exact_decimal;
 
-/// The unit of a contract's size.
+/// The unit in which the size of one contract is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizeUnit {
-    /// Base units.
+    /// A contract of a number of base units.
     Linear,
-    /// USD, independent of the price.
+    /// A contract with a fixed value in USD, whatever the price is.
     Inverse,
 }
 
@@ -28,21 +28,21 @@ impl Vocabulary for SizeUnit {
     }
 }
 
-/// One market of an exchange.
+/// Base, quote and contract size of one market.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instrument {
-    /// Base currency as listed, such as `1000PEPE`.
+    /// Base currency as the exchange lists it, such as `1000PEPE`.
     pub base: String,
     /// Quote currency.
     pub quote: String,
     /// Unit of the contract size.
     pub kind: SizeUnit,
-    /// Contract size in base units (linear) or USD (inverse); above zero.
+    /// Size of one contract in base units (linear) or USD (inverse); above zero.
     pub contract_size: Decimal,
 }
 
 impl Instrument {
-    /// Parses an instrument.
+    /// Parses the fields of an instrument.
     ///
     /// # Errors
     ///
@@ -81,18 +81,18 @@ impl Instrument {
     }
 }
 
-/// The markets of one exchange by native id.
+/// The instruments of one exchange, keyed by native id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instruments(HashMap<String, Instrument>);
 
 impl Instruments {
-    /// The market `native_id`, spelled as the exchange does.
+    /// Returns the instrument of the market `native_id`, spelled as the exchange spells it.
     #[must_use]
     pub fn get(&self, native_id: &str) -> Option<&Instrument> {
         self.0.get(native_id)
     }
 
-    /// The only market; `None` if there are none or several.
+    /// Returns the only instrument; `None` if there are none or several.
     #[must_use]
     pub fn only(&self) -> Option<(&str, &Instrument)> {
         let mut all = self.0.iter();
@@ -123,22 +123,24 @@ impl<'a> FromIterator<&'a Listing> for Instruments {
 pub struct Listing {
     /// The exchange's name of the contract.
     pub native_id: String,
-    /// The instrument with the contract size.
+    /// The instrument, which has the contract size.
     pub instrument: Instrument,
-    /// Whether it never expires.
+    /// Whether the contract never expires.
     pub perpetual: bool,
-    /// Whether it is currently traded.
+    /// Whether the contract is currently traded.
     pub trading: bool,
 }
 
 impl Listing {
-    /// The unscaled coin, and coins per listed base unit.
+    /// Returns the coin, and the number of coins in one listed base unit.
     #[must_use]
     pub fn coin(&self) -> (String, u32) {
         coin_of_base(&self.instrument.base)
     }
 
-    /// Whether its bars and open interest represent the coin: a linear perpetual contract in USDT.
+    /// Whether bars and open interest of the coin are collected from this market.
+    ///
+    /// This is true for traded linear perpetual contracts in USDT.
     #[must_use]
     pub fn is_leading(&self) -> bool {
         self.perpetual
@@ -148,17 +150,19 @@ impl Listing {
     }
 }
 
-/// The currently traded listings.
+/// Returns the listings that are currently traded.
 pub(crate) fn traded(listings: &[Listing]) -> impl Iterator<Item = &Listing> {
     listings.iter().filter(|listing| listing.trading)
 }
 
-/// Converts an amount of listed units to single coins.
+/// Converts an amount of listed units, such as `1000PEPE`, to single coins.
 pub(crate) fn unscaled(value: Decimal, scale: u32) -> Option<Decimal> {
     product(value, Decimal::from(scale))
 }
 
-/// Converts the price of a listed unit to the price of a single coin; exact, because scales are powers of ten.
+/// Converts the price of a listed unit to the price of a single coin.
+///
+/// The result is exact, because scales are powers of ten.
 pub(crate) fn price_of_one(price: Decimal, scale: u32) -> Option<Decimal> {
     let price = price.normalize();
     let zeros = scale.checked_ilog10()?;

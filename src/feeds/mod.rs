@@ -1,12 +1,17 @@
-//! Decoders of public liquidation feeds: exchange frames to normalized events.
+//! Decoders of liquidation feeds: messages of exchanges become normalized events.
 //!
-//! Each exchange has one file that ends in a [`Venue`] value. It defines how frames and REST bodies are decoded, which
-//! connections to open, what to subscribe to, which signs of life to expect, and how to backfill. Nothing here does
-//! I/O. [`decode`] decompresses and decodes one frame. Acknowledgements, pings, heartbeats, known other channels and
-//! ordinary trades give no events. A frame that the exchange should not send, or of a channel of liquidations without a
-//! decoder, is an [`Error`] that names the place, and nothing of it is used. A side is never guessed, and an unknown
-//! multiplier leaves quantity and value absent. Numbers are read from raw text into exact decimals; only quotients are
-//! rounded, half to even at eight decimals.
+//! A frame is one WebSocket message of an exchange. A native id is the exchange's name of a contract. A dedupe key is a
+//! text that identifies an event, so that duplicates are recognized.
+//!
+//! Each exchange has one file that defines a [`Venue`] value. This value says how frames and REST bodies are decoded,
+//! which connections to open, and what to subscribe to. It also says which messages prove that a connection is alive,
+//! and how to backfill. Nothing in this module does I/O.
+//!
+//! [`decode`] decompresses and decodes one frame. Acknowledgements, pings, heartbeats, known channels without
+//! liquidations and ordinary trades give no events. A frame is an [`Error`] if the exchange should not send it, or if
+//! its channel has liquidations but no decoder. The error names the position in the frame, and no part of the frame is
+//! used. A side is never guessed. If the contract size is unknown, quantity and value are absent. Numbers are read from
+//! their text into exact decimals; only quotients are rounded, half to even at eight decimals.
 
 mod decoding;
 pub mod dumps;
@@ -45,12 +50,12 @@ pub use websocket::socket_plan::{KeyAmbiguity, PositionAnnouncement};
 
 use crate::model::{Millis, exchange_name};
 
-/// Most bytes of a decompressed frame.
+/// Maximum size of a decompressed frame, in bytes.
 const LARGEST: usize = 64 << 20;
-/// The magic bytes of gzip.
+/// The first bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// All exchanges with a decoder, largest feeds first.
+/// All exchanges with a decoder, those with the largest feeds first.
 pub static VENUES: [&Venue; 18] = [
     &exchanges::centralized::binance::VENUE,
     &exchanges::centralized::bybit::VENUE,
@@ -72,14 +77,14 @@ pub static VENUES: [&Venue; 18] = [
     &exchanges::decentralized::orderly::VENUE,
 ];
 
-/// The exchange of that name; other common spellings (`gateio`, `huobi`) are accepted.
+/// Returns the exchange of that name; common other spellings (`gateio`, `huobi`) are accepted.
 ///
 /// # Errors
 ///
 /// [`Error::UnknownExchange`] with the list of supported names.
 pub fn venue(exchange: &str) -> Result<&'static Venue, Error> {
     let named = |name: &str| VENUES.into_iter().find(|venue| venue.name() == name);
-    // Frames nearly always use the normalized name.
+    // Callers nearly always pass the normalized name.
     named(exchange)
         .or_else(|| named(&exchange_name(exchange)))
         .ok_or_else(|| Error::UnknownExchange {
@@ -90,13 +95,13 @@ pub fn venue(exchange: &str) -> Result<&'static Venue, Error> {
 
 /// Decodes the events of one frame of an exchange.
 ///
-/// Events that differ in what identifies them in the frame have different dedupe keys, and an event that is sent again
-/// has the same one. Equal rows of one frame are distinct events: the key of the second ends in `|2`, of the third in
-/// `|3`.
+/// Different events have different dedupe keys, and an event that the exchange sends again has the same key. Equal rows
+/// of one frame are distinct events: the key of the second row ends in `|2`, that of the third row in `|3`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownExchange`] if there is no such exchange, [`Error::Unexpected`] if the frame is not what it sends.
+/// [`Error::UnknownExchange`] if there is no such exchange, [`Error::Unexpected`] if the exchange does not send such a
+/// frame.
 ///
 /// # Examples
 ///
@@ -124,11 +129,11 @@ pub fn decode(
     venue.decode(&venue.frame(text(&bytes)?, received_at, instruments))
 }
 
-/// The reply that an exchange expects to a frame, such as the pong to a ping.
+/// Returns the message with which a client must reply to a frame, such as the pong to a ping.
 ///
 /// # Errors
 ///
-/// As for [`decode`].
+/// The same as for [`decode`].
 ///
 /// # Examples
 ///
@@ -145,17 +150,17 @@ pub fn answer(exchange: &str, frame: &[u8]) -> Result<Option<String>, Error> {
     venue.answer(&venue.frame(text(&bytes)?, None, &Instruments::default()))
 }
 
-/// The frame as text.
+/// Returns the frame as text; a frame that is not UTF-8 is an error.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| Error::whole(format!("is not UTF-8 text: {error}")))
 }
 
-/// Whether a frame is gzip.
+/// Whether a frame is compressed with gzip.
 pub(crate) fn is_zipped(frame: &[u8]) -> bool {
     frame.starts_with(&GZIP)
 }
 
-/// The frame, decompressed if it is gzip; at most `largest` bytes.
+/// Decompresses a frame if it is gzip; a result above `largest` bytes is an error.
 pub(crate) fn unzipped(frame: &[u8], largest: usize) -> Result<Cow<'_, [u8]>, Error> {
     let too_large = || Error::whole(format!("is larger than {largest} bytes"));
     if !is_zipped(frame) {

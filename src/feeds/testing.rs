@@ -7,7 +7,7 @@ use super::instruments::{Instrument, Instruments, Listing};
 use super::venue::Venue;
 use crate::feeds::rest::request::RestRequest;
 
-/// The listings of a body as text, and the errors of the others.
+/// Decodes a market list; returns each listing as text, and the errors of rows that cannot be decoded.
 #[expect(clippy::unwrap_used, reason = "tests")]
 pub(crate) fn listed(venue: &Venue, body: &str) -> (Vec<String>, Vec<String>) {
     let faults = RefCell::new(Vec::new());
@@ -43,7 +43,7 @@ fn spelled(listing: &Listing) -> String {
     text
 }
 
-/// A perpetual contract of one unit of `base`.
+/// Returns a listing of a perpetual contract with a size of one unit of `base`.
 #[expect(clippy::unwrap_used, reason = "tests")]
 pub(crate) fn perpetual(native_id: String, base: &str, quote: &str, trading: bool) -> Listing {
     Listing {
@@ -54,7 +54,7 @@ pub(crate) fn perpetual(native_id: String, base: &str, quote: &str, trading: boo
     }
 }
 
-/// The follow-up requests of `body`.
+/// Returns the follow-up requests to a reply with this body.
 pub(crate) fn next(
     venue: &Venue,
     ask: &RestRequest,
@@ -63,7 +63,7 @@ pub(crate) fn next(
     venue.go_on(ask, &venue.frame(body, None, &Instruments::default()))
 }
 
-/// Checks that native ids map to symbol and coin.
+/// Checks the symbol and the coin that the exchange's name rule gives for native ids.
 pub(crate) fn come_down(venue: &Venue, names: &[[&str; 3]]) {
     for [native_id, symbol, coin] in names {
         let market = (venue.rules.market)(native_id);

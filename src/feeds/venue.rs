@@ -1,4 +1,4 @@
-//! The decoder and connection plan of an exchange, as a value.
+//! A supported exchange: decoder, WebSocket connections and REST endpoints.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::feeds::websocket::socket_plan::{
 };
 use crate::model::{ContractKind, Millis, Symbol};
 
-/// An exchange: its decoder, sockets, REST endpoints and signs of life. No I/O.
+/// A supported exchange: decoder, connection plan, REST endpoints and liveness rules. No I/O.
 #[derive(Debug)]
 pub struct Venue {
     pub(crate) rules: Rules,
@@ -33,31 +33,32 @@ pub struct Venue {
     pub(crate) rest: RestEndpoints,
 }
 
-/// The placeholder for a market in a [path](Venue::paths).
+/// Placeholder for a market in a [path](Venue::paths).
 pub(crate) const MARKET: &str = "{market}";
 
 impl Venue {
-    /// The normalized name.
+    /// Returns the name of the exchange in lower case, as it is used throughout liqdata.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.rules.name
     }
 
-    /// How many of its liquidations it publishes.
+    /// Returns whether the exchange publishes all of its liquidations.
     #[must_use]
     pub fn completeness(&self) -> Completeness {
         self.rules.completeness
     }
 
-    /// The meanings of its prices, the usual one first.
+    /// Returns the possible meanings of the exchange's prices, the most common one first.
     #[must_use]
     pub fn price_kinds(&self) -> &'static [PriceKind] {
         self.price_kinds
     }
 
-    /// The exchange's name of the perpetual contract of `symbol`.
+    /// Returns the exchange's name of the perpetual contract of `symbol`.
     ///
-    /// `None` for a coin, for a contract that is not perpetual, for a builder's market, and if base and quote do not determine the name.
+    /// `None` for a coin, for a contract that is not perpetual, and for a builder's market. Also `None` if base and
+    /// quote do not determine the name.
     ///
     /// # Examples
     ///
@@ -79,7 +80,9 @@ impl Venue {
         (self.rules.native)(base, quote)
     }
 
-    /// A frame or REST body with its context. An error in one row rejects the whole frame.
+    /// Creates a frame from a WebSocket message or a REST body.
+    ///
+    /// An error in one row rejects the whole frame.
     ///
     /// # Examples
     ///
@@ -103,7 +106,9 @@ impl Venue {
         Frame::new(&self.rules, text, received_at, instruments)
     }
 
-    /// Decodes the events of a frame in order; equal rows of one frame get distinct keys.
+    /// Decodes the events of a frame, in order.
+    ///
+    /// Equal rows of one frame have different keys.
     ///
     /// # Errors
     ///
@@ -117,7 +122,7 @@ impl Venue {
         Ok(events)
     }
 
-    /// The reply that the exchange expects, such as the pong to a ping message.
+    /// Returns the message with which the client must reply to a frame, such as the pong to a ping.
     ///
     /// # Errors
     ///
@@ -129,13 +134,13 @@ impl Venue {
         (self.listen.answer)(frame)
     }
 
-    /// Host names with their addresses; settings may replace each address.
+    /// Returns host names and their default addresses; settings may replace each address.
     #[must_use]
     pub fn hosts(&self) -> &'static [(&'static str, &'static str)] {
         self.hosts
     }
 
-    /// Its distinct paths; `{market}` stands for a market.
+    /// Returns the distinct paths of all connections and requests; `{market}` stands for a market.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let kinds = [
@@ -173,19 +178,21 @@ impl Venue {
         all.into_iter().collect()
     }
 
-    /// Whether the market list is needed before connecting.
+    /// Whether the connections depend on the market list.
+    ///
+    /// If so, the market list must be requested first.
     #[must_use]
     pub fn listens_by_market(&self) -> bool {
         matches!(self.listen.lines, ConnectionPlans::ByMarket(_))
     }
 
-    /// Whether it has no channel and is polled.
+    /// Whether the exchange has no WebSocket channel, so that REST is polled instead.
     #[must_use]
     pub fn is_polled(&self) -> bool {
         matches!(self.listen.lines, ConnectionPlans::Fixed([]))
     }
 
-    /// The connections to open for these markets; none if the exchange is polled.
+    /// Returns the connections to open for these markets; none if the exchange is polled.
     #[must_use]
     pub fn lines(&self, listings: &[Listing]) -> Vec<ConnectionPlan> {
         let mut lines = match self.listen.lines {
@@ -205,19 +212,19 @@ impl Venue {
         lines.into_iter().map(controlled).collect()
     }
 
-    /// Messages to send before any subscription.
+    /// Returns the messages to send on a new connection before any subscription.
     #[must_use]
     pub fn greeting(&self) -> &'static [&'static str] {
         self.listen.greeting
     }
 
-    /// The message that subscribes to `topics` as request `number`.
+    /// Returns the message that subscribes to `topics`; `number` identifies the request.
     #[must_use]
     pub fn subscription(&self, number: usize, topics: &[String], now: Millis) -> String {
         (self.listen.subscription)(number, topics, now)
     }
 
-    /// Classifies a frame without events.
+    /// Classifies a frame that has no events, such as an acknowledgement or a pong.
     ///
     /// # Errors
     ///
@@ -233,15 +240,18 @@ impl Venue {
         (self.listen.control)(frame, asked)
     }
 
-    /// Whether a frame belongs to the control topic, by its prefix. Its content is not read.
+    /// Whether a frame belongs to the control topic.
+    ///
+    /// Only the beginning of the text is compared.
     #[must_use]
     pub fn is_steady(&self, text: &str) -> bool {
         let mut begins = self.listen.steady_frames.iter();
         begins.any(|begin| text.starts_with(begin))
     }
 
-    /// Whether the control topic is always acknowledged, so that a missing acknowledgement means that it does not
-    /// exist.
+    /// Whether the exchange acknowledges every valid control topic.
+    ///
+    /// If so, a missing acknowledgement means that the topic does not exist.
     #[must_use]
     pub fn answers_steady(&self) -> bool {
         self.listen.answers_steady
@@ -253,55 +263,63 @@ impl Venue {
         (self.listen.recalls)(frame)
     }
 
-    /// How the keys of its decoded events become the keys of stored rows.
+    /// Returns how event keys of this exchange become keys of stored rows.
     #[must_use]
     pub fn keyed(&self) -> KeyAmbiguity {
         self.listen.keyed
     }
 
-    /// The positions that a frame announces as liquidated; empty if there are none or if the frame is unreadable.
+    /// Returns the positions that a frame announces as liquidated.
+    ///
+    /// Empty if there are none or if the frame is unreadable.
     #[must_use]
     pub fn announced(&self, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
         (self.listen.announced)(frame)
     }
 
-    /// The signs of life that the connection needs.
+    /// Returns the messages that a live connection must receive, and how often.
     #[must_use]
     pub fn heartbeat(&self) -> Heartbeat {
         self.listen.heartbeat
     }
 
-    /// Longest lifetime of a socket.
+    /// Returns the duration after which a socket must be replaced, if any.
     #[must_use]
     pub fn rotation(&self) -> Option<Duration> {
         self.listen.rotation
     }
 
-    /// Exchanges for comparison: if they report while this one is silent for long, its feed is mute.
+    /// Returns other exchanges with which the feed is compared.
+    ///
+    /// If they report liquidations while this exchange is silent for long, its feed is considered broken.
     #[must_use]
     pub fn witnesses(&self) -> &'static [&'static str] {
         self.listen.witnesses
     }
 
-    /// Number of redundant sockets: two if gaps cannot be backfilled.
+    /// Returns the number of redundant sockets: two if gaps cannot be backfilled.
     #[must_use]
     pub fn redundant_connections(&self) -> usize {
         self.listen.redundant_connections
     }
 
-    /// Least time between two subscriptions over all sockets; zero if sockets share no limit.
+    /// Returns the minimum time between two subscriptions over all sockets.
+    ///
+    /// Zero if the sockets share no limit.
     #[must_use]
     pub fn between(&self) -> Duration {
         self.listen.between
     }
 
-    /// How late a sequence number may arrive after later ones; `None` if there are no sequence numbers.
+    /// Returns how long a missing sequence number may still arrive.
+    ///
+    /// After this time it counts as missed. `None` if there are no sequence numbers.
     #[must_use]
     pub fn numbers_late(&self) -> Option<Duration> {
         self.listen.numbers.map(|numbers| numbers.late)
     }
 
-    /// The sequence numbers in a frame. A missing number is a gap.
+    /// Returns the sequence numbers in a frame; a missing number means that messages were missed.
     #[must_use]
     pub fn numbers(&self, frame: &Frame<'_>) -> Vec<SequenceNumber> {
         match self.listen.numbers {
@@ -310,17 +328,17 @@ impl Venue {
         }
     }
 
-    /// The requests for its market list.
+    /// Returns the requests for the exchange's market list.
     #[must_use]
     pub fn listing_requests(&self) -> Vec<RestRequest> {
         (self.rest.listings)()
     }
 
-    /// The markets in a reply to a [listing request](Self::listing_requests).
+    /// Decodes the markets in a reply to a [listing request](Self::listing_requests).
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn read_listings(
         &self,
         ask: &RestRequest,
@@ -329,8 +347,9 @@ impl Venue {
         (self.rest.read_listings)(ask, frame)
     }
 
-    /// The requests for last prices; empty if the [market lists](Self::listing_requests) contain them or there are
-    /// none.
+    /// Returns the requests for last prices.
+    ///
+    /// Empty if the [market lists](Self::listing_requests) contain the prices, or if the exchange publishes none.
     #[must_use]
     pub fn price_requests(&self) -> Vec<RestRequest> {
         let prices = self.rest.prices.as_ref();
@@ -343,90 +362,101 @@ impl Venue {
         self.rest.prices.is_some() && self.price_requests().is_empty()
     }
 
-    /// The last prices in a reply to a [price request](Self::price_requests), or in a market list. Markets without a
-    /// price are omitted.
+    /// Decodes the last prices in a reply to a [price request](Self::price_requests).
+    ///
+    /// The reply may also be a market list. Markets without a price are omitted.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn read_prices(&self, frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
         let prices = self.rest.prices.as_ref();
         prices.map_or_else(|| Err(frame.unknown()), |prices| (prices.read)(frame))
     }
 
-    /// Requests that verify the side convention, at the start and every hour; empty if it is certain.
+    /// Returns requests that verify which side the exchange's rows mean.
+    ///
+    /// They are sent when collection starts and every hour. Empty if the documentation is unambiguous.
     #[must_use]
     pub fn proofs(&self, now: Millis) -> Vec<RestRequest> {
         (self.rest.proofs)(now)
     }
 
-    /// The contradiction between a reply to a [proof](Self::proofs) and the side convention, if any. Events must not
-    /// be stored then.
+    /// Checks a reply to one of the [`proofs`](Self::proofs); returns the contradiction to the assumed side, if any.
+    ///
+    /// If there is a contradiction, events must not be stored.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape, which proves nothing.
+    /// [`Error::Unexpected`] if the body does not have the expected format and therefore proves nothing.
     pub fn disproof(&self, frame: &Frame<'_>) -> Result<Option<String>, Error> {
         (self.rest.disproof)(frame)
     }
 
-    /// How far back liquidations can be requested, in milliseconds; 0 if they cannot.
+    /// Returns the maximum age of liquidations that can be requested, in milliseconds; 0 if none can.
     #[must_use]
     pub fn look_back(&self) -> i64 {
         self.rest.look_back
     }
 
-    /// How long it bans a client that exceeds the rate limit with 403, if documented and not in the reply.
+    /// Returns how long the exchange bans a client that exceeds the rate limit.
+    ///
+    /// `None` if the duration is not documented or is part of the reply.
     #[must_use]
     pub fn ban(&self) -> Option<Duration> {
         self.rest.ban
     }
 
-    /// How late a liquidation may first appear in REST, in milliseconds: recent ranges must be requested again.
+    /// Returns the maximum delay in milliseconds until a liquidation appears in REST replies.
+    ///
+    /// Time ranges that are more recent must be requested again.
     #[must_use]
     pub fn late(&self) -> i64 {
         self.rest.late
     }
 
-    /// The backfill requests for these markets from `from` until before `until`.
+    /// Returns the backfill requests for these markets, from `from` until before `until`.
     #[must_use]
     pub fn missed(&self, listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
         (self.rest.missed)(listings, from, until)
     }
 
-    /// The follow-up requests to a reply to a [backfill request](Self::missed).
+    /// Returns the follow-up requests to a reply to a [backfill request](Self::missed).
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn go_on(&self, ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
         (self.rest.go_on)(ask, frame)
     }
 
-    /// The requests for 1-minute bars of a market that open from `from` until before `until`, newest first; empty if
-    /// its bars are not collected.
+    /// Returns the requests for the 1-minute bars of a market, newest first.
+    ///
+    /// The bars open from `from` until before `until`. Empty if bars of this market are not collected.
     #[must_use]
     pub fn bar_requests(&self, listing: &Listing, from: Millis, until: Millis) -> Vec<RestRequest> {
         requests(self.rest.bars.as_ref(), listing, from, until)
     }
 
-    /// The closed bars in a reply, in time order.
+    /// Decodes the closed bars in a reply, in time order.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn read_bars(&self, frame: &Frame<'_>) -> Result<Vec<VenueBar>, Error> {
         read(self.rest.bars.as_ref(), frame)
     }
 
-    /// How far back open interest can be requested, in milliseconds; 0 if it is not collected.
+    /// Returns the maximum age of open interest that can be requested, in milliseconds.
+    ///
+    /// 0 if open interest is not collected.
     #[must_use]
     pub fn open_interest_look_back(&self) -> i64 {
         let series = self.rest.open_interest.as_ref();
         series.map_or(0, |series| series.look_back)
     }
 
-    /// The requests for a market's open interest every 5 minutes, newest first.
+    /// Returns the requests for a market's open interest in intervals of 5 minutes, newest first.
     #[must_use]
     pub fn open_interest_requests(
         &self,
@@ -437,13 +467,13 @@ impl Venue {
         requests(self.rest.open_interest.as_ref(), listing, from, until)
     }
 
-    /// Whether it publishes its own liquidation totals.
+    /// Whether the exchange publishes totals of its liquidations.
     #[must_use]
     pub fn has_totals(&self) -> bool {
         self.rest.totals.is_some()
     }
 
-    /// The requests for its hourly liquidation totals of a market.
+    /// Returns the requests for the hourly liquidation totals of a market.
     #[must_use]
     pub fn total_requests(
         &self,
@@ -454,20 +484,20 @@ impl Venue {
         requests(self.rest.totals.as_ref(), listing, from, until)
     }
 
-    /// The hourly totals in a reply.
+    /// Decodes the hourly totals in a reply.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn read_totals(&self, frame: &Frame<'_>) -> Result<Vec<HourlyTotal>, Error> {
         read(self.rest.totals.as_ref(), frame)
     }
 
-    /// The readings of open interest in a reply, in time order.
+    /// Decodes the open-interest readings in a reply, in time order.
     ///
     /// # Errors
     ///
-    /// [`Error::Unexpected`] if the body has another shape.
+    /// [`Error::Unexpected`] if the body does not have the expected format.
     pub fn read_open_interest(&self, frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
         read(self.rest.open_interest.as_ref(), frame)
     }
@@ -488,12 +518,12 @@ fn read<T>(series: Option<&RestSeries<T>>, frame: &Frame<'_>) -> Result<Vec<T>, 
     series.map_or_else(|| Err(frame.unknown()), |series| (series.read)(frame))
 }
 
-/// Whether a frame is a bare word, such as a ping or pong, not JSON.
+/// Whether a frame is the bare word `ping` or `pong` instead of JSON.
 fn is_bare(frame: &Frame<'_>) -> bool {
     matches!(frame.trimmed(), "ping" | "pong")
 }
 
-/// Gives equal rows of one frame distinct keys, because they are distinct events.
+/// Makes the keys of equal rows in one frame distinct, because such rows are distinct events.
 fn number_equal_rows(events: &mut [Event]) {
     if events.len() < 2 {
         return;

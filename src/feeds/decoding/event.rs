@@ -1,4 +1,4 @@
-//! The normalized liquidation event, the result of every decoder.
+//! The normalized liquidation event that every decoder returns.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -6,10 +6,10 @@ pub use crate::model::Completeness;
 use crate::model::record;
 use crate::model::{Millis, Side, Vocabulary, value};
 
-/// Decimals of a rounded quotient.
+/// Number of decimals to which a quotient is rounded.
 const QUOTIENT_DIGITS: u32 = 8;
 
-/// The meaning of an exchange's price.
+/// What an exchange publishes as the price of a liquidation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PriceKind {
     /// Average price of the order's fills.
@@ -48,38 +48,45 @@ record! {
     /// One normalized liquidation.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Event {
-        /// Exchange, lower case.
+        /// Name of the exchange, in lower case.
         pub exchange: &'static str,
-        /// Base and quote, upper case; dated and perpetual contracts of a pair share it. The native id if the market's
-        /// name is unknown.
+        /// Base and quote, upper case; dated and perpetual contracts of a pair share one symbol.
+        ///
+        /// If base and quote are unknown, this is the native id.
         pub symbol: String,
-        /// The unscaled base: `PEPE` for `1000PEPEUSDT`.
+        /// The coin: the base without its scale, such as `PEPE` for `1000PEPEUSDT`.
         pub coin: String,
         /// Side of the liquidated position.
         pub side: Side,
         /// Price in the quote currency.
         #[unit("quote currency")]
         pub price: Decimal,
-        /// Meaning of the price.
+        /// What the price means.
         pub price_kind: PriceKind,
-        /// Quantity in base units; absent until the contract's multiplier is known.
+        /// Quantity in base units; absent while the contract size is unknown.
         #[unit("base units")]
         pub qty: Option<Decimal>,
-        /// Notional in USD; absent until the multiplier is known, or if the quote currency does not count as USD.
+        /// Notional value in USD.
+        ///
+        /// Absent while the contract size is unknown, or if the quote currency does not count as USD.
         #[unit("USD")]
         pub value_usd: Option<Decimal>,
-        /// Event time; absent only if the exchange sends none and the time of receipt is unknown.
+        /// Time of the liquidation; if the exchange sends none, the time of receipt, if known.
         pub timestamp: Option<Millis>,
-        /// Time of receipt, if known.
+        /// Time at which the frame was received, if known.
         pub received_at: Option<Millis>,
         /// The exchange's name of the contract.
         pub native_id: String,
         /// Whether the exchange may omit liquidations, so that totals are a lower bound.
         pub sampled: bool,
-        /// Identical for every copy of the event that says the same, and for no other event.
+        /// Key for recognizing duplicates.
+        ///
+        /// Copies of an event with the same content have the same key, and different events have different keys.
         pub dedupe_key: String,
-        /// Id shared by the fills of one liquidation: the closing order (`order:…`) or the position (`position:…`).
-        /// Unique on the exchange; absent if it publishes neither.
+        /// Id that the fills of one liquidation share.
+        ///
+        /// It names the closing order (`order:…`) or the position (`position:…`) and is unique on the exchange. It is
+        /// absent if the exchange publishes neither order nor position.
         pub group_id: Option<String>,
     }
 }
@@ -87,7 +94,7 @@ record! {
 value!(PriceKind as words);
 
 impl Event {
-    /// Sets the group to the order `id`.
+    /// Sets the group to the closing order `id`.
     #[must_use]
     pub(crate) fn of_order(self, id: &str) -> Self {
         Self {
@@ -105,7 +112,7 @@ impl Event {
         }
     }
 
-    /// Whether the event waits for the contract's multiplier.
+    /// Whether quantity or value are absent because the contract size is unknown.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.qty.is_none()
@@ -118,7 +125,7 @@ pub(crate) fn is_above_zero(value: Decimal) -> bool {
     !value.is_sign_negative() && !value.is_zero()
 }
 
-/// The same number without trailing zeros after the point.
+/// Returns the same number without trailing zeros after the point.
 #[inline]
 pub(crate) fn stripped(value: Decimal) -> Decimal {
     match i64::try_from(value.mantissa()) {
@@ -130,7 +137,7 @@ pub(crate) fn stripped(value: Decimal) -> Decimal {
     }
 }
 
-/// Removes trailing zeros of the fraction; returns mantissa and scale.
+/// Removes trailing zeros of the fraction; returns the new mantissa and scale.
 #[inline]
 fn strip(mut mantissa: i64, mut scale: u32) -> (i64, u32) {
     if mantissa == 0 {
@@ -143,7 +150,7 @@ fn strip(mut mantissa: i64, mut scale: u32) -> (i64, u32) {
     (mantissa, scale)
 }
 
-/// `a · b`, exact; `None` if no decimal can represent it.
+/// Returns the exact product `a · b`; `None` if no decimal can represent it.
 pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
     let (a, b) = (stripped(a), stripped(b));
     let mantissa = a.mantissa().checked_mul(b.mantissa())?;
@@ -152,11 +159,13 @@ pub(crate) fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
         .map(stripped)
 }
 
-/// `a / b` rounded half to even at eight decimals; `None` if `b` is zero or no decimal can represent it.
+/// Returns `a / b`, rounded half to even at eight decimals.
+///
+/// `None` if `b` is zero or no decimal can represent the result.
 pub(crate) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
     let rounded = match whole_quotient(a, b) {
         Some(eighths) => Decimal::try_from_i128_with_scale(eighths, QUOTIENT_DIGITS).ok()?,
-        // Too long for 128 bits: round to 28 digits first.
+        // The scaled numbers exceed 128 bits, so the quotient is first rounded to 28 digits.
         None => a
             .checked_div(b)?
             .round_dp_with_strategy(QUOTIENT_DIGITS, RoundingStrategy::MidpointNearestEven),
@@ -164,7 +173,7 @@ pub(crate) fn quotient(a: Decimal, b: Decimal) -> Option<Decimal> {
     Some(stripped(rounded))
 }
 
-/// `a / b` in units of the last decimal, rounded once; both are positive.
+/// Returns `a / b` in units of the eighth decimal, rounded once; `a` and `b` are positive.
 fn whole_quotient(a: Decimal, b: Decimal) -> Option<i128> {
     let (mut above, mut below) = (a.mantissa(), b.mantissa());
     let lift = QUOTIENT_DIGITS + b.scale();

@@ -1,6 +1,7 @@
-//! One frame with its context, and the conversion of its rows to events.
+//! A received message with its context, and the conversion of its rows to events.
 //!
-//! A frame is parsed once, into structs of raw JSON texts. Only the members that the decoder asks for are read.
+//! A frame is parsed once, into structs of unparsed JSON values. Only the values that the decoder needs are parsed
+//! further.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,55 +19,57 @@ use crate::feeds::error::Error;
 use crate::feeds::instruments::{Instrument, Instruments, SizeUnit};
 use crate::model::{Millis, Side};
 
-/// The exchange's rules for reading rows.
+/// The rules by which rows of an exchange are converted to events.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) name: &'static str,
     pub(crate) completeness: Completeness,
-    /// Base and quote of a contract, from its name.
+    /// Splits the exchange's name of a contract into base and quote.
     pub(crate) market: for<'n> fn(&'n str) -> MarketName<'n>,
-    /// The exchange's name of a perpetual contract, if base and quote determine it.
+    /// Returns the exchange's name of a perpetual contract of base and quote.
+    ///
+    /// `None` if base and quote do not determine the name.
     pub(crate) native: fn(&str, &str) -> Option<String>,
-    /// The contract size, if the exchange fixes it for a family of contracts.
+    /// Returns unit and size of a contract if its name determines them.
     pub(crate) contract: fn(&str) -> Option<(SizeUnit, Decimal)>,
     pub(crate) channels: Channels,
 }
 
-/// The channels of an exchange that are not decoded, by the beginning of their names.
+/// Channels of an exchange that are not decoded, by name prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Channels {
-    /// Channels without liquidations.
+    /// Channels that have no liquidations.
     pub(crate) other: &'static [&'static str],
-    /// Channels with liquidations that cannot be decoded, each with the reason.
+    /// Channels that have liquidations but cannot be decoded, each with the reason.
     pub(crate) unreadable: &'static [(&'static str, &'static str)],
 }
 
 impl Channels {
-    /// No names: messages do not name their channel.
+    /// No channels, for an exchange with messages that do not name their channel.
     pub(crate) const NONE: Self = Self {
         other: &[],
         unreadable: &[],
     };
 }
 
-/// The unit of an exchange's size.
+/// The size of a liquidation, in the unit that the exchange uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
-    /// Base units.
+    /// Quantity in base units.
     Base(Decimal),
-    /// Units of the quote currency.
+    /// Value in the quote currency.
     Quote(Decimal),
-    /// Base units and their notional in the quote currency, both from the exchange.
+    /// Quantity in base units and value in the quote currency, both sent by the exchange.
     Turnover(Decimal, Decimal),
-    /// USD, for any quote currency.
+    /// Value in USD, whatever the quote currency is.
     Usd(Decimal),
-    /// Contracts; the instrument has the contract size.
+    /// Number of contracts; the instrument gives the contract size.
     Contracts(Decimal),
-    /// Unknown: the event waits for the multiplier.
+    /// The size is unknown, so the event has neither quantity nor value.
     Unknown,
 }
 
-/// The raw values of one liquidation.
+/// The values of one liquidation before conversion to an event.
 #[derive(Debug)]
 pub(crate) struct RawLiquidation<'a> {
     pub(crate) native_id: &'a str,
@@ -75,12 +78,12 @@ pub(crate) struct RawLiquidation<'a> {
     pub(crate) price: Decimal,
     pub(crate) price_kind: PriceKind,
     pub(crate) size: Size,
-    /// Absent if the exchange sends none; the time of receipt replaces it.
+    /// Event time; if absent, the time of receipt is used.
     pub(crate) timestamp: Option<Millis>,
     pub(crate) dedupe_key: String,
 }
 
-/// One frame or REST body of an exchange, with its context.
+/// A WebSocket message (frame) or REST body, with its context.
 ///
 /// An error in one row rejects the whole frame, unless [errors are collected](Self::keeping).
 #[derive(Clone, Copy)]
@@ -107,32 +110,32 @@ impl fmt::Debug for Frame<'_> {
 pub(crate) struct JsonMembers<'a>(BTreeMap<Cow<'a, str>, RawJson<'a>>);
 
 impl<'a> JsonMembers<'a> {
-    /// The member `name`.
+    /// Returns the member `name`.
     pub(crate) fn cell(&self, name: &str) -> JsonMember<'a> {
         let raw = self.0.get(name).copied();
         raw.filter(|raw| raw.text() != "null")
     }
 
-    /// Reads the member `name`; the default if it is missing.
+    /// Parses the member `name`; returns the default value if it is missing.
     pub(crate) fn read<T: Deserialize<'a> + Default>(&self, name: &str) -> Result<T, Error> {
         self.cell(name)
             .map_or_else(|| Ok(T::default()), |raw| parsed(raw.text()))
     }
 }
 
-/// How a REST reply reports success.
+/// How the REST replies of an exchange report success or failure.
 #[derive(Debug)]
 pub(crate) struct ExchangeEnvelope {
-    /// The member with the status code.
+    /// Name of the member with the status code.
     pub(crate) code: &'static str,
-    /// The code of success.
+    /// Status code that means success.
     pub(crate) fine: &'static str,
-    /// The members with the error message.
+    /// Names of the members with the error message.
     pub(crate) said: &'static [&'static str],
 }
 
 impl ExchangeEnvelope {
-    /// The members of a successful reply.
+    /// Returns the members of a reply; a reply that reports failure is an error.
     pub(crate) fn open<'a>(&self, frame: &Frame<'a>) -> Result<JsonMembers<'a>, Error> {
         let members = frame.members()?;
         let said: Vec<_> = self.said.iter().map(|name| members.cell(name)).collect();
@@ -140,7 +143,7 @@ impl ExchangeEnvelope {
         Ok(members)
     }
 
-    /// Succeeds if `code` reports success; `said` are the members with the error message.
+    /// Returns an error unless `code` reports success; `said` are the members with the error message.
     pub(crate) fn judge(
         &self,
         frame: &Frame<'_>,
@@ -155,7 +158,7 @@ impl ExchangeEnvelope {
     }
 }
 
-/// The text of a member that is `true` or `false`.
+/// Returns the text of a boolean member; `None` for other values.
 fn truth_of(cell: JsonMember<'_>) -> Option<Cow<'_, str>> {
     let said = cell.map(RawJson::text)?;
     matches!(said, "true" | "false").then_some(Cow::Borrowed(said))
@@ -183,7 +186,9 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same frame, with errors of single rows collected in `faults`, so that the other rows are decoded.
+    /// Returns the same frame, with errors of single rows collected in `faults`.
+    ///
+    /// The rows without errors are decoded.
     #[must_use]
     pub fn keeping(self, faults: &'a RefCell<Vec<Error>>) -> Self {
         Self {
@@ -192,7 +197,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The text without surrounding whitespace.
+    /// Returns the text of the frame without surrounding whitespace.
     pub(crate) fn trimmed(&self) -> &'a str {
         self.text.trim()
     }
@@ -202,12 +207,12 @@ impl<'a> Frame<'a> {
         parsed(self.text)
     }
 
-    /// Parses a frame with the fast reader of plain JSON; falls back to [`Self::read`].
+    /// Parses the frame with the fast reader of plain JSON; falls back to [`Self::read`].
     pub(crate) fn read_plainly<T: PlainJson<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         plain(self.text).map_or_else(|| self.read(), Ok)
     }
 
-    /// Parses the frame as an object.
+    /// Parses the frame, which must be an object.
     pub(crate) fn object<T: PlainJson<'a> + Deserialize<'a>>(&self) -> Result<T, Error> {
         match self.read_plainly()? {
             JsonShape::Object(object) => Ok(object),
@@ -215,12 +220,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The members of the frame, which must be an object.
+    /// Returns the members of the frame, which must be an object.
     pub(crate) fn members(&self) -> Result<JsonMembers<'a>, Error> {
         self.read().map(JsonMembers)
     }
 
-    /// The error for an unrecognized frame.
+    /// Creates the error for a frame that the decoder does not recognize.
     pub(crate) fn unknown(&self) -> Error {
         let name = self.rules.name;
         Error::whole(format!(
@@ -229,7 +234,9 @@ impl<'a> Frame<'a> {
         ))
     }
 
-    /// The result for a message of a channel that is not decoded: no events if the channel has no liquidations.
+    /// Returns the result for a message of a channel that is not decoded.
+    ///
+    /// A known channel without liquidations has no events; any other channel is an error.
     pub(crate) fn other_channel(
         &self,
         place: &JsonPath<'_>,
@@ -252,17 +259,19 @@ impl<'a> Frame<'a> {
         )))
     }
 
-    /// The error for a reply in which the exchange reports a failure.
+    /// Creates the error for a reply in which the exchange reports a failure.
     pub(crate) fn refused(&self, place: JsonPath<'_>, said: &str) -> Error {
         place.fault(format!("{} answers {}", self.rules.name, shown(said)))
     }
 
-    /// The name of the exchange.
+    /// Returns the name of the exchange.
     pub(crate) fn name(&self) -> &'static str {
         self.rules.name
     }
 
-    /// Base and quote of a contract: from the instrument, otherwise by the exchange's rule.
+    /// Returns base and quote of a contract.
+    ///
+    /// They come from the instrument, or else from the exchange's rule for names.
     pub(crate) fn market<'n>(&self, native_id: &'n str) -> MarketName<'n>
     where
         'a: 'n,
@@ -278,7 +287,9 @@ impl<'a> Frame<'a> {
         self.instruments.get(native_id).is_some()
     }
 
-    /// The market of a reply that does not name it: the only instrument passed.
+    /// Returns the market of a reply that does not name it.
+    ///
+    /// The caller must have passed the instrument of this market and no other.
     pub(crate) fn only_market(&self, place: &JsonPath<'_>) -> Result<&'a str, Error> {
         self.instruments
             .only()
@@ -288,7 +299,10 @@ impl<'a> Frame<'a> {
             })
     }
 
-    /// A size in base units. For an inverse contract the instrument decides, otherwise the unit is unknown.
+    /// Returns a size that is in base units unless the contract is inverse.
+    ///
+    /// For an inverse contract, the instrument gives the contract size. Without an instrument, the unit of a contract
+    /// in USD is unknown.
     pub(crate) fn base_unless_inverse(
         &self,
         native_id: &str,
@@ -302,7 +316,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Reads each object of a list; errors of single rows may be collected.
+    /// Decodes each object of a list; the errors of single rows may be collected.
     pub(crate) fn rows<T, R>(
         &self,
         place: &JsonPath<'_>,
@@ -315,7 +329,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Reads each of `items`; errors of single rows may be collected.
+    /// Decodes each of `items`; the errors of single items may be collected.
     pub(crate) fn each<T, R>(
         &self,
         place: &JsonPath<'_>,
@@ -329,7 +343,7 @@ impl<'a> Frame<'a> {
         Ok(found)
     }
 
-    /// The result of one row; its error may be collected.
+    /// Returns the decoded row, or `None` if its error was collected.
     pub(crate) fn alone<R>(&self, read: Result<R, Error>) -> Result<Option<R>, Error> {
         match read {
             Ok(one) => Ok(Some(one)),
@@ -348,7 +362,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Type and size of a contract, if known.
+    /// Returns unit and size of a contract, if known.
     pub(crate) fn contract(&self, native_id: &str) -> Option<(SizeUnit, Decimal)> {
         let terms = |known: &Instrument| (known.kind, known.contract_size);
         self.instruments
@@ -357,7 +371,7 @@ impl<'a> Frame<'a> {
             .or_else(|| (self.rules.contract)(native_id))
     }
 
-    /// Converts a raw liquidation to an event; `place` is the path of its row.
+    /// Converts the values of a liquidation to an event; `place` is the path of its row.
     pub(crate) fn event(
         &self,
         place: &JsonPath<'_>,
@@ -392,7 +406,9 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Quantity in base units and value in USD; `None` if a number does not fit a decimal.
+    /// Returns the quantity in base units and the value in USD.
+    ///
+    /// `None` if a number does not fit a decimal; an inner `None` means that the amount is unknown.
     fn amounts(&self, seen: &RawLiquidation<'_>) -> Option<(Option<Decimal>, Option<Decimal>)> {
         let price = seen.price;
         let dollars = |value: Decimal| seen.market.is_in_dollars().then(|| stripped(value));

@@ -1,7 +1,7 @@
-//! Paths into a frame, and typed reading of the values there.
+//! Paths into a frame, and typed reading of the values at a path.
 //!
-//! Numbers are read from raw text, so nothing passes through a binary float. Each reader has a path, so that an error
-//! names its place.
+//! Numbers are read from their text, so no value passes through a binary float. Errors contain the path, so they name
+//! the position of the invalid value.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,14 +15,14 @@ use crate::feeds::instruments::Instrument;
 use crate::model::{Millis, Side};
 use crate::wire::{exact_decimal, leading_number};
 
-/// Most characters of a value that a message repeats.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 40;
-/// Smaller epoch numbers are seconds.
+/// Epoch numbers below this are seconds.
 const SECONDS_BELOW: i64 = 1_000_000_000_000;
-/// Latest event time (year 5138): larger numbers are microseconds or nanoseconds.
+/// Latest event time in milliseconds (year 5138); larger numbers are microseconds or nanoseconds.
 const LATEST: i64 = 100_000_000_000_000;
 
-/// A path into a frame.
+/// The position of a value in a frame, such as `data[3].S`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonPath<'p> {
     above: Option<&'p JsonPath<'p>>,
@@ -36,7 +36,7 @@ enum Step<'p> {
     Item(usize),
 }
 
-/// A number with its source text.
+/// A number, and the text from which it was read.
 #[derive(Debug)]
 pub(crate) struct ExactNumber<'a> {
     pub(crate) text: Cow<'a, str>,
@@ -44,20 +44,20 @@ pub(crate) struct ExactNumber<'a> {
 }
 
 impl ExactNumber<'_> {
-    /// The number without trailing zeros, equal for every spelling.
+    /// Returns the number without trailing zeros, for use in keys.
     pub(crate) fn plain(&self) -> Decimal {
         stripped(self.value)
     }
 }
 
 impl JsonPath<'_> {
-    /// The whole frame.
+    /// The path of the whole frame.
     pub(crate) const ROOT: JsonPath<'static> = JsonPath {
         above: None,
         step: Step::Root,
     };
 
-    /// The member `name` of this value; an empty name is the value itself.
+    /// Returns the path of the member `name`; an empty name returns this path.
     pub(crate) fn member<'q>(&'q self, name: &'q str) -> JsonPath<'q> {
         JsonPath {
             above: Some(self),
@@ -65,7 +65,7 @@ impl JsonPath<'_> {
         }
     }
 
-    /// The item `index` of this list.
+    /// Returns the path of the item `index`.
     pub(crate) fn item(&self, index: usize) -> JsonPath<'_> {
         JsonPath {
             above: Some(self),
@@ -92,7 +92,7 @@ impl JsonPath<'_> {
         }
     }
 
-    /// An error at this path.
+    /// Creates an error at this path.
     pub(crate) fn fault(&self, message: impl Into<String>) -> Error {
         let mut path = String::new();
         self.write(&mut path);
@@ -102,7 +102,7 @@ impl JsonPath<'_> {
         }
     }
 
-    /// The items of the list at this path.
+    /// Returns the items of the list at this path; any other value is an error.
     pub(crate) fn list<'t, T>(&self, part: &'t JsonShape<T>) -> Result<&'t [JsonShape<T>], Error> {
         match part {
             JsonShape::List(items) => Ok(items),
@@ -110,7 +110,7 @@ impl JsonPath<'_> {
         }
     }
 
-    /// The object at this path.
+    /// Returns the object at this path; any other value is an error.
     pub(crate) fn object<'t, T>(&self, part: &'t JsonShape<T>) -> Result<&'t T, Error> {
         match part {
             JsonShape::Object(object) => Ok(object),
@@ -127,7 +127,7 @@ impl JsonPath<'_> {
         })
     }
 
-    /// The text of member `name`: a string, or a number as written.
+    /// Returns the text of member `name`: a string, or a number as written.
     pub(crate) fn text<'a>(&self, name: &str, cell: JsonMember<'a>) -> Result<Cow<'a, str>, Error> {
         let raw = cell.ok_or_else(|| self.member(name).fault("is missing"))?;
         raw.said().ok_or_else(|| {
@@ -141,7 +141,7 @@ impl JsonPath<'_> {
         })
     }
 
-    /// The non-blank text of member `name`.
+    /// Returns the text of member `name`; a blank text is an error.
     pub(crate) fn name<'a>(&self, name: &str, cell: JsonMember<'a>) -> Result<Cow<'a, str>, Error> {
         let text = self.text(name, cell)?;
         if text.chars().all(char::is_whitespace) {
@@ -150,7 +150,7 @@ impl JsonPath<'_> {
         Ok(text)
     }
 
-    /// The exact number in member `name`.
+    /// Reads the exact number in member `name`.
     pub(crate) fn number<'a>(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl JsonPath<'_> {
         Ok(ExactNumber { text, value })
     }
 
-    /// The exact positive number in member `name`.
+    /// Reads the exact number above zero in member `name`.
     pub(crate) fn positive<'a>(
         &self,
         name: &str,
@@ -175,7 +175,7 @@ impl JsonPath<'_> {
         Err(self.member(name).fault(message))
     }
 
-    /// The exact non-negative number in member `name`.
+    /// Reads the exact non-negative number in member `name`.
     pub(crate) fn amount<'a>(
         &self,
         name: &str,
@@ -189,7 +189,9 @@ impl JsonPath<'_> {
         Err(self.member(name).fault(message))
     }
 
-    /// The instant in member `name`: epoch milliseconds, epoch seconds below 1e12, or ISO 8601.
+    /// Reads the time in member `name`.
+    ///
+    /// The value is epoch milliseconds, epoch seconds (numbers below 1e12) or ISO 8601.
     pub(crate) fn instant(&self, name: &str, cell: JsonMember<'_>) -> Result<Millis, Error> {
         let text = self.text(name, cell)?;
         if let Some(millis) = written_millis(&text) {
@@ -210,7 +212,9 @@ impl JsonPath<'_> {
             })
     }
 
-    /// The side in member `name`; `long` is the exchange's word for a liquidated long.
+    /// Reads the side in member `name`; also returns its text.
+    ///
+    /// `long` and `short` are the exchange's words for a liquidated long and a liquidated short.
     pub(crate) fn side<'a>(
         &self,
         name: &str,
@@ -233,7 +237,7 @@ impl JsonPath<'_> {
         Ok((text, side))
     }
 
-    /// The instrument of the market at this path.
+    /// Creates the instrument of the market at this path; invalid values are an error.
     pub(crate) fn instrument(
         &self,
         base: &str,
@@ -244,7 +248,7 @@ impl JsonPath<'_> {
         Instrument::read(base, quote, kind, contract_size).map_err(|message| self.fault(message))
     }
 
-    /// The boolean in member `name`.
+    /// Reads the boolean in member `name`.
     pub(crate) fn truth(&self, name: &str, cell: JsonMember<'_>) -> Result<bool, Error> {
         match cell.map(RawJson::text) {
             Some("true") => Ok(true),
@@ -258,23 +262,23 @@ impl JsonPath<'_> {
     }
 }
 
-/// Whether a member is the text `wanted`.
+/// Whether the text of a member is `wanted`.
 pub(crate) fn says(cell: JsonMember<'_>, wanted: &str) -> bool {
     text_of(cell).is_some_and(|text| text == wanted)
 }
 
-/// The text of a member, if it has one.
+/// Returns the text of a member; `None` if it is neither a string nor a number.
 pub(crate) fn text_of(cell: JsonMember<'_>) -> Option<Cow<'_, str>> {
     cell.and_then(RawJson::said)
 }
 
-/// The texts of members, joined; members without text are skipped.
+/// Joins the texts of members with spaces; members without text are skipped.
 pub(crate) fn joined(cells: &[JsonMember<'_>]) -> String {
     let said: Vec<_> = cells.iter().copied().filter_map(text_of).collect();
     said.join(" ")
 }
 
-/// Epoch milliseconds in plain digits, the common case.
+/// Reads epoch milliseconds that are written as 13 digits, the most common form.
 fn written_millis(text: &str) -> Option<Millis> {
     const DIGITS: usize = 13;
     if text.len() != DIGITS {
@@ -285,7 +289,7 @@ fn written_millis(text: &str) -> Option<Millis> {
     (millis >= SECONDS_BELOW).then_some(Millis(millis))
 }
 
-/// Epoch milliseconds; numbers below 1e12 are seconds.
+/// Converts an epoch number to milliseconds; numbers below 1e12 are seconds.
 fn whole_millis(number: Decimal) -> Option<i64> {
     let millis = if number.abs() < Decimal::from(SECONDS_BELOW) {
         product(number, Decimal::ONE_THOUSAND)?
@@ -297,7 +301,7 @@ fn whole_millis(number: Decimal) -> Option<i64> {
         .flatten()
 }
 
-/// `text` in quotes, shortened if long.
+/// Returns `text` in quotation marks, shortened if it is long.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", text.split_at(end).0),

@@ -1,13 +1,14 @@
 //! Splitting of contract names into base and quote.
 //!
-//! Dated and perpetual contracts of a pair share one symbol, so dates and suffixes are dropped. A scale such as
-//! `1000PEPE` stays in the symbol but not in the coin. An unrecognized name stays whole, with an empty quote.
+//! Dated and perpetual contracts of a pair share one symbol, so dates and suffixes are dropped. A scale such as in
+//! `1000PEPE` is part of the symbol but not of the coin. If a name is not recognized, the base is the whole name and
+//! the quote is empty.
 
 use std::borrow::Cow;
 
 use crate::model::{coin_of_base, is_dollar, own_name, quote_of_pair};
 
-/// Base and quote of a contract, normalized.
+/// Normalized base and quote of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MarketName<'a> {
     pub(crate) base: Cow<'a, str>,
@@ -22,7 +23,7 @@ impl<'a> MarketName<'a> {
         }
     }
 
-    /// A market with an unknown name.
+    /// Creates the name of a market of which base and quote are unknown.
     pub(crate) fn unnamed(native_id: &'a str) -> Self {
         Self {
             base: Cow::Borrowed(native_id),
@@ -30,7 +31,7 @@ impl<'a> MarketName<'a> {
         }
     }
 
-    /// A pair without a separator.
+    /// Splits a pair without a separator.
     pub(crate) fn joined(pair: &'a str) -> Self {
         let quote = quote_of_pair(pair).unwrap_or_default();
         Self {
@@ -53,7 +54,7 @@ impl<'a> MarketName<'a> {
     }
 }
 
-/// A normalized currency: upper case, with the common names of `BTC` and `DOGE`.
+/// Returns a currency in upper case; other names of `BTC` and `DOGE` are replaced by these.
 fn plain(name: &str) -> Cow<'_, str> {
     match name {
         _ if own_name(name) != name => Cow::Borrowed(own_name(name)),
@@ -68,13 +69,13 @@ fn plain(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text` before the first `at`, or all of it.
+/// Returns the part of `text` before the first byte `at`, or all of `text`.
 pub(crate) fn before(text: &str, at: u8) -> &str {
     let place = text.bytes().position(|byte| byte == at);
     place.and_then(|place| text.get(..place)).unwrap_or(text)
 }
 
-/// Names such as `BTCUSDT`, `BTCUSD`, and `BTCPERP` in USDC.
+/// Splits names such as `BTCUSDT` and `BTCUSD`; the quote of `BTCPERP` is USDC.
 pub(crate) fn perpetual(native_id: &str) -> MarketName<'_> {
     match native_id.strip_suffix("PERP") {
         Some(base) if !base.is_empty() => MarketName::new(base, "USDC"),
@@ -82,7 +83,7 @@ pub(crate) fn perpetual(native_id: &str) -> MarketName<'_> {
     }
 }
 
-/// Names such as `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404`, `BTC-USD`.
+/// Splits names such as `BTC-USDT-SWAP`, `BTC-USD-261225`, `BTC-USD_UM_XPERP-310404` and `BTC-USD`.
 pub(crate) fn dashed(native_id: &str) -> MarketName<'_> {
     let mut parts = native_id.split('-');
     match (parts.next(), parts.next()) {
@@ -91,7 +92,7 @@ pub(crate) fn dashed(native_id: &str) -> MarketName<'_> {
     }
 }
 
-/// Base and quote without a separator.
+/// Joins base and quote without a separator.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "not every exchange has such a name"
@@ -100,7 +101,7 @@ pub(crate) fn joined(base: &str, quote: &str) -> Option<String> {
     Some([base, quote].concat())
 }
 
-/// The same, but `BTCPERP` for USDC.
+/// Joins base and quote without a separator; contracts in USDC are named like `BTCPERP`.
 pub(crate) fn joined_perpetual(base: &str, quote: &str) -> Option<String> {
     match quote {
         "USDC" => Some(format!("{base}PERP")),
@@ -112,7 +113,7 @@ pub(crate) fn joined_perpetual(base: &str, quote: &str) -> Option<String> {
 mod tests {
     use crate::feeds::decoding::market_name::*;
 
-    /// Native id, symbol and coin.
+    /// Checks rows of native id, expected symbol and expected coin.
     fn come_down(rule: for<'a> fn(&'a str) -> MarketName<'a>, names: &[[&str; 3]]) {
         for [native_id, symbol, coin] in names {
             let market = rule(native_id);

@@ -1,4 +1,4 @@
-//! Frame decoding: raw JSON members, paths in errors, market names and events.
+//! Decoding of frames: unparsed JSON, paths for errors, contract names and events.
 
 pub(super) mod event;
 pub(super) mod frame;

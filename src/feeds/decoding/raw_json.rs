@@ -1,8 +1,9 @@
-//! Raw JSON members, and structs of them under the exchange's own names.
+//! Unparsed JSON values, and structs of such values.
 //!
-//! Numbers stay text, so nothing passes through a binary float. Nearly every frame is plain: known members, strings
-//! without escapes, numbers. The [`Cursor`] reads such a frame in one pass and returns `None` at the first unexpected
-//! byte. Serde then reads the frame and reports errors. A successful fast read equals that of serde.
+//! Numbers stay text, so no value passes through a binary float. Nearly every frame is plain: it has only expected
+//! members, strings without escapes, and numbers. The [`Cursor`] reads such a frame in one pass and returns `None` at
+//! the first unexpected byte. After such a byte, serde reads the whole frame again and reports errors. If the fast read
+//! succeeds, its result equals that of serde.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,13 +15,13 @@ use serde_json::value::RawValue;
 
 use crate::wire::Cursor;
 
-/// A type that can be read from a plain frame.
+/// A type that the fast reader can read from a plain frame.
 pub(crate) trait PlainJson<'a>: Default {
     /// Reads the next value into `self`, which is empty; `text` is the whole frame.
     fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()>;
 }
 
-/// Reads a whole plain frame.
+/// Reads a whole frame with the fast reader; `None` if the frame is not plain.
 #[inline]
 pub(crate) fn plain<'a, T: PlainJson<'a>>(text: &'a str) -> Option<T> {
     let mut from = Cursor::of(text.as_bytes());
@@ -30,21 +31,23 @@ pub(crate) fn plain<'a, T: PlainJson<'a>>(text: &'a str) -> Option<T> {
     Some(value)
 }
 
-/// A JSON value of the frame, unparsed.
+/// An unparsed JSON value of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawJson<'a> {
     json: &'a str,
-    /// Whether it has no escapes, so that a string is the text between its quotes.
+    /// Whether the text has no escapes.
+    ///
+    /// The value of such a string is the text between its quotation marks.
     is_plain: bool,
 }
 
 impl<'a> RawJson<'a> {
-    /// The JSON text.
+    /// Returns the JSON text of the value.
     pub(crate) fn text(self) -> &'a str {
         self.json
     }
 
-    /// The text of a string or a number.
+    /// Returns the text of a string or a number; `None` for other values.
     #[inline]
     pub(crate) fn said(self) -> Option<Cow<'a, str>> {
         let json = self.json;
@@ -67,11 +70,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
     }
 }
 
-/// A member of an object; `null` counts as missing.
+/// A member of an object; `None` if it is missing or `null`.
 pub(crate) type JsonMember<'a> = Option<RawJson<'a>>;
 
-/// Declares a struct of members under the exchange's case-sensitive names. Members that are not raw JSON have a type.
-/// Reading is fastest if the fields have the exchange's order, with unused members as `IgnoredAny`.
+/// Declares a struct of object members with the exchange's case-sensitive names.
+///
+/// A member without a type is unparsed JSON. Reading is fastest if the fields are in the exchange's order and unused
+/// members are declared as `IgnoredAny`.
 macro_rules! members {
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident $(: $kind:ty)? = $key:literal,)+ }) => {
         $(#[$doc])*
@@ -87,7 +92,7 @@ macro_rules! members {
                     return Some(());
                 }
                 $(let mut $field = false;)+
-                // Members mostly come in the declared order, so that no name is searched.
+                // Members mostly come in the declared order, so the next name is compared with only one field.
                 $(if from.exactly(concat!("\"", $key, "\":")).is_some() {
                     $field = true;
                     $crate::feeds::decoding::raw_json::PlainJson::fill(&mut self.$field, from, text)?;
@@ -98,7 +103,7 @@ macro_rules! members {
                 loop {
                     let name = from.name()?;
                     $(if name == $key.as_bytes() {
-                        // A repeated member is left to serde.
+                        // A frame with a repeated member is left to serde.
                         if std::mem::replace(&mut $field, true) {
                             return None;
                         }
@@ -119,17 +124,17 @@ macro_rules! members {
 
 pub(crate) use members;
 
-/// A value of known shape only.
+/// A JSON value; only objects are read further.
 #[derive(Debug, Default)]
 pub(crate) enum JsonShape<T> {
-    /// Missing or `null`.
+    /// A missing or `null` value.
     #[default]
     Missing,
     /// An object.
     Object(T),
-    /// A list of anything.
+    /// A list with values of any kind.
     List(Vec<JsonShape<T>>),
-    /// A scalar.
+    /// A string, number or boolean.
     Other,
 }
 
@@ -185,7 +190,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonShape<T> {
     }
 }
 
-/// An unused member, listed for its position.
+/// An unused member; declaring it preserves the order of the members.
 impl<'a> PlainJson<'a> for IgnoredAny {
     #[inline]
     fn fill(&mut self, from: &mut Cursor<'a>, _: &'a str) -> Option<()> {
@@ -270,7 +275,7 @@ mod tests {
         data: Option<Box<JsonShape<Message<'a>>>> = "data",
     });
 
-    /// The results of serde and of the fast reader.
+    /// Returns the results of serde and of the fast reader for the same text.
     fn both(text: &str) -> (Option<String>, Option<String>) {
         let by_serde = serde_json::from_str::<JsonShape<Message<'_>>>(text);
         let plainly = plain::<JsonShape<Message<'_>>>(text);
@@ -308,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Text inserted into a frame, or written over parts of it.
+    /// Texts that the test inserts into frames or writes over parts of them.
     const SURPRISES: &[&str] = &[
         "null",
         "true",

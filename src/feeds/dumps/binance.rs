@@ -1,10 +1,12 @@
 //! Binance's public files: `liquidationSnapshot`, `metrics` and `klines`.
 //!
-//! Covers USD-margined and coin-margined contracts. `liquidationSnapshot` repeats each line, and both lines get one
-//! key. It has at most one liquidation per contract and second, so it is a sample. Quantities of coin-margined
-//! contracts are contracts: 100 USD for BTC, 10 USD for other coins. Their `metrics` have open interest in coins where
-//! the others have USD, and their `klines` have volume in coins where the others have turnover. Times of spot files
-//! are in microseconds since 2025. Source: <https://data.binance.vision>.
+//! Covers USD-margined and coin-margined contracts. `liquidationSnapshot` contains each line twice, and both lines have
+//! the same dedupe key. It has at most one liquidation per contract and second, so it is an incomplete sample.
+//! Quantities of coin-margined contracts are numbers of contracts, worth 100 USD each for BTC and 10 USD each for other
+//! coins. In `metrics` of coin-margined contracts, the column that is otherwise in USD has open interest in coins. In
+//! their `klines`, the column that is otherwise the turnover has the volume in coins. Times of spot files are in
+//! microseconds since 2025.
+//! Source: <https://data.binance.vision>.
 
 use rust_decimal::Decimal;
 
@@ -17,7 +19,7 @@ use crate::feeds::exchanges::centralized::binance::VENUE;
 use crate::feeds::instruments::Instruments;
 use crate::model::{Millis, Side};
 
-/// USD per coin-margined contract of Binance.
+/// Returns the value of one Binance contract in USD; `None` if the contract is not coin-margined.
 pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
     let (pair, _) = native_id.split_once('_')?;
     let (base, quote) = pair.split_at_checked(pair.len().checked_sub(3)?)?;
@@ -31,7 +33,7 @@ pub(super) fn coin_margined(native_id: &str) -> Option<Decimal> {
     })
 }
 
-/// Columns of `liquidationSnapshot`.
+/// Required columns of `liquidationSnapshot`, each with its accepted spellings.
 pub(super) const LIQUIDATIONS: [&[&str]; 6] = [
     &["time"],
     &["side"],
@@ -41,7 +43,7 @@ pub(super) const LIQUIDATIONS: [&[&str]; 6] = [
     &["accumulated_fill_quantity", "accumulated_filled_quantity"],
 ];
 
-/// Column order of a file without a header.
+/// Column order of `liquidationSnapshot` files without a header.
 pub(super) const LIQUIDATIONS_BARE: [&str; 10] = [
     "time",
     "side",
@@ -55,7 +57,7 @@ pub(super) const LIQUIDATIONS_BARE: [&str; 10] = [
     "accumulated_fill_quantity",
 ];
 
-/// Reads `liquidationSnapshot` of one contract.
+/// Decoder of the `liquidationSnapshot` files of one contract.
 #[derive(Debug)]
 pub(super) struct BinanceLiquidations {
     pub(super) contract: String,
@@ -107,7 +109,7 @@ impl BinanceLiquidations {
     }
 }
 
-/// Columns of `metrics`.
+/// Required columns of `metrics`, each with its accepted spellings.
 pub(super) const METRICS: [&[&str]; 4] = [
     &["create_time"],
     &["symbol"],
@@ -115,7 +117,7 @@ pub(super) const METRICS: [&[&str]; 4] = [
     &["sum_open_interest_value"],
 ];
 
-/// Reads `metrics`.
+/// Decoder of `metrics` files.
 #[derive(Debug)]
 pub(super) struct Metrics {
     pub(super) columns: [DumpColumn; 4],
@@ -125,7 +127,7 @@ impl Metrics {
     pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [time, symbol, contracts, value] = self.columns;
         let contract = line.text(symbol)?;
-        // Coin-margined files give this value in coins, and nowhere else.
+        // Files of coin-margined contracts have open interest in coins only in this column.
         let coins = if coin_margined(contract).is_some() {
             value
         } else {
@@ -142,7 +144,7 @@ impl Metrics {
     }
 }
 
-/// Column order of `klines` without a header.
+/// Column order of `klines` files without a header.
 pub(super) const KLINES_BARE: [&str; 12] = [
     "open_time",
     "open",
@@ -158,7 +160,7 @@ pub(super) const KLINES_BARE: [&str; 12] = [
     "ignore",
 ];
 
-/// Reads `klines` of one contract.
+/// Decoder of the `klines` files of one contract.
 #[derive(Debug)]
 pub(super) struct Klines {
     exchange: String,
@@ -169,7 +171,7 @@ pub(super) struct Klines {
 }
 
 impl Klines {
-    /// The reader for a contract and header; `None` if a column is missing.
+    /// Creates the decoder for a contract and a header; `None` if a column is missing.
     pub(super) fn new(exchange: &str, contract: &str, header: &[String]) -> Option<Self> {
         let volume = if exchange == "binance" && coin_margined(contract).is_some() {
             column(header, &["quote_volume", "base_asset_volume"])
@@ -193,7 +195,7 @@ impl Klines {
     pub(super) fn row(&self, line: DumpLine<'_>) -> Result<DumpRow, RowError> {
         let [open_time, close_time] = self.times;
         let (timestamp, closes) = (line.epoch(open_time)?, line.epoch(close_time)?);
-        // The close time is the last millisecond of the bar, or its last microsecond.
+        // The close time is the last millisecond or microsecond of the bar.
         let interval = closes.0.saturating_sub(timestamp.0).saturating_add(1);
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
             return Err(RowError::new(

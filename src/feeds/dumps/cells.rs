@@ -6,21 +6,21 @@ use rust_decimal::Decimal;
 use crate::model::Millis;
 use crate::tables::text_cell;
 
-/// Most characters of a value in a message.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;
-/// Epoch milliseconds have fewer digits for the next thousand years, epoch microseconds have more since 2001.
+/// Largest digit count of epoch milliseconds; epoch microseconds since 2001 have more digits.
 const MICROS: usize = 15;
 
-/// Why a line has no row.
+/// The error for a line that cannot be decoded.
 ///
-/// The reason is equal for all lines with the same error; the value is separate.
+/// Lines with the same error have the same `reason`; the value is in a separate field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
     /// What is wrong, and what is allowed.
     pub reason: String,
-    /// The value.
+    /// The invalid value, for messages.
     pub shown: String,
-    /// Whether the rest of the file cannot be read.
+    /// Whether the rest of the file cannot be read after this error.
     pub is_last: bool,
 }
 
@@ -37,7 +37,7 @@ impl RowError {
         }
     }
 
-    /// An error after which the rest of the file cannot be read.
+    /// Creates an error after which the rest of the file cannot be read.
     pub(crate) fn last(reason: &str, shown: &str) -> Self {
         Self {
             is_last: true,
@@ -45,7 +45,7 @@ impl RowError {
         }
     }
 
-    /// The error of a truncated or damaged file.
+    /// Creates the error for a truncated or damaged file.
     pub(crate) fn unreadable(shown: &str) -> Self {
         let reason = "the file cannot be read from here on: it is cut short or damaged";
         Self::last(reason, shown)
@@ -60,13 +60,15 @@ pub(crate) struct DumpColumn {
 }
 
 impl DumpColumn {
-    /// The error of a cell of this column.
+    /// Creates an error for a cell of this column.
     pub(crate) fn error(self, reason: &str, shown: &str) -> RowError {
         RowError::new(format!("{}: {reason}", self.name), shown)
     }
 }
 
-/// The columns of a header by name, each with alternative spellings; `None` if one is missing.
+/// Finds columns by name; `None` if one is missing.
+///
+/// Each element of `names` lists the accepted spellings of one column.
 pub(crate) fn columns<const N: usize>(
     header: &[String],
     names: [&'static [&'static str]; N],
@@ -76,7 +78,7 @@ pub(crate) fn columns<const N: usize>(
     all?.try_into().ok()
 }
 
-/// The column with one of these spellings.
+/// Finds the column with the first of these spellings that the header contains.
 pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<DumpColumn> {
     spellings.iter().find_map(|name| {
         let place = header.iter().position(|cell| cell == name)?;
@@ -84,12 +86,12 @@ pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Du
     })
 }
 
-/// One line.
+/// One line of a file, as a record of cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DumpLine<'a>(pub(crate) &'a ByteRecord);
 
 impl<'a> DumpLine<'a> {
-    /// The text of a column without surrounding whitespace.
+    /// Returns the text of a cell without surrounding whitespace; a blank cell is an error.
     pub(crate) fn text(self, column: DumpColumn) -> Result<&'a str, RowError> {
         let name = column.name;
         let bytes = self
@@ -105,13 +107,13 @@ impl<'a> DumpLine<'a> {
         Ok(text)
     }
 
-    /// An exact decimal.
+    /// Reads a cell as an exact decimal.
     pub(crate) fn decimal(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let text = self.text(column)?;
         text_cell::decimal(text).map_err(|why| column.error(&why, text))
     }
 
-    /// An exact decimal above zero.
+    /// Reads a cell as an exact decimal above zero.
     pub(crate) fn positive(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let value = self.decimal(column)?;
         if value > Decimal::ZERO {
@@ -124,7 +126,7 @@ impl<'a> DumpLine<'a> {
         ))
     }
 
-    /// An exact non-negative decimal.
+    /// Reads a cell as an exact non-negative decimal.
     pub(crate) fn amount(self, column: DumpColumn) -> Result<Decimal, RowError> {
         let value = self.decimal(column)?;
         if value >= Decimal::ZERO {
@@ -137,7 +139,7 @@ impl<'a> DumpLine<'a> {
         ))
     }
 
-    /// Epoch microseconds, truncated to milliseconds.
+    /// Reads a cell with epoch microseconds, truncated to milliseconds.
     pub(crate) fn micros(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         let digits = text.len() > MICROS && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -148,7 +150,9 @@ impl<'a> DumpLine<'a> {
         })
     }
 
-    /// Epoch milliseconds or microseconds, distinguished by their digit count, truncated to milliseconds.
+    /// Reads a cell with epoch milliseconds or microseconds, truncated to milliseconds.
+    ///
+    /// The number of digits gives the unit.
     pub(crate) fn epoch(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         let name = column.name;
@@ -167,13 +171,13 @@ impl<'a> DumpLine<'a> {
         Millis::read(text).ok_or_else(wrong)
     }
 
-    /// Epoch milliseconds or ISO 8601.
+    /// Reads a cell with epoch milliseconds or ISO 8601.
     pub(crate) fn instant(self, column: DumpColumn) -> Result<Millis, RowError> {
         let text = self.text(column)?;
         text_cell::time(text).map_err(|why| column.error(why, text))
     }
 
-    /// The text of a column; `None` for a blank cell.
+    /// Returns the text of a cell; `None` for a blank cell.
     pub(crate) fn some_text(self, column: DumpColumn) -> Result<Option<&'a str>, RowError> {
         let is_blank = self
             .0

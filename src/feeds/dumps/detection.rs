@@ -1,4 +1,4 @@
-//! Detection of a file's format from its first lines, or else from its name.
+//! Detection of a file's format from its header and first row, or from its name.
 
 use crate::feeds::dumps::cells::{column, columns};
 use crate::feeds::dumps::file_name::FileName;
@@ -7,7 +7,7 @@ use crate::feeds::dumps::{binance, table, tardis};
 use crate::model::shortened;
 use crate::tables::column_names as names;
 
-/// The header line in lower case, if there is one.
+/// Returns the first line in lower case if it is a header.
 pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
     let is_number = |cell: &String| cell.starts_with(|first: char| first.is_ascii_digit());
     if first.first().is_none_or(is_number) {
@@ -16,7 +16,7 @@ pub(crate) fn header(first: &[String]) -> Option<Vec<String>> {
     Some(lower(first))
 }
 
-/// Names of columns as they are compared.
+/// Converts column names to the form in which they are compared.
 pub(crate) fn lower(names: &[String]) -> Vec<String> {
     names
         .iter()
@@ -24,7 +24,7 @@ pub(crate) fn lower(names: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A name that two columns have.
+/// Returns a column name that occurs twice, if any.
 pub(crate) fn twice(header: &[String]) -> Option<&String> {
     let mut names = header.iter().enumerate();
     names.find_map(|(place, name)| {
@@ -38,16 +38,16 @@ const NO_VOLUME: &str =
     "it has open, high, low and close, but no column volume (in coins), which bars need";
 const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest: where it is CoinGlass' history of it, give \
     format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
-/// The message for a file with totals per period.
+/// Message for a file that contains totals per period.
 pub const TOTALS: &str =
     "it has totals of periods, not orders, and an archive does not store totals";
-/// Where such totals are accepted.
+/// The function that accepts totals per period, with the required columns.
 pub const TAKES_TOTALS: &str =
     "Market(liquidations=), with the columns timestamp, symbol, long_usd and short_usd";
-/// Columns to list in a message.
+/// Maximum number of columns listed in a message.
 const SHOWN: usize = 24;
 
-/// The format of a file with this header; an error says why it is ambiguous.
+/// Determines the format from the header; an error says why it is ambiguous.
 pub(crate) fn by_header(
     name: &FileName,
     header: &[String],
@@ -116,7 +116,7 @@ pub(crate) fn by_header(
     ))
 }
 
-/// The names of columns for a message.
+/// Returns a list of column names for a message.
 pub(crate) fn shown(header: &[String]) -> String {
     let names = header.iter().take(SHOWN).map(|name| shortened(name));
     let mut shown = names.collect::<Vec<_>>().join(", ");
@@ -126,7 +126,7 @@ pub(crate) fn shown(header: &[String]) -> String {
     shown
 }
 
-/// The side convention of a file, from its first order.
+/// Checks the side of the first order; `BUY` and `SELL` are ambiguous.
 fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, String> {
     let place = column(header, names::SIDE).map(|column| column.place);
     let word = place.and_then(|place| row?.get(place));
@@ -138,7 +138,7 @@ fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, Strin
     }
 }
 
-/// The format of a file without a header.
+/// Determines the format of a file without a header.
 pub(crate) fn without(name: &FileName, line: &[String]) -> Result<Format, String> {
     let is_side = |cell: Option<&String>| cell.is_some_and(|word| word == "BUY" || word == "SELL");
     if line.len() == binance::LIQUIDATIONS_BARE.len() && is_side(line.get(1)) {

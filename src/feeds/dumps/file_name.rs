@@ -1,23 +1,27 @@
-//! The parts of a file name: contract, bar interval, exchange and date.
+//! The information in a file name: contract, bar interval, exchange and date.
 
 use crate::model::{Millis, is_dollar, is_quote, known_exchange, read_span};
 
-/// Names of folders are longer than this: a folder "index" may hold anything.
+/// Maximum length in bytes of a folder name that is ignored.
+///
+/// A longer name may state the kind of series. A short name such as "index" may be the name of any folder.
 const MARKED: usize = 12;
 
-/// Endings that say nothing of the rows.
+/// File extensions that say nothing about the rows of a file.
 const ENDINGS: [&str; 19] = [
     "gz", "zip", "zst", "zstd", "xz", "bz2", "csv", "tsv", "tab", "txt", "dat", "json", "jsonl",
     "ndjson", "parquet", "pq", "feather", "arrow", "ipc",
 ];
 
-/// Words before a symbol that are no coin, besides the names of exchanges.
+/// Words that may precede the symbol, in addition to names of exchanges.
 const PREFIXES: [&str; 14] = [
     "bars", "candles", "klines", "kline", "ohlcv", "ohlc", "futures", "perp", "swap", "usdm", "um",
     "cm", "data", "history",
 ];
 
-/// Series that look like bars and are not those of trades: a word of the name, and what it is.
+/// Words that mark series of prices that are not trade prices.
+///
+/// Such series have the same columns as bars. The second value describes the series.
 const NO_TRADES: [(&str, &str); 13] = [
     ("mark", MARK),
     ("markprice", MARK),
@@ -38,17 +42,17 @@ const INDEX: &str = "an index price";
 const PREMIUM: &str = "a premium index";
 const FUNDING: &str = "funding rates";
 
-/// A parsed file name.
+/// A file name, split into the parts that identify the contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileName {
-    /// The name for messages: the path, and after `:` the member of an archive.
+    /// Name for messages: the path, for an archive followed by `:` and the member.
     pub shown: String,
-    /// The last part without its extension.
+    /// The last part of the path without its extensions.
     stem: String,
 }
 
 impl FileName {
-    /// Parses the name of a file, and of its member if it is an archive.
+    /// Parses the name of a file; for an archive, `member` is the name of the file inside it.
     #[must_use]
     pub fn new(path: &str, member: Option<&str>) -> Self {
         let last = member.unwrap_or(path);
@@ -69,18 +73,20 @@ impl FileName {
         }
     }
 
-    /// Whether the name contains a word.
+    /// Whether the name contains `word`, in any letter case.
     pub(crate) fn says(&self, word: &str) -> bool {
         self.stem.to_lowercase().contains(&word.to_lowercase())
     }
 
-    /// Whether the name says open interest.
+    /// Whether the name says that the file contains open interest.
     pub(crate) fn is_of_open_interest(&self) -> bool {
         let stem = self.stem.to_lowercase().replace(['-', '_', ' '], "");
         stem.contains("openinterest") || self.words().any(|word| word.eq_ignore_ascii_case("oi"))
     }
 
-    /// The contract of a Binance file, upper case: the words before `-liquidationSnapshot`, `-metrics` or the interval.
+    /// Returns the contract in the name of a Binance file, in upper case.
+    ///
+    /// The contract precedes `-liquidationSnapshot`, `-metrics` or the bar interval.
     pub(crate) fn contract(&self) -> Option<String> {
         let (contract, rest) = self.stem.split_once('-')?;
         let word = rest.split('-').next().unwrap_or(rest);
@@ -90,8 +96,10 @@ impl FileName {
         (known && !contract.is_empty()).then(|| contract.to_uppercase())
     }
 
-    /// The symbol before the interval, as users and freqtrade name files: `BTC_USDT_USDT-5m-futures` is the perpetual
-    /// contract `BTC/USDT:USDT`, `btc_5m_candles` the coin.
+    /// Returns the symbol that precedes the bar interval in the name.
+    ///
+    /// The rules cover the names of freqtrade and other common names. `BTC_USDT_USDT-5m-futures` gives the perpetual
+    /// contract `BTC/USDT:USDT`, and `btc_5m_candles` gives the coin `BTC`.
     #[must_use]
     pub fn symbol(&self) -> Option<String> {
         let words: Vec<&str> = self.words().collect();
@@ -107,7 +115,7 @@ impl FileName {
         let Some((quote, rest)) = rest.split_first().filter(|(quote, _)| is_quote(quote)) else {
             return Some(first.clone());
         };
-        // The currency in which a contract is settled stands behind the pair, then the day of delivery.
+        // The settlement currency follows the pair, and the delivery date follows the settlement currency.
         let Some((settled, rest)) = rest
             .split_first()
             .filter(|(settled, _)| *settled == first || is_quote(settled))
@@ -122,7 +130,9 @@ impl FileName {
         })
     }
 
-    /// What the name or a folder of Binance's public files says the series is, if it is not one of trades.
+    /// Returns the kind of the series if its prices are not trade prices.
+    ///
+    /// The kind follows from the file name or from a folder name of Binance's public files.
     pub(crate) fn untraded(&self) -> Option<&'static str> {
         let known = |word: &str| {
             let found = NO_TRADES
@@ -134,11 +144,11 @@ impl FileName {
         let by_folder = folders
             .filter(|folder| folder.len() > MARKED)
             .find_map(known);
-        // The first word is a coin.
+        // The first word is skipped because it is a coin.
         by_folder.or_else(|| self.words().skip(1).find_map(known))
     }
 
-    /// The bar interval in the name.
+    /// Returns the bar interval in the name, in milliseconds.
     #[must_use]
     pub fn interval(&self) -> Option<i64> {
         self.words()
@@ -150,7 +160,7 @@ impl FileName {
         self.stem.split(['-', '_']).filter(|word| !word.is_empty())
     }
 
-    /// The day or month in the name.
+    /// Returns start and end of the day or month in the name.
     #[must_use]
     pub fn span(&self) -> Option<(Millis, Millis)> {
         let bytes = self.stem.as_bytes();
@@ -176,7 +186,10 @@ impl FileName {
     }
 }
 
-/// Whether a word says where a file comes from and not what it is of. Some exchanges are coins, too: `DYDX_USDT` is a pair.
+/// Whether a word is a prefix before the symbol.
+///
+/// Prefixes are names of exchanges and the words in `PREFIXES`. Some names of exchanges are coins too: `DYDX_USDT` is a
+/// pair.
 fn is_prefix(first: &str, rest: &[&str]) -> bool {
     let is_known = known_exchange(first).is_some()
         || PREFIXES.iter().any(|word| first.eq_ignore_ascii_case(word));
@@ -194,7 +207,7 @@ fn is_prefix(first: &str, rest: &[&str]) -> bool {
     !is_quote(&next) || !is_dollar(&next) && (is_lower || is_pair_next)
 }
 
-/// Whether a word is a bar interval: `5m`, `1h`, `1d`.
+/// Whether a word is a bar interval of at least one minute: `5m`, `1h`, `1d`.
 fn is_length(word: &str) -> bool {
     read_span(word).is_some_and(|span| span >= Millis::MINUTE)
 }

@@ -2,32 +2,32 @@
 
 use crate::model::Vocabulary;
 
-/// The format of a file.
+/// The format of a historical file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// Binance's `liquidationSnapshot`.
+    /// Binance's `liquidationSnapshot` files.
     BinanceLiquidations,
-    /// Binance's `metrics`.
+    /// Binance's `metrics` files.
     BinanceMetrics,
-    /// Binance's `klines`, and those of exchanges with the same format.
+    /// Binance's `klines` files, and files of other exchanges in the same format.
     BinanceKlines,
-    /// Tardis' `liquidations`.
+    /// Tardis' `liquidations` files.
     TardisLiquidations,
-    /// Tardis' `derivative_ticker`.
+    /// Tardis' `derivative_ticker` files.
     TardisDerivativeTicker,
     /// Fills written by a Hyperliquid node.
     HyperliquidFills,
-    /// Arrays of bars in JSON.
+    /// JSON lists of bars, as ccxt's `fetch_ohlcv` returns them.
     CcxtOhlcv,
-    /// Orders with the side of the position.
+    /// A table of orders; the side is that of the liquidated position.
     Orders,
-    /// Orders with the side of the closing order.
+    /// A table of orders; the side is that of the closing order.
     ForceOrders,
-    /// Bars.
+    /// A table of price bars with volume in coins.
     Bars,
-    /// Readings of open interest.
+    /// A table of open-interest readings in coins.
     OpenInterest,
-    /// Readings of open interest in USD.
+    /// A table of open-interest readings in USD.
     OpenInterestUsd,
     /// `CoinGlass`' price history, with volume in USD.
     CoinGlassPrices,
@@ -38,7 +38,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether its values in USD need prices from elsewhere to become coins.
+    /// Whether its values are in USD.
+    ///
+    /// Prices from other data are needed to convert them to coins.
     #[must_use]
     pub fn is_in_usd(self) -> bool {
         matches!(self, Self::OpenInterestUsd | Self::CoinGlassOpenInterestUsd)
@@ -85,11 +87,11 @@ impl Vocabulary for Format {
     }
 }
 
-/// Why a file's format is ambiguous, or which information is missing.
+/// The error for a file that is ambiguous or lacks information.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct UnclearFile {
-    /// The file.
+    /// Name of the file.
     pub file: String,
     /// What is unclear, and how to resolve it.
     pub message: String,

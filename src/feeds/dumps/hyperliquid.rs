@@ -1,10 +1,12 @@
-//! Fills written by a Hyperliquid node.
+//! Fills (executed trades) written by a Hyperliquid node.
 //!
 //! A line is `["0x…", {fill}]` (`node_fills`), or a block with such pairs in `events` (`node_fills_by_block`).
 //!
-//! A liquidation has two fills with an object `liquidation`, one per side. The row is that of the account named there.
-//! `A` is a sale: if the account was long before (`startPosition`), it closed a long. All other fills are skipped. The
-//! quote currency of a builder's market (`dex:COIN`) is unknown. Source: <https://hyperliquid.gitbook.io>.
+//! A liquidation has two fills with an object `liquidation`, one for each party of the trade. Only the fill of the
+//! liquidated account, which that object names, becomes a row. The side `A` is a sale: if the account was long before
+//! (`startPosition`), the sale closed a long. All other fills are skipped. A builder's market (`dex:COIN`) is an error,
+//! because its quote currency is unknown.
+//! Source: <https://hyperliquid.gitbook.io>.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -25,21 +27,21 @@ use crate::feeds::instruments::Instruments;
 use crate::model::{Millis, Side};
 use crate::wire::exact_decimal;
 
-/// Longest line in bytes: a block of many thousands of fills.
+/// Maximum length of a line in bytes; a block may have many thousands of fills.
 const LONGEST: u64 = 256 << 20;
 
-/// Text that every fill of a liquidation contains.
+/// Text that occurs in every fill of a liquidation.
 const MARK: &[u8] = b"\"liquidation\"";
 
-/// The direction of a fill of an account that was deleveraged, not liquidated.
+/// Value of `dir` for an account that was deleveraged instead of liquidated.
 const DELEVERAGED: &str = "Auto-Deleveraging";
 
-/// Settlement currency of the exchange's own perpetual contracts.
+/// Settlement currency of the perpetual contracts that are not builders' markets.
 const QUOTE: &str = "USDC";
 
 static RULES: Rules = Rules {
     name: "hyperliquid",
-    // A node writes every fill; whether the file is complete is unknown.
+    // A node writes every fill; whether a file contains all of them is unknown.
     completeness: Completeness::Complete,
     market: |native_id| MarketName::new(native_id, QUOTE),
     native: |_, _| None,
@@ -56,12 +58,12 @@ pub(super) fn is_fills(begin: &str) -> bool {
             && begin.contains("\"events\"")
 }
 
-/// The reader of fills.
+/// Reads the liquidations from a file of fills.
 pub(super) struct HyperliquidFills<'a> {
     from: io::BufReader<Box<dyn io::Read + 'a>>,
     line: u64,
     bytes: Vec<u8>,
-    /// Unread rows of the last line.
+    /// Decoded rows of the last line that have not been returned yet.
     rows: VecDeque<Result<DumpRow, RowError>>,
 }
 
@@ -75,7 +77,7 @@ impl<'a> HyperliquidFills<'a> {
         }
     }
 
-    /// The next liquidation with its line number, or its error.
+    /// Returns the next liquidation or its error, with the line number.
     pub(super) fn next(&mut self) -> Option<(u64, Result<DumpRow, RowError>)> {
         loop {
             if let Some(row) = self.rows.pop_front() {
@@ -100,7 +102,7 @@ impl<'a> HyperliquidFills<'a> {
     }
 }
 
-/// Whether a skipped line is complete: a truncated one does not end as it starts.
+/// Whether a line without liquidations is complete; a truncated line lacks the closing bracket.
 fn is_whole(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     matches!(
@@ -109,7 +111,7 @@ fn is_whole(line: &[u8]) -> bool {
     )
 }
 
-/// The error of a line without fills.
+/// Creates the error for a line that does not contain fills.
 fn none(line: &[u8]) -> RowError {
     let shown = line.get(..200).unwrap_or(line);
     RowError::new(
@@ -118,7 +120,7 @@ fn none(line: &[u8]) -> RowError {
     )
 }
 
-/// An account and its trade.
+/// An account, and the fill of this account.
 type Leg<'a> = (Cow<'a, str>, &'a RawValue);
 
 #[derive(Deserialize)]
@@ -159,7 +161,7 @@ struct Fill<'a> {
     tid: u64,
 }
 
-/// The liquidations of a line.
+/// Decodes the liquidations in a line.
 fn rows(line: &[u8]) -> Vec<Result<DumpRow, RowError>> {
     let line_of = |text| -> Option<Vec<Leg<'_>>> {
         if str::starts_with(text, '{') {
@@ -181,10 +183,10 @@ fn rows(line: &[u8]) -> Vec<Result<DumpRow, RowError>> {
     found.filter_map(Result::transpose).collect()
 }
 
-/// The row of a fill; `None` if it did not liquidate its account.
+/// Decodes a fill; `None` if the fill did not liquidate its account.
 fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
     let wrong = |fault: serde_json::Error| {
-        // Omit the path, so that equal errors have equal messages.
+        // The position in the text is removed, so that equal errors have equal messages.
         let said = fault.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
         RowError::new(format!("the fill is not as it should be: {said}"), fill)

@@ -1,11 +1,12 @@
-//! Readers of historical files from exchanges, recorders and users, one file per format.
+//! Readers of historical files from exchanges, recording programs and users.
 //!
-//! [`DumpReader`] detects the [`Format`] from content and name, or says why it is ambiguous, and reads row by row. An
-//! invalid row is a [`RowError`] that names the column; nothing is guessed, and the other rows are read. Callers open the
-//! files.
+//! [`DumpReader`] detects the [`Format`] from the content and the name of a file, and reads the file row by row. If the
+//! format is ambiguous, the error says why. An invalid row is a [`RowError`] that names the column; no value is
+//! guessed, and all other rows are read. Callers open the files.
 //!
-//! `content` says what a file is by its first bytes and gives its text. `syntax` gives a header and records of cells, from
-//! separated text or JSON. `layouts` rewrites the columns of known programs to those of tables.
+//! The module `content` detects the kind of content from the first bytes and returns the text. `syntax` reads delimited
+//! text or JSON as a header and records of cells. `layouts` converts the columns of known programs to those of common
+//! tables.
 
 mod binance;
 pub(super) mod cells;

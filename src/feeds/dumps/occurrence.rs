@@ -1,4 +1,6 @@
-//! Unique keys for orders of a table: their values, and a count for repeated rows.
+//! Unique keys for the orders of a table.
+//!
+//! A key has the values of the order, and a count for repeated rows.
 
 use std::hash::BuildHasher as _;
 
@@ -10,10 +12,10 @@ use crate::feeds::dumps::row::RowOrder;
 use crate::model::seeded;
 use crate::model::{Interner, Millis, Order, Side, Vocabulary as _, count, push_decimal};
 
-/// Typical size of a key without its contract.
+/// Capacity in bytes reserved for a key, in addition to the contract name.
 const KEY: usize = 56;
 
-/// The identifying values of an order; numbers have no trailing zeros.
+/// The values of an order that form its key; numbers have no trailing zeros.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Said {
     exchange: u32,
@@ -24,19 +26,21 @@ struct Said {
     price: [u8; 16],
 }
 
-/// Counts the occurrences of each order in a file.
+/// Counts how often each order occurs in a file.
 #[derive(Debug)]
 pub(crate) struct Occurrences {
     orders: Vec<(Said, u32)>,
-    /// Order indices with half of their hashes, so that lookups need not compare orders.
+    /// Indices into `orders`, each with half of the order's hash.
+    ///
+    /// Most lookups compare only these hashes.
     places: HashTable<(u32, u32)>,
     hashing: SeedableRandomState,
-    /// Interned exchanges and contracts.
+    /// Names of exchanges and contracts, each replaced by a number.
     names: Interner,
 }
 
 impl Occurrences {
-    /// The state at the start of a file.
+    /// Creates the empty state for the start of a file.
     pub(crate) fn new() -> Self {
         Self {
             orders: Vec::new(),
@@ -46,7 +50,10 @@ impl Occurrences {
         }
     }
 
-    /// Assigns a unique key to an order. Equal lines are distinct orders, because nothing marks one of them as a copy.
+    /// Assigns a unique key to an order.
+    ///
+    /// Equal lines are distinct orders, because nothing marks one of them as a duplicate. From the second equal line
+    /// on, the key ends in the number of the occurrence.
     pub(crate) fn number(&mut self, order: &mut RowOrder, contract: &str) {
         let Order {
             exchange,
@@ -86,7 +93,7 @@ impl Occurrences {
     }
 }
 
-/// The lower half of a hash.
+/// Returns the lower half of a hash.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "half of the hash is enough"
@@ -95,12 +102,12 @@ fn half(hash: u64) -> u32 {
     hash as u32
 }
 
-/// Expands half a hash to a full one.
+/// Expands half of a hash to a full hash.
 fn spread(half: u32) -> u64 {
     u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The key of the first occurrence of an order; numbers have no trailing zeros.
+/// Returns the key of the first occurrence of an order; `numbers` have no trailing zeros.
 pub(crate) fn key(contract: &str, side: Side, timestamp: Millis, numbers: [Decimal; 2]) -> String {
     let mut key = String::with_capacity(contract.len() + KEY);
     key.push_str("file|");
@@ -124,7 +131,7 @@ mod tests {
     use crate::feeds::dumps::occurrence::*;
 
     proptest! {
-        /// Keys of existing archives must not change.
+        /// The format of keys must not change, because existing archives contain them.
         #[test]
         fn a_key_is_what_it_was(digits in 1..i128::from(i64::MAX) * 1_000, scale in 0_u32..=28, at in 0..i64::MAX) {
             let number = stripped(Decimal::from_i128_with_scale(digits, scale));

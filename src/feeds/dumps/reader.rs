@@ -1,4 +1,4 @@
-//! The row-by-row reader of a file.
+//! The row-by-row reader of a historical file.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read as _};
@@ -21,12 +21,12 @@ use crate::feeds::dumps::syntax::{
 };
 use crate::model::{Millis, Vocabulary, exchange_name};
 
-/// Bytes that format detection reads.
+/// Number of bytes that format detection reads.
 const HEAD: u64 = 64 << 10;
-/// Lines that format detection reads.
+/// Maximum number of lines that format detection reads.
 const LINES: usize = 400;
 
-/// The reader of one file.
+/// Reads the rows of one file.
 pub struct DumpReader<'a> {
     format: Format,
     span: Option<(Millis, Millis)>,
@@ -52,7 +52,7 @@ enum Decoder {
     Ticker(tardis::Ticker),
     Cryptofeed(CryptofeedLiquidations),
     CsvTable(Box<CsvTable>),
-    /// The source supplies rows itself.
+    /// No decoder, because the source already returns decoded rows.
     None,
 }
 
@@ -64,10 +64,10 @@ impl std::fmt::Debug for DumpReader<'_> {
     }
 }
 
-/// The syntax of a file, its header and its first rows.
+/// The first part of a file: its syntax, its header and its first rows.
 struct Begin {
     syntax: Syntax,
-    /// Names of columns, lower case; `None` for lines without a header.
+    /// Column names in lower case; `None` for a file without a header.
     header: Option<Vec<String>>,
     rows: Vec<Vec<String>>,
 }
@@ -78,18 +78,18 @@ enum Syntax {
         titles: usize,
         has_header: bool,
     },
-    /// Dicts with these members, or lists.
+    /// JSON of this shape; the names are the members of its dicts, empty for lists.
     Json(JsonTableShape, Vec<String>),
 }
 
 impl Begin {
-    /// What a text begins with.
+    /// Reads syntax, header and first rows from the start of a text.
     fn of(text: &str) -> Result<Self, String> {
         if let Some(shape) = JsonTableShape::of(text)? {
             let (names, mut rows) = JsonRecords::start(shape, text, LINES);
             let header = match (shape.kind, rows.first()) {
                 (JsonKind::Dicts, _) => lower(&names),
-                // Binance's REST endpoint replies as its files are.
+                // Lists of this length have the columns of Binance's klines files.
                 (JsonKind::Lists, Some(row)) if row.len() == binance::KLINES_BARE.len() => {
                     binance::KLINES_BARE.map(str::to_owned).to_vec()
                 }
@@ -127,11 +127,11 @@ impl Begin {
 }
 
 impl<'a> DumpReader<'a> {
-    /// Opens a file; `format` and `exchange` are the caller's, if known.
+    /// Opens a file; `format` and `exchange` override what is detected.
     ///
     /// # Errors
     ///
-    /// [`UnclearFile`] if the file is no text, if the format is ambiguous, or if required information is missing.
+    /// [`UnclearFile`] if the file is not text, if the format is ambiguous, or if required information is missing.
     pub fn open(
         name: &FileName,
         format: Option<Format>,
@@ -144,7 +144,7 @@ impl<'a> DumpReader<'a> {
         };
         let mut bytes = text_of(bytes).map_err(|why| unclear(why.to_owned()))?;
         let mut head = Vec::new();
-        // A truncated file is read up to its end, where it reports the error.
+        // A truncated file is read up to its end; the error is returned there.
         let read = bytes.by_ref().take(HEAD).read_to_end(&mut head);
         if let (Err(fault), true) = (&read, head.is_empty()) {
             return Err(unclear(format!("it cannot be read: {fault}")));
@@ -219,20 +219,24 @@ impl<'a> DumpReader<'a> {
         self.format
     }
 
-    /// The time range in the file's name.
+    /// Returns the time range in the file's name, if any.
     #[must_use]
     pub fn span(&self) -> Option<(Millis, Millis)> {
         self.span
     }
 
-    /// Whether a row is a line, so that a file that ends within a line may be cut short. JSON says where it ends.
+    /// Whether each row is one line.
+    ///
+    /// In such a file, an incomplete last line may mean that the file is truncated. JSON has an end mark.
     #[must_use]
     pub fn is_by_lines(&self) -> bool {
         !matches!(self.source, Source::Json(_))
     }
 
-    /// The next line or row, numbered from 1: its row, `None` if it adds nothing, or its error. Reading stops at an error
-    /// that affects the rest of the file.
+    /// Reads the next line or row, which are numbered from 1.
+    ///
+    /// The result is the decoded row, `None` if the line adds no row, or an error. Reading stops after an error that
+    /// affects the rest of the file.
     pub fn next_line(&mut self) -> Option<(u64, Result<Option<DumpRow>, RowError>)> {
         if self.is_over {
             return None;
@@ -297,7 +301,7 @@ impl<'a> DumpReader<'a> {
     }
 }
 
-/// A source that fails to read.
+/// A source on which every read fails with this error.
 struct Broken(io::Error);
 
 impl io::Read for Broken {
@@ -306,13 +310,13 @@ impl io::Read for Broken {
     }
 }
 
-/// Whether all cells of a list are names.
+/// Whether all cells of a JSON list are column names.
 fn is_named(row: &[String]) -> bool {
     let is_name = |cell: &String| cell.starts_with(|first: char| first.is_alphabetic());
     row.iter().all(is_name)
 }
 
-/// Whether a row of a list repeats the header.
+/// Whether a row repeats the header.
 fn is_header(record: &ByteRecord, header: &[String]) -> bool {
     record.len() == header.len()
         && record
@@ -322,7 +326,9 @@ fn is_header(record: &ByteRecord, header: &[String]) -> bool {
 }
 
 impl Begin {
-    /// The format, which `asked` names if the caller does, and the layout of a known program.
+    /// Determines the format, and the layout if a known program wrote the file.
+    ///
+    /// `asked` is the format that the caller named.
     fn detect(
         &self,
         name: &FileName,
@@ -363,7 +369,7 @@ impl Begin {
         Ok((format, layout))
     }
 
-    /// The names of the cells of a row, and the decoder of its format.
+    /// Returns the column names of the rows, and the decoder of the format.
     fn decoder(
         &self,
         name: &FileName,
@@ -430,7 +436,7 @@ impl Begin {
     }
 }
 
-/// Refuses what looks like bars and is not of trades.
+/// Rejects a file of bars if its name says that the prices are not trade prices.
 fn refuse_untraded(name: &FileName, format: Format) -> Result<(), String> {
     let is_bars = matches!(
         format,

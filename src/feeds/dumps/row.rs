@@ -1,4 +1,4 @@
-//! The rows of a file.
+//! The decoded rows of a historical file.
 
 use rust_decimal::Decimal;
 
@@ -7,42 +7,42 @@ use crate::model::{Millis, Order};
 
 use crate::feeds::dumps::cells::RowError;
 
-/// A liquidation order, a bar or a reading of open interest.
+/// A liquidation order, a bar or an open-interest reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DumpRow {
     /// A liquidation order.
     Order(RowOrder),
     /// A closed price bar.
     Bar(RowBar),
-    /// A reading of open interest.
+    /// An open-interest reading in listed units.
     Reading(RowReading),
-    /// A reading of open interest in USD; `open_interest` counts USD.
+    /// An open-interest reading of which the field `open_interest` is in USD.
     ReadingInUsd(RowReading),
 }
 
 /// A liquidation order from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowOrder {
-    /// The order; its value is 0 if the file does not state one.
+    /// The order; its `value_usd` is 0 if the file does not state it.
     pub order: Order,
-    /// Whether the file states the value.
+    /// Whether the file states the value in USD.
     pub is_valued: bool,
-    /// The coin.
+    /// The coin of the contract.
     pub coin: String,
-    /// Meaning of the price; absent if the format does not define it.
+    /// Meaning of the price; `None` if the format does not define it.
     pub price_kind: Option<PriceKind>,
-    /// Whether the file has every order of its time.
+    /// Whether the file contains every liquidation order of its time range.
     pub completeness: Completeness,
     /// The exchange's name of the contract.
     pub native_id: Option<String>,
-    /// Identical for the same order in any file.
+    /// Key for recognizing duplicates; the same order has the same key in every file.
     pub dedupe_key: String,
-    /// When the recorder received it, if recorded.
+    /// Time at which the recording program received the order, if stated.
     pub received_at: Option<Millis>,
 }
 
 impl RowOrder {
-    /// The order of an event; an error if quantity or value is unknown.
+    /// Converts a decoded event to an order; an event without quantity or value is an error.
     pub(super) fn of(event: Event) -> Result<Self, RowError> {
         let unknown = |why: &str| RowError::new(why, &event.native_id);
         let qty = event
@@ -73,7 +73,7 @@ impl RowOrder {
     }
 }
 
-/// The completeness of a recorded feed: no recorder is certain to receive everything.
+/// Returns the completeness of a recorded feed; it is never complete, because a recorder may miss messages.
 fn event_completeness(sampled: bool) -> Completeness {
     if sampled {
         Completeness::Sampled
@@ -85,33 +85,33 @@ fn event_completeness(sampled: bool) -> Completeness {
 /// A bar from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowBar {
-    /// Exchange, lower case.
+    /// Name of the exchange, in lower case.
     pub exchange: String,
     /// The contract as the file names it.
     pub contract: String,
-    /// Time of the open.
+    /// Opening time of the bar.
     pub timestamp: Millis,
-    /// Length in milliseconds, where stated.
+    /// Length of the bar in milliseconds, if stated.
     pub interval: Option<i64>,
-    /// Open, high, low and close per listed unit.
+    /// Open, high, low and close, each per listed unit.
     pub prices: [Decimal; 4],
-    /// Volume in listed units.
+    /// Traded volume in listed units.
     pub volume: Decimal,
-    /// Number of trades, if the file has it.
+    /// Number of trades, if stated.
     pub trades: Option<Decimal>,
 }
 
-/// A reading of open interest from a file.
+/// An open-interest reading from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowReading {
-    /// Exchange, lower case.
+    /// Name of the exchange, in lower case.
     pub exchange: String,
     /// The contract as the file names it.
     pub contract: String,
     /// Time of the reading.
     pub timestamp: Millis,
-    /// Open interest in listed units, one side.
+    /// Open interest in listed units, counting one side.
     pub open_interest: Decimal,
-    /// When the recorder received it, if recorded.
+    /// Time at which the recording program received the reading, if stated.
     pub received_at: Option<Millis>,
 }

@@ -1,8 +1,8 @@
 //! CSV tables of orders, bars and open interest with common column names.
 //!
-//! Missing columns come from elsewhere: the exchange from the caller, symbol and bar interval from the file name. The
-//! side of an order is that of the position (`LONG`, `SHORT`). Tables with the side of the closing order (`BUY`,
-//! `SELL`) are a format of their own, because the two meanings of `BUY` cannot be distinguished.
+//! The caller gives the exchange if its column is missing. The file name gives a missing symbol or bar interval. The
+//! side of an order is that of the liquidated position (`LONG`, `SHORT`). Tables with the side of the closing order
+//! (`BUY`, `SELL`) are a separate format, because `BUY` may also mean a long position.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,34 +21,34 @@ use crate::model::{Millis, Order, Symbol, exchange_name};
 use crate::tables::{HOW, Spacing, Spacings, column_names as names, text_cell};
 
 pub(super) const PRICES: [&[&str]; 4] = [names::OPEN, names::HIGH, names::LOW, names::CLOSE];
-/// Capacity of the name cache.
+/// Maximum number of names in a name cache.
 const MOST_NAMES: usize = 4096;
-/// Decimals of a volume divided by a price.
+/// Number of decimals of a volume in coins that is computed from USD.
 const PLACES: u32 = 8;
 
-/// The column of the symbols: a table without pairs may name coins alone.
+/// Returns the column with the symbols, otherwise the column with the coins.
 pub(super) fn symbol_column(header: &[String]) -> Option<DumpColumn> {
     column(header, names::SYMBOL).or_else(|| column(header, names::COIN))
 }
 
-/// The reader of a table.
+/// Decoder of a table.
 #[derive(Debug)]
 pub(super) struct CsvTable {
     kind: Kind,
     time: DumpColumn,
     symbol: Option<DumpColumn>,
     exchange: Option<DumpColumn>,
-    /// Replacements for missing columns.
+    /// Symbol and exchange that are used if the table has no such columns.
     of_symbol: Option<String>,
     of_exchange: Option<String>,
-    /// Orders seen in the file so far.
+    /// The orders decoded from the file so far.
     seen: Occurrences,
-    /// Caches of parsed names, of which a table has few.
+    /// Caches of parsed exchange names and symbols.
     exchanges: Names<String>,
     symbols: Names<Arc<Symbol>>,
 }
 
-/// A cache of parsed names by their text.
+/// A cache of parsed names, keyed by their text.
 #[derive(Debug)]
 struct Names<T>(HashMap<String, T, SeedableRandomState>);
 
@@ -76,17 +76,17 @@ enum Kind {
         columns: [DumpColumn; 3],
         value: Option<DumpColumn>,
         received: Option<DumpColumn>,
-        /// Whether the side is that of the closing order.
+        /// Whether the side is that of the closing order instead of the position.
         of_order: bool,
     },
     Bars {
         prices: [DumpColumn; 4],
         volume: DumpColumn,
-        /// Whether the volume is in USD.
+        /// Whether the volume is in USD instead of coins.
         in_usd: bool,
         interval: Option<DumpColumn>,
         closes: Option<DumpColumn>,
-        /// The length of bars that do not state it.
+        /// Length in milliseconds of bars that do not state their length.
         otherwise: Option<i64>,
         trades: Option<DumpColumn>,
     },
@@ -94,13 +94,15 @@ enum Kind {
         amount: DumpColumn,
         received: Option<DumpColumn>,
         in_usd: bool,
-        /// Delay of a reading after its timestamp: a reading at the end of a period may be stamped with its start.
+        /// Milliseconds to add to a timestamp.
+        ///
+        /// A reading at the end of a period may have the start of the period as its timestamp.
         later: i64,
     },
 }
 
 impl CsvTable {
-    /// The reader for a header, or an error that names the missing information.
+    /// Creates the decoder for a header; the error names the missing information.
     pub(super) fn new(
         format: Format,
         header: &[String],
@@ -284,10 +286,11 @@ impl CsvTable {
     }
 }
 
-/// Exchange, contract, symbol and column of the time of an order.
+/// Exchange, contract, symbol and time column of an order.
 type Of<'a> = (String, &'a str, &'a Symbol, DumpColumn);
-/// Columns of side, price and quantity; optionally of value and time of receipt; and whether the side is the closing
-/// order's.
+/// Columns of an order: side, price, quantity; value and time of receipt, if any.
+///
+/// The last element says whether the side is that of the closing order.
 type Columns = (
     [DumpColumn; 3],
     Option<DumpColumn>,
@@ -327,7 +330,7 @@ fn order(
     })
 }
 
-/// The instant of a column that may be missing or blank.
+/// Reads the time in a column that may be missing or blank.
 fn some_instant(
     line: DumpLine<'_>,
     column: Option<DumpColumn>,
@@ -339,7 +342,9 @@ fn some_instant(
     is_stated.then(|| line.instant(column)).transpose()
 }
 
-/// The length of a bar, as stated or by its close.
+/// Returns the length of a bar in milliseconds.
+///
+/// It is stated in the line, or is the distance from open to close.
 fn interval_of(
     line: DumpLine<'_>,
     opens: Millis,
@@ -363,14 +368,17 @@ fn interval_of(
     Ok(Some(stated))
 }
 
-/// Converts a volume in USD to coins at the midpoint of high and low.
+/// Converts a volume in USD to coins, at the midpoint of high and low.
 fn in_coins(usd: Decimal, high: Decimal, low: Decimal) -> Option<Decimal> {
     let middle = high.checked_add(low)?.checked_div(Decimal::TWO)?;
     let coins = usd.checked_div(middle)?.round_dp(PLACES);
     Some(stripped(coins))
 }
 
-/// The interval of a file's bars: from its name unless the first rows contradict it, otherwise from their distance.
+/// Returns the bar interval of a file, in milliseconds.
+///
+/// The name gives the interval, and first rows that contradict it are an error. Without an interval in the name, the
+/// distance between the first rows gives it.
 fn length(
     name: &FileName,
     first: &[Vec<String>],
@@ -391,7 +399,7 @@ fn length(
     }
 }
 
-/// Distances between the first bars of each series.
+/// Measures the distances between the first bars of each series.
 fn spacing(
     first: &[Vec<String>],
     time: DumpColumn,

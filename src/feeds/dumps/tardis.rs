@@ -1,10 +1,10 @@
 //! Tardis' downloadable files: `liquidations` and `derivative_ticker`.
 //!
-//! Times are in microseconds; `local_timestamp` is the recorder's time of receipt. `side` is that of the closing
-//! order: a `sell` closed a long. `amount` and `open_interest` have the exchange's unit, which is coins for some and
-//! contracts for others. If the contract size does not follow from the name, the row is an error and never taken as
-//! coins. `liquidations` and `trades` have the same header, so the file name decides. Source:
-//! <https://docs.tardis.dev/downloadable-csv-files>.
+//! Times are in microseconds; `local_timestamp` is the time at which Tardis received the message. `side` is that of the
+//! closing order: a `sell` closed a long. `amount` and `open_interest` are in the unit of the exchange: coins on some
+//! exchanges, contracts on others. If the contract size does not follow from the contract name, the row is an error.
+//! `liquidations` and `trades` have the same header, so the file name decides between these formats.
+//! Source: <https://docs.tardis.dev/downloadable-csv-files>.
 
 use std::collections::HashMap;
 
@@ -20,20 +20,20 @@ use crate::feeds::instruments::{Instruments, SizeUnit};
 use crate::feeds::venue::Venue;
 use crate::model::{Millis, Side};
 
-/// The unit of an exchange's amounts.
+/// The unit in which an exchange gives amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counts {
     /// Coins.
     Coins,
-    /// Contracts of a fixed USD value: the coin-margined exchanges of Binance and HTX.
+    /// Contracts with a fixed USD value: the coin-margined contracts of Binance and HTX.
     CoinMargined,
     /// Coins for contracts quoted in a stablecoin, USD for contracts quoted in USD.
     ByQuote,
-    /// Contracts; the exchange's rule gives the contract size, if it has one.
+    /// Contracts; the exchange's decoder gives the contract size if it is known.
     ByRule,
 }
 
-/// Tardis' exchange name, our name, and the unit.
+/// Exchange name in Tardis, exchange name in liqdata, and unit of amounts.
 const EXCHANGES: [(&str, &str, Counts); 16] = [
     ("binance-futures", "binance", Counts::Coins),
     ("binance-delivery", "binance", Counts::CoinMargined),
@@ -53,10 +53,10 @@ const EXCHANGES: [(&str, &str, Counts); 16] = [
     ("dydx-v4", "dydx", Counts::Coins),
 ];
 
-/// Unchanged open interest is reported again after this time.
+/// Interval in milliseconds after which unchanged open interest is returned again.
 const FRESH: i64 = 5 * Millis::MINUTE;
 
-/// First columns of every Tardis file.
+/// Columns with which every Tardis file begins.
 pub(super) const COMMON: [&[&str]; 4] = [
     &["exchange"],
     &["symbol"],
@@ -64,10 +64,10 @@ pub(super) const COMMON: [&[&str]; 4] = [
     &["local_timestamp"],
 ];
 
-/// Further columns of `liquidations` and `trades`.
+/// The other columns of `liquidations` and `trades`.
 pub(super) const LIQUIDATIONS: [&[&str]; 4] = [&["id"], &["side"], &["price"], &["amount"]];
 
-/// Columns used from `derivative_ticker`.
+/// Columns of `derivative_ticker` that are read.
 pub(super) const TICKER: [&[&str]; 3] = [&["open_interest"], &["mark_price"], &["last_price"]];
 
 fn exchange(line: DumpLine<'_>, column: DumpColumn) -> Result<(&'static Venue, Counts), RowError> {
@@ -81,12 +81,12 @@ fn exchange(line: DumpLine<'_>, column: DumpColumn) -> Result<(&'static Venue, C
         })
 }
 
-/// The size of an amount in the exchange's unit.
+/// Converts an amount in the exchange's unit to a size.
 fn size(frame: &Frame<'_>, counts: Counts, native_id: &str, amount: Decimal) -> Size {
     match counts {
         Counts::Coins => Size::Base(amount),
         Counts::CoinMargined => {
-            // HTX writes `BTC-USD`, Binance `BTCUSD_PERP`.
+            // HTX writes `BTC-USD`, Binance writes `BTCUSD_PERP`.
             let worth = coin_margined(&native_id.replacen("-USD", "USD_", 1));
             worth
                 .and_then(|worth| product(amount, worth))
@@ -101,7 +101,7 @@ fn size(frame: &Frame<'_>, counts: Counts, native_id: &str, amount: Decimal) -> 
     }
 }
 
-/// Reads `liquidations`.
+/// Decoder of `liquidations` files.
 #[derive(Debug)]
 pub(super) struct TardisLiquidations {
     pub(super) common: [DumpColumn; 4],
@@ -121,7 +121,7 @@ impl TardisLiquidations {
             other => return Err(RowError::new("side: not buy or sell", other)),
         };
         let (price, amount) = (line.positive(price)?, line.positive(amount)?);
-        // Not every exchange has ids of liquidations.
+        // Some exchanges send no ids of liquidations.
         let dedupe_key = if let Ok(id) = line.text(id) {
             format!("tardis|{native_id}|{id}")
         } else {
@@ -150,18 +150,20 @@ impl TardisLiquidations {
     }
 }
 
-/// Reads open interest from `derivative_ticker`. A line follows every change of any value. Unchanged open interest is
-/// kept every five minutes only.
+/// Decoder of the open interest in `derivative_ticker` files.
+///
+/// Such a file has a line for every change of any value. Unchanged open interest is therefore returned only every five
+/// minutes.
 #[derive(Debug)]
 pub(super) struct Ticker {
     pub(super) common: [DumpColumn; 4],
     pub(super) columns: [DumpColumn; 3],
-    /// The last open interest of each contract, as text, and its time.
+    /// Last returned open interest of each contract, as text, with its time.
     pub(super) last: HashMap<String, (String, Millis)>,
 }
 
 impl Ticker {
-    /// `None` if the reading repeats the last one.
+    /// Decodes a line; `None` if the open interest repeats the last returned reading.
     pub(super) fn row(&mut self, line: DumpLine<'_>) -> Result<Option<DumpRow>, RowError> {
         let [of_exchange, symbol, time, received] = self.common;
         let [open_interest, mark, traded] = self.columns;

@@ -1,4 +1,4 @@
-//! Bars in the common format: lists of `[open time, open, high, low, close, …]`.
+//! Decoding of price bars: lists of `[open time, open, high, low, close, …]`.
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::JsonPath;
@@ -7,24 +7,24 @@ use crate::feeds::error::Error;
 use crate::feeds::rest::request::VenueBar;
 use crate::model::sort_small;
 
-/// One row of a table of raw cells.
+/// One row of a table of bars; the cells are unparsed JSON values.
 pub(crate) type BarCells<'a> = Vec<RawJson<'a>>;
 
-/// Columns of a bar after time and the four prices, which are the first five.
+/// Indices of the columns that differ between exchanges; time and the four prices are columns 0 to 4.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarLayout {
-    /// Volume in base units.
+    /// Index of the volume in base units.
     pub(crate) volume: usize,
-    /// `1` if the bar is closed; without this column all bars are closed.
+    /// Index of a column that is `1` if the bar is closed. Without this column, all bars are closed.
     pub(crate) closed: Option<usize>,
 }
 
-/// The cell in a column of a row; `null` counts as missing.
+/// Returns the cell in a column of a row; a `null` cell counts as missing.
 pub(crate) fn cell<'a>(row: &[RawJson<'a>], column: usize) -> JsonMember<'a> {
     row.get(column).copied().filter(|raw| raw.text() != "null")
 }
 
-/// The closed bars of a table in time order, however the table is sorted.
+/// Decodes the closed bars of a table and sorts them by time.
 pub(crate) fn bars(
     frame: &Frame<'_>,
     place: &JsonPath<'_>,

@@ -1,4 +1,4 @@
-//! The REST endpoints of an exchange.
+//! The REST endpoints of an exchange and the decoders of their replies.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::feeds::rest::request::{
 };
 use crate::model::Millis;
 
-/// The REST endpoints of an exchange.
+/// The REST endpoints of an exchange and the decoders of their replies.
 #[derive(Debug)]
 pub(crate) struct RestEndpoints {
     pub(crate) listings: fn() -> Vec<RestRequest>,
@@ -29,11 +29,13 @@ pub(crate) struct RestEndpoints {
     pub(crate) disproof: fn(&Frame<'_>) -> Result<Option<String>, Error>,
 }
 
-/// Default for how late a row may first appear in REST, in milliseconds: REST pages lag behind the socket.
+/// Default maximum delay of a row in REST replies, in milliseconds.
+///
+/// REST replies lag behind the socket.
 const LATE: i64 = 30_000;
 
 impl RestEndpoints {
-    /// No endpoints.
+    /// An exchange without REST endpoints.
     pub(crate) const NONE: Self = Self {
         listings: Vec::new,
         read_listings: |_, frame| Err(frame.unknown()),

@@ -1,8 +1,9 @@
 //! Paging through an exchange's trades by time.
 //!
-//! Trades of the last instant of a page may be split between two pages, so the next page includes that instant.
-//! Duplicates are recognized by their key. If one instant fills a whole page, its rest cannot be requested. This is
-//! reported, and paging continues with the next instant.
+//! The trades of a page's last instant may be split between two pages, so the request for the next page includes that
+//! instant. Trades that are received twice are recognized by their key. If all trades of a page have the same instant,
+//! further trades of that instant cannot be requested. Such a page is reported as an error, and paging continues with
+//! the next instant.
 
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::JsonPath;
@@ -10,9 +11,10 @@ use crate::feeds::error::Error;
 use crate::feeds::rest::request::RestRequest;
 use crate::model::Millis;
 
-/// The request for the next page, newest trades first.
+/// Returns the request for the next page, where pages go from newer to older trades.
 ///
-/// This page has trades at `times`, at most `most`; `page` requests trades before an instant.
+/// `times` are the times of the trades on this page. A page has at most `most` trades, and a shorter page is the last
+/// one. `page` builds a request for the trades in a time range.
 pub(crate) fn earlier(
     ask: &RestRequest,
     frame: &Frame<'_>,
@@ -33,7 +35,7 @@ pub(crate) fn earlier(
     Ok(back(ask, until, page))
 }
 
-/// The same for pages of unknown size: paging ends with an empty page.
+/// Does the same as [`earlier`] for pages of unknown size: paging ends with an empty page.
 pub(crate) fn until_empty(
     ask: &RestRequest,
     place: &JsonPath<'_>,
@@ -44,7 +46,9 @@ pub(crate) fn until_empty(
     Ok(until.map_or_else(Vec::new, |(until, _)| back(ask, until, page)))
 }
 
-/// The end of the next request, and the oldest time of the page; `None` at the start of the range.
+/// Returns the end of the next request and the oldest time of this page.
+///
+/// `None` once the page precedes the requested range.
 fn before(
     ask: &RestRequest,
     place: &JsonPath<'_>,
@@ -79,8 +83,9 @@ fn back(
     }
 }
 
-/// The request for the next page, oldest trades first, if the exchange reports more than `times`; `page` requests
-/// trades from an instant on.
+/// Returns the request for the next page, where pages go from older to newer trades.
+///
+/// `times` are the times of the trades on this page. `page` builds a request for the trades in a time range.
 pub(crate) fn later(
     ask: &RestRequest,
     frame: &Frame<'_>,
@@ -111,7 +116,7 @@ pub(crate) fn later(
     })
 }
 
-/// The error for an instant with more trades than a page.
+/// Returns the error for a page on which all trades have the same instant.
 fn overfull(place: &JsonPath<'_>, times: &[Millis], instant: Millis) -> Error {
     let rows = times.len();
     place.fault(format!(
@@ -128,7 +133,7 @@ mod tests {
     use crate::feeds::rest::paging::*;
     use crate::feeds::rest::request::RateLimit;
 
-    /// The bound of the next request, and the number of reported errors.
+    /// Returns the bound of the next request, and the number of reported errors.
     fn within(
         look: impl Fn(&RestRequest, &Frame<'_>) -> Result<Vec<RestRequest>, Error>,
         end: fn(&RestRequest) -> Millis,
@@ -154,8 +159,8 @@ mod tests {
                 |ask: &RestRequest, _: &Frame<'_>| until_empty(ask, &JsonPath::ROOT, &times, page);
             within(look, |ask| ask.until)
         };
-        // The next request includes the last instant of a page. An instant that is alone on a page is requested again
-        // only once.
+        // The next request includes the last instant of the page. If the page has only one instant, that instant is
+        // requested a second time but not a third time.
         assert_eq!(until(&[1800, 1500]), (Ok(Some(1501)), 0));
         assert_eq!(until(&[1999, 1999]), (Ok(Some(1999)), 0));
         assert_eq!(until(&[]), (Ok(None), 0));

@@ -1,7 +1,7 @@
-//! Last prices of all markets, from market lists or separate requests.
+//! Last prices of all markets, from market lists or from separate requests.
 //!
-//! They are the reference prices for coins without another reference price. Markets without a price, such as ones not
-//! traded yet, are skipped.
+//! They serve as reference prices for coins that have no other reference price. Markets without a price, such as those
+//! that are not traded yet, are skipped.
 
 use rust_decimal::Decimal;
 
@@ -13,17 +13,17 @@ use crate::feeds::error::Error;
 use crate::feeds::rest::request::RestRequest;
 use crate::wire::exact_decimal;
 
-/// The last price of a market, per listed unit.
+/// The last price of a market, per unit in which the exchange lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastPrice {
     /// The exchange's name of the contract.
     pub native_id: String,
-    /// The price.
+    /// The last price.
     pub price: Decimal,
 }
 
 impl LastPrice {
-    /// The price of a market, if it has one.
+    /// Reads the last price of a market; `None` if the exchange sends none.
     pub(crate) fn read(native_id: JsonMember<'_>, price: JsonMember<'_>) -> Option<Self> {
         let native_id = text_of(native_id)?.into_owned();
         let price = exact_decimal(&text_of(price)?).ok()?;
@@ -34,14 +34,14 @@ impl LastPrice {
 /// How an exchange publishes the last prices of its markets.
 #[derive(Debug)]
 pub(crate) struct PriceEndpoints {
-    /// The requests for prices; empty if the market lists contain them.
+    /// Builds the requests for prices; empty if the market lists contain the prices.
     pub(crate) asks: fn() -> Vec<RestRequest>,
-    /// Decodes the prices of a reply.
+    /// Decodes the prices in a reply.
     pub(crate) read: fn(&Frame<'_>) -> Result<Vec<LastPrice>, Error>,
 }
 
 impl PriceEndpoints {
-    /// Prices contained in the market lists.
+    /// Describes an exchange that publishes its prices in the market lists.
     pub(crate) const fn listed(read: fn(&Frame<'_>) -> Result<Vec<LastPrice>, Error>) -> Self {
         Self {
             asks: Vec::new,
@@ -50,7 +50,7 @@ impl PriceEndpoints {
     }
 }
 
-/// The prices in a market list.
+/// Reads the prices from a market list.
 pub(crate) fn quoted<T>(
     place: &JsonPath<'_>,
     rows: &JsonShape<T>,
@@ -69,7 +69,7 @@ mod tests {
     use crate::feeds::instruments::Instruments;
     use crate::feeds::venue;
 
-    /// Recorded replies and their prices.
+    /// Recorded replies, each with the prices expected from it.
     const BODIES: [(&str, &str, &[&str]); 12] = [
         (
             "okx",

@@ -11,16 +11,16 @@ use crate::model::Millis;
 /// The rate limit for one kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RateLimit {
-    /// The kind; requests with the same name share the limit.
+    /// Name of the kind of request; requests with the same name share the limit.
     pub name: &'static str,
-    /// The allowed weight in `per`.
+    /// Maximum total weight of requests within `per`.
     pub most: u32,
-    /// The period of the limit.
+    /// Period to which the limit applies.
     pub per: Duration,
 }
 
 impl RateLimit {
-    /// `most` requests, or as much weight, in `seconds`.
+    /// Allows a total weight of `most` within `seconds`; most requests have weight 1.
     pub(crate) const fn of(name: &'static str, most: u32, seconds: u64) -> Self {
         Self {
             name,
@@ -33,17 +33,17 @@ impl RateLimit {
 /// One GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestRequest {
-    /// The exchange's [host](crate::feeds::Venue::hosts) by name.
+    /// Name of the exchange's [host](crate::feeds::Venue::hosts).
     pub host: &'static str,
-    /// The path after the host.
+    /// The path after the host name.
     pub path: String,
     /// The query parameters, in order.
     pub query: Vec<(&'static str, String)>,
-    /// The weight against the limit.
+    /// Weight that the request adds to the total of its rate limit.
     pub weight: u32,
-    /// The limit it counts against.
+    /// The rate limit that applies to the request.
     pub limit: RateLimit,
-    /// The requested market, if the body does not name it.
+    /// The requested market, if the reply does not name it.
     pub market: Option<String>,
     /// Start of the requested range.
     pub from: Millis,
@@ -52,14 +52,14 @@ pub struct RestRequest {
 }
 
 impl RestRequest {
-    /// Whether it names this market.
+    /// Whether the request is for this market.
     #[must_use]
     pub fn names(&self, native_id: &str) -> bool {
         let mut values = self.query.iter().map(|(_, value)| value.as_str());
         values.any(|value| value == native_id) || self.path.split('/').any(|part| part == native_id)
     }
 
-    /// A request of weight 1 without a time range.
+    /// Creates a request of weight 1 without a time range.
     pub(crate) fn new(path: &str, limit: RateLimit) -> Self {
         Self {
             host: "rest",
@@ -83,12 +83,12 @@ impl RestRequest {
         self
     }
 
-    /// The same request with another value of `name`.
+    /// Returns the same request with another value for the parameter `name`.
     pub(crate) fn again_with(&self, name: &'static str, value: impl ToString) -> Self {
         self.clone().without(name).with(name, value)
     }
 
-    /// The same request without `name`.
+    /// Returns the same request without the parameter `name`.
     pub(crate) fn without(mut self, name: &'static str) -> Self {
         self.query.retain(|(known, _)| *known != name);
         self
@@ -113,7 +113,7 @@ impl RestRequest {
         }
     }
 
-    /// The value of `name` in the query.
+    /// Returns the value of the query parameter `name`.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.query
             .iter()
@@ -122,17 +122,17 @@ impl RestRequest {
     }
 }
 
-/// The rows of a body and its follow-up requests.
+/// Rows decoded from a REST reply, and requests for the remaining data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestPage<T> {
-    /// The rows.
+    /// The decoded rows.
     pub rows: Vec<T>,
-    /// The follow-up requests.
+    /// Requests for the remaining data; empty if the reply is complete.
     pub rest: Vec<RestRequest>,
 }
 
 impl<T> RestPage<T> {
-    /// A body without follow-up requests.
+    /// Creates a page without follow-up requests.
     pub(crate) fn last(rows: Vec<T>) -> Self {
         Self {
             rows,
@@ -141,56 +141,58 @@ impl<T> RestPage<T> {
     }
 }
 
-/// One closed bar of a market, per single coin.
+/// One closed bar of a market; prices and volume refer to single coins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VenueBar {
-    /// Time of the open.
+    /// Opening time of the bar.
     pub timestamp: Millis,
-    /// First price.
+    /// First price of the bar.
     pub open: Decimal,
-    /// Highest price.
+    /// Highest price of the bar.
     pub high: Decimal,
-    /// Lowest price.
+    /// Lowest price of the bar.
     pub low: Decimal,
-    /// Last price.
+    /// Last price of the bar.
     pub close: Decimal,
-    /// Volume in coins.
+    /// Traded volume in coins.
     pub volume: Decimal,
 }
 
-/// One-sided open interest of a market at an instant, in coins.
+/// Open interest of a market in coins, counting each contract once.
+///
+/// Some exchanges count long and short sides separately, which gives twice this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenInterestReading {
-    /// The instant.
+    /// Time of the reading.
     pub timestamp: Millis,
-    /// The open interest.
+    /// Open interest in coins.
     pub open_interest: Decimal,
 }
 
-/// The exchange's own total of liquidations of a market in an hour.
+/// Liquidation total of a market in one hour, as published by the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HourlyTotal {
     /// Start of the hour.
     pub timestamp: Millis,
-    /// USD of longs and shorts.
+    /// Liquidated USD of longs and shorts together.
     pub usd: Decimal,
 }
 
-/// A time series of a market, requested in pieces.
+/// A time series of a market, requested in several time ranges.
 #[derive(Debug)]
 pub(crate) struct RestSeries<T: 'static> {
-    /// How far back it is available, in milliseconds.
+    /// Maximum age of the data that the exchange returns, in milliseconds.
     pub(crate) look_back: i64,
-    /// Longest range of one request.
+    /// Maximum length of the time range of one request, in milliseconds.
     pub(crate) length: i64,
-    /// Builds the request for a market and a range of time.
+    /// Builds the request for a market and a time range.
     pub(crate) ask: fn(&str, Millis, Millis) -> RestRequest,
-    /// Decodes the values of a reply, in time order.
+    /// Decodes the values in a reply, in time order.
     pub(crate) read: fn(&Frame<'_>) -> Result<Vec<T>, Error>,
 }
 
 impl<T> RestSeries<T> {
-    /// The requests for a market, newest range first.
+    /// Returns the requests that cover a time range of a market, newest range first.
     pub(crate) fn requests(&self, market: &str, from: Millis, until: Millis) -> Vec<RestRequest> {
         stretches(from, until, self.length)
             .into_iter()
@@ -203,11 +205,11 @@ impl<T> RestSeries<T> {
 }
 
 impl OpenInterestReading {
-    /// Distance between requested readings.
+    /// Interval of the requested readings in milliseconds.
     pub(crate) const APART: i64 = 5 * Millis::MINUTE;
 }
 
-/// Splits the range into pieces of at most `length`, newest first.
+/// Splits a time range into ranges of at most `length` milliseconds, newest first.
 pub(crate) fn stretches(from: Millis, until: Millis, length: i64) -> Vec<(Millis, Millis)> {
     let mut found = Vec::new();
     let mut end = until;

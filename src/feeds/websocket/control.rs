@@ -1,4 +1,4 @@
-//! Connection plans, subscriptions and heartbeats, without I/O.
+//! Connection plans, subscriptions and liveness checks of WebSocket feeds, without I/O.
 
 use std::time::Duration;
 
@@ -7,46 +7,47 @@ use crate::feeds::decoding::json_path::{joined, text_of};
 use crate::feeds::decoding::raw_json::JsonMember;
 use crate::model::Millis;
 
-/// One connection to open.
+/// A connection that has to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionPlan {
-    /// The name among the exchange's connections, such as `linear` or `trades 2`.
+    /// Name of the connection, unique on the exchange, such as `linear` or `trades 2`.
     pub name: String,
-    /// The exchange's [host](crate::feeds::Venue::hosts) by name.
+    /// Name of the exchange's [host](crate::feeds::Venue::hosts).
     pub host: &'static str,
-    /// The path after the host, with query.
+    /// The path and query after the host name.
     pub path: String,
-    /// Headers of the handshake.
+    /// HTTP headers of the WebSocket handshake.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The topics to subscribe to, one message per list.
+    /// The topics to subscribe to; each inner list is one subscription message.
     pub batches: Vec<Vec<String>>,
-    /// Least time between two subscription messages.
+    /// Minimum time between two subscription messages.
     pub between: Duration,
-    /// The traffic that proves that the connection is not mute.
+    /// The frequent messages that prove that the connection delivers data.
     pub control: Control,
 }
 
-/// The steady traffic of a connection. A connection that answers pings but lacks this traffic is mute: it delivers no
-/// data.
+/// The frequent messages by which a connection is checked (control messages).
+///
+/// A connection that answers pings but lacks these messages is considered broken, because it delivers no data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
-    /// None is known.
+    /// The exchange has no such messages.
     #[default]
     None,
-    /// A heartbeat that the exchange sends if nothing else was sent.
+    /// A heartbeat that the exchange sends when it has sent no other data.
     ByItself,
-    /// The frames of this topic, once subscribed.
+    /// The frames of this topic, which the client must subscribe to.
     Topic(&'static str),
 }
 
 impl ConnectionPlan {
-    /// A connection with one subscription message.
+    /// Creates a connection with one subscription message.
     pub(crate) fn new(name: &str, path: &str, topics: &[&str]) -> Self {
         let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
         Self::of(name, path, vec![topics])
     }
 
-    /// A connection with one subscription message per list of `batches`.
+    /// Creates a connection with one subscription message per list of `batches`.
     pub(crate) fn of(name: &str, path: &str, batches: Vec<Vec<String>>) -> Self {
         Self {
             name: name.to_owned(),
@@ -59,7 +60,9 @@ impl ConnectionPlan {
         }
     }
 
-    /// Sets the steady traffic. Its topic is subscribed first unless it is among the topics.
+    /// Sets the control messages.
+    ///
+    /// Their topic is subscribed first, unless it is already among the topics.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         if let Control::Topic(topic) = control
             && !self.batches.iter().flatten().any(|one| one == topic)
@@ -69,7 +72,7 @@ impl ConnectionPlan {
         Self { control, ..self }
     }
 
-    /// The topics without the control topic.
+    /// Returns the topics without the control topic.
     pub fn topics(&self) -> impl Iterator<Item = &String> {
         let of_control =
             |topic: &String| matches!(self.control, Control::Topic(one) if one == topic);
@@ -78,7 +81,7 @@ impl ConnectionPlan {
     }
 }
 
-/// Splits topics into lists of at most `most`.
+/// Splits topics into lists of at most `most` topics.
 pub(crate) fn batched(topics: impl IntoIterator<Item = String>, most: usize) -> Vec<Vec<String>> {
     let mut batches: Vec<Vec<String>> = Vec::new();
     for topic in topics {
@@ -90,7 +93,9 @@ pub(crate) fn batched(topics: impl IntoIterator<Item = String>, most: usize) -> 
     batches
 }
 
-/// Splits `topics` into connections, numbered from 1, of at most `most` topics with one message each.
+/// Distributes `topics` over connections with at most `most` topics each.
+///
+/// The connections are numbered from 1. Each topic has a separate subscription message.
 pub(crate) fn spread(
     topics: impl IntoIterator<Item = String>,
     most: usize,
@@ -104,7 +109,7 @@ pub(crate) fn spread(
         .collect()
 }
 
-/// The subscriptions sent on a connection, numbered from 1.
+/// The subscription requests sent on a connection, numbered from 1.
 #[derive(Clone, Debug, Default)]
 pub struct SentSubscriptions {
     requests: Vec<Vec<String>>,
@@ -117,7 +122,9 @@ impl SentSubscriptions {
         self.requests.len()
     }
 
-    /// The topics of request `number`; without a number those of the only request.
+    /// Returns the topics of request `number`.
+    ///
+    /// Without a valid number, returns the topics of the only request, or none if there are several.
     pub(crate) fn topics(&self, number: Option<&str>) -> Vec<String> {
         let named = number
             .and_then(|text| text.parse::<usize>().ok())
@@ -129,12 +136,12 @@ impl SentSubscriptions {
         }
     }
 
-    /// All requested topics.
+    /// Returns the topics of all requests.
     pub(crate) fn all(&self) -> Vec<String> {
         self.requests.concat()
     }
 
-    /// The given topics, or all requested ones if there are none.
+    /// Returns `topics`, or all requested topics if `topics` is empty.
     pub(crate) fn or_all(&self, topics: Vec<String>) -> Vec<String> {
         if topics.is_empty() {
             self.all()
@@ -144,7 +151,7 @@ impl SentSubscriptions {
     }
 }
 
-/// The kind of a frame.
+/// The kind of a received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Data of a subscribed channel, to be decoded.
@@ -156,25 +163,25 @@ pub enum FrameKind {
     },
     /// A refusal of a subscription.
     Refused {
-        /// The refused topics; empty if unknown.
+        /// The refused topics; empty if the refusal does not name them.
         topics: Vec<String>,
-        /// The exchange's message.
+        /// The exchange's error message.
         message: String,
     },
-    /// The reply to our ping.
+    /// The reply to a ping of the client.
     Pong,
-    /// A ping with the expected reply.
+    /// A ping of the exchange, with the reply that it expects.
     Ping(String),
     /// An announcement that the exchange will close the connection.
     Notice(String),
     /// A frame of the control topic.
     Control,
-    /// Any other valid frame.
+    /// Any other valid frame without events.
     Other,
 }
 
 impl FrameKind {
-    /// A refusal of `topics` with the message in these members.
+    /// Creates a refusal of `topics`; the members `said` contain the message.
     pub(crate) fn refused(topics: Vec<String>, said: &[JsonMember<'_>]) -> Self {
         Self::Refused {
             topics,
@@ -183,21 +190,23 @@ impl FrameKind {
     }
 }
 
-/// A sequence number of the exchange.
+/// A sequence number that the exchange assigned to a message or a trade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceNumber {
-    /// The numbered stream, such as the trades of a market; empty for the whole connection.
+    /// Name of the numbered stream, such as a market; empty if the whole connection has one sequence.
     pub stream: String,
-    /// The number, one more than its predecessor.
+    /// The number; it is one more than the previous number of the stream.
     pub number: u64,
-    /// Whether a missing predecessor is no gap, because it came in another message or before the connection.
+    /// Whether the previous number may be absent without a gap.
+    ///
+    /// It came in a message of another kind, or before the connection was opened.
     pub begins: bool,
-    /// Event time of the numbered message, if known.
+    /// Event time of the numbered message or trade, if known.
     pub at: Option<Millis>,
 }
 
 impl SequenceNumber {
-    /// A number that continues its stream.
+    /// Creates a number that must follow its predecessor.
     #[must_use]
     pub fn of(stream: String, number: u64) -> Self {
         Self {
@@ -208,7 +217,7 @@ impl SequenceNumber {
         }
     }
 
-    /// Sets the event time from a member.
+    /// Sets the event time from the value of a member.
     pub(crate) fn at_event_time(self, time: JsonMember<'_>) -> Self {
         let time = text_of(time);
         let at = time.and_then(|text| match text.parse() {
@@ -218,7 +227,7 @@ impl SequenceNumber {
         Self { at, ..self }
     }
 
-    /// Parses a sequence number; `None` if it is not a number.
+    /// Parses a sequence number; `None` if the member is not a whole number.
     pub(crate) fn read(stream: &str, number: JsonMember<'_>) -> Option<Self> {
         let number = text_of(number)?.parse().ok()?;
         Some(Self::of(stream.to_owned(), number))
@@ -228,16 +237,16 @@ impl SequenceNumber {
 /// How an exchange numbers its messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SequenceRule {
-    /// The sequence numbers of a frame; empty if it is unreadable.
+    /// Returns the sequence numbers in a frame; empty if the frame is unreadable.
     pub(crate) read: fn(&Frame<'_>) -> Vec<SequenceNumber>,
-    /// How late a number may arrive after later ones.
+    /// How long a missing number may still arrive before it counts as missed.
     pub(crate) late: Duration,
 }
 
-/// A sign of life from the exchange.
+/// A kind of message that proves that a connection is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LifeSign {
-    /// A reply to our ping.
+    /// A reply to a ping of the client.
     Pong,
     /// A ping from the exchange.
     Ping,
@@ -246,7 +255,7 @@ pub enum LifeSign {
 }
 
 impl LifeSign {
-    /// The name for messages.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -257,7 +266,7 @@ impl LifeSign {
     }
 }
 
-/// The ping that we send.
+/// The kind of ping that the client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PingMessage {
     /// A WebSocket protocol ping.
@@ -268,31 +277,31 @@ pub enum PingMessage {
     Stamped(&'static str, &'static str),
 }
 
-/// Requires a pong within two of our usual ping intervals.
+/// Requires a pong within two of the usual ping intervals of 20 seconds.
 const PONG: (LifeSign, Duration) = (LifeSign::Pong, Duration::from_secs(40));
-/// Requires a pong, and a control frame every few seconds.
+/// Requires pongs, and control frames at least every 15 seconds.
 pub(crate) const STEADY: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(15))];
-/// Requires a pong, and a control frame that may pause for a while.
+/// Requires pongs, and control frames at least every 30 seconds.
 pub(crate) const CALM: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(30))];
-/// Requires a pong, and a control frame that the exchange sends every 15 seconds.
+/// Requires pongs, and control frames at least every 40 seconds; the exchange sends one every 15 seconds.
 pub(crate) const QUARTERLY: &[(LifeSign, Duration)] =
     &[PONG, (LifeSign::Control, Duration::from_secs(40))];
 
-/// The heartbeat rules of a connection.
+/// How often a connection is pinged, and which messages it must receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// The ping.
+    /// The kind of ping.
     pub beat: PingMessage,
-    /// The ping interval.
+    /// Interval between pings.
     pub every: Duration,
-    /// The required signs of life with their longest intervals.
+    /// The required kinds of messages, each with the maximum interval between two of them.
     pub signs: &'static [(LifeSign, Duration)],
 }
 
 impl Heartbeat {
-    /// Longest interval of a sign of life; `None` if it is not required.
+    /// Returns the maximum interval between messages of a kind; `None` if the kind is not required.
     #[must_use]
     pub fn within(&self, sign: LifeSign) -> Option<Duration> {
         let mut signs = self.signs.iter();
@@ -301,7 +310,7 @@ impl Heartbeat {
             .map(|(_, within)| *within)
     }
 
-    /// Pings with `beat` every 20 seconds and expects a pong within two intervals.
+    /// Sends pings every 20 seconds and requires a pong within two intervals.
     pub(crate) const fn each_20_seconds(beat: PingMessage) -> Self {
         Self {
             beat,

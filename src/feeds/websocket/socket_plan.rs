@@ -1,4 +1,4 @@
-//! How an exchange's feed is subscribed: connections, messages and heartbeats.
+//! How a client subscribes to an exchange's feed.
 
 use std::time::Duration;
 
@@ -12,62 +12,68 @@ use crate::feeds::websocket::control::{
 };
 use crate::model::Millis;
 
-/// The connections of an exchange.
+/// The connections that a client opens.
 #[derive(Debug)]
 pub(crate) enum ConnectionPlans {
-    /// Fixed: name, path and topics of each.
+    /// The same connections for all markets; each has a name, a path and topics.
     Fixed(&'static [(&'static str, &'static str, &'static [&'static str])]),
-    /// Depending on the markets.
+    /// Connections that depend on the market list.
     ByMarket(fn(&[Listing]) -> Vec<ConnectionPlan>),
 }
 
 /// How the keys of decoded events become the keys of stored rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAmbiguity {
-    /// Unchanged: an event has the same key on a socket and in a REST body.
+    /// The key is stored unchanged; an event has the same key on a socket and in a REST body.
     Whole,
-    /// A socket has milliseconds, a REST body has whole seconds and the fill. Both share the first fields; equal rows of
-    /// a second are numbered.
+    /// Socket and REST keys share only the fields up to second, size and price.
+    ///
+    /// After these fields, a socket key has milliseconds and a REST key has the fill. Equal rows of one second are
+    /// numbered.
     BySecond,
-    /// A REST body has an id that a socket lacks. Both share the first fields; equal rows of a frame are numbered.
+    /// Socket and REST keys have the same first fields; only a REST key has an id after them.
+    ///
+    /// Equal rows of one frame are numbered.
     ById,
-    /// Unchanged, but the matches of a position may exceed its announced amount.
+    /// The key is stored unchanged.
+    ///
+    /// The fills of a position may add up to more than its announced amount.
     ByAmount,
 }
 
 impl KeyAmbiguity {
-    /// The fields of a decoded key that sockets and REST bodies share.
+    /// Returns the part of a key that is the same on a socket and in a REST body.
     #[must_use]
     pub fn shared(self, key: &str) -> &str {
         let fields = match self {
             Self::Whole | Self::ByAmount => return key,
-            // Exchange, contract, second, size, price.
+            // The fields are exchange, contract, second, size and price.
             Self::BySecond => 5,
-            // Exchange, contract, direction, time, size, price.
+            // The fields are exchange, contract, direction, time, size and price.
             Self::ById => 6,
         };
         first_fields(key, fields)
     }
 }
 
-/// The first fields of a key.
+/// Returns the first `fields` fields of a key.
 pub(crate) fn first_fields(key: &str, fields: usize) -> &str {
     let end = key.match_indices('|').nth(fields.saturating_sub(1));
     end.map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
 }
 
-/// A position that is announced as liquidated; later matches belong to it.
+/// A position that the exchange announces as liquidated; later events belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionAnnouncement {
-    /// Prefix of its events' keys.
+    /// Prefix that the keys of its events have.
     pub key: String,
     /// Time of the announcement.
     pub at: Millis,
-    /// Amount of the position.
+    /// Size of the position.
     pub amount: Decimal,
 }
 
-/// How an exchange's feed is subscribed.
+/// How a client subscribes to an exchange's feed.
 #[derive(Debug)]
 pub(crate) struct SocketPlan {
     pub(crate) keyed: KeyAmbiguity,
@@ -80,23 +86,23 @@ pub(crate) struct SocketPlan {
     pub(crate) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
     pub(crate) recalls: fn(&Frame<'_>) -> bool,
     pub(crate) heartbeat: Heartbeat,
-    /// The steady traffic of a connection, by its name.
+    /// Returns the control messages of the connection with a given name.
     pub(crate) steady: fn(&str) -> Control,
-    /// Whether the control topic is always acknowledged.
+    /// Whether the exchange acknowledges every valid control topic.
     pub(crate) answers_steady: bool,
-    /// Prefixes of control frames, which have nothing else.
+    /// Texts with which control frames begin; frames of other kinds do not begin with them.
     pub(crate) steady_frames: &'static [&'static str],
     pub(crate) rotation: Option<Duration>,
     pub(crate) witnesses: &'static [&'static str],
     /// Number of redundant connections.
     pub(crate) redundant_connections: usize,
-    /// Least time between two subscriptions over all connections, if a limit is per IP address.
+    /// Minimum time between two subscriptions over all connections, for a limit per IP address.
     pub(crate) between: Duration,
     pub(crate) numbers: Option<SequenceRule>,
 }
 
 impl SocketPlan {
-    /// No sockets: the exchange is polled.
+    /// A plan without sockets, for an exchange that is polled.
     pub(crate) const NONE: Self = Self {
         keyed: KeyAmbiguity::Whole,
         announced: |_| Vec::new(),

@@ -1,36 +1,36 @@
-//! The content of a file, from its first bytes.
+//! The kind of content of a file, detected from its first bytes.
 
-/// Bytes that are enough to name the content.
+/// Number of bytes from which the content is detected.
 pub(super) const SAMPLE: usize = 1024;
 
-/// What a file contains, whatever its name says.
+/// The kind of content of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileContent {
-    /// Text of 8 bits per character.
+    /// Text in an 8-bit encoding such as UTF-8.
     Text,
-    /// Text of 16 bits per character, lower byte first.
+    /// UTF-16 text, low byte first.
     Utf16Le,
-    /// The same, higher byte first.
+    /// UTF-16 text, high byte first.
     Utf16Be,
-    /// Packed by gzip.
+    /// Data compressed with gzip.
     Gzip,
-    /// Packed by zstd.
+    /// Data compressed with zstd.
     Zstd,
-    /// Packed by xz.
+    /// Data compressed with xz.
     Xz,
-    /// Packed by bzip2.
+    /// Data compressed with bzip2.
     Bzip2,
     /// A zip archive.
     Zip,
     /// A Parquet file.
     Parquet,
-    /// Feather of version 1.
+    /// A Feather file of version 1.
     Feather,
-    /// An Arrow IPC file, which Feather of version 2 is.
+    /// An Arrow IPC file, which includes Feather version 2.
     ArrowFile,
     /// An Arrow IPC stream.
     ArrowStream,
-    /// Packed by lz4.
+    /// Data compressed with lz4.
     Lz4,
     /// A 7z archive.
     SevenZip,
@@ -44,9 +44,9 @@ pub enum FileContent {
     Pickle,
     /// An HDF5 file.
     Hdf5,
-    /// A numpy array.
+    /// A numpy array file.
     Numpy,
-    /// An Office file of before 2007.
+    /// A Microsoft Office file in the format used before 2007.
     OldExcel,
     /// A PDF document.
     Pdf,
@@ -54,15 +54,15 @@ pub enum FileContent {
     Html,
     /// XML.
     Xml,
-    /// A pointer of Git LFS.
+    /// A Git LFS pointer.
     LfsPointer,
-    /// Metadata of macOS.
+    /// An `AppleDouble` file, in which macOS stores metadata of another file.
     AppleDouble,
-    /// Anything else with zeros.
+    /// Other data that contains zero bytes.
     Binary,
 }
 
-/// First bytes of files.
+/// Known first bytes of each kind of content.
 const MAGIC: [(&[u8], FileContent); 26] = [
     (b"\x1f\x8b", FileContent::Gzip),
     (b"\x28\xb5\x2f\xfd", FileContent::Zstd),
@@ -93,7 +93,7 @@ const MAGIC: [(&[u8], FileContent); 26] = [
 ];
 
 impl FileContent {
-    /// The content of a file that begins with these bytes.
+    /// Detects the content of a file that begins with these bytes.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
         let head = head.get(..SAMPLE).unwrap_or(head);
@@ -101,7 +101,8 @@ impl FileContent {
         if let Some((_, content)) = known {
             return *content;
         }
-        // The digit is the size of a block; then pi, or the root of pi where nothing is packed.
+        // The digit is the block size. It is followed by the digits of pi, or of its square root if the archive is
+        // empty.
         if let Some([b'1'..=b'9', rest @ ..]) = head.strip_prefix(b"BZh")
             && (rest.starts_with(b"1AY&SY") || rest.starts_with(b"\x17\x72\x45\x38\x50\x90"))
         {
@@ -135,7 +136,7 @@ impl FileContent {
         Self::Text
     }
 
-    /// The name of the content.
+    /// Returns the name of the content.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -153,7 +154,7 @@ impl FileContent {
         }
     }
 
-    /// Why it is not read as rows of text, and what to do; `None` for text.
+    /// Returns why the content is not readable and what to do; `None` for text.
     #[must_use]
     pub fn unreadable(self) -> Option<&'static str> {
         Some(match self {
@@ -200,7 +201,7 @@ impl FileContent {
     }
 }
 
-/// Text of 16 bits has a zero in most characters, always on the same side.
+/// Detects UTF-16: most characters have a zero byte, always on the same side.
 fn with_zeros(head: &[u8]) -> FileContent {
     let (mut even, mut odd, mut pairs) = (0_usize, 0_usize, 0_usize);
     for pair in head.chunks_exact(2) {

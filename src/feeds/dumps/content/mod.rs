@@ -1,7 +1,7 @@
-//! What a file is by its first bytes, and its text.
+//! Detection of a file's content, and decoding of its text.
 //!
-//! `FileContent` names the content, `unpacked` removes gzip and zstd, `text_of` decodes UTF-16. The extension of a file
-//! decides nothing.
+//! The first bytes decide; the file extension has no effect. `FileContent` is the kind of content, `unpacked` removes
+//! gzip and zstd, and `text_of` decodes UTF-16.
 
 mod file_content;
 mod record_limit;

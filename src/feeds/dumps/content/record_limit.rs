@@ -1,23 +1,27 @@
-//! A bound for the bytes of one record.
+//! A limit on the length of one record.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Most bytes of a record: of a line, or of quoted cells over several lines.
+/// Maximum length of a record in bytes.
+///
+/// A record is a line, or several lines if quoted cells contain line breaks.
 pub(crate) const LONGEST_RECORD: u64 = 64 << 20;
-/// Most bytes of a cell.
+/// Maximum length of a cell in bytes.
 pub(crate) const LONGEST_CELL: usize = 1 << 20;
 
-/// Fails once a record is longer than it may be, so that memory stays bounded.
+/// A source that fails once a record exceeds the maximum length.
+///
+/// This bounds the memory use.
 pub(crate) struct RecordLimit<R> {
     from: R,
-    /// Bytes read since the last record.
+    /// Bytes read since the start of the current record.
     read: Rc<Cell<u64>>,
 }
 
 impl<R> RecordLimit<R> {
-    /// The limited source, and the counter that its caller sets to 0 before each record.
+    /// Wraps `from`; also returns the byte counter, which the caller resets to 0 before each record.
     pub(crate) fn new(from: R) -> (Self, Rc<Cell<u64>>) {
         let read = Rc::new(Cell::new(0));
         let own = Self {

@@ -1,4 +1,4 @@
-//! Unpacking of gzip and zstd, and decoding to UTF-8.
+//! Decompression of gzip and zstd, and decoding of text to UTF-8.
 
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -7,10 +7,10 @@ use flate2::read::MultiGzDecoder;
 use crate::feeds::dumps::content::file_content::{FileContent, SAMPLE};
 use crate::feeds::dumps::content::utf16::Utf16Text;
 
-/// How often a file may be packed.
+/// Maximum number of nested compressions that are removed.
 const LAYERS: usize = 3;
 
-/// A source that fails to read.
+/// A source on which every read fails with this error.
 pub(crate) struct Broken(pub(in crate::feeds::dumps) io::Error);
 
 impl Read for Broken {
@@ -19,7 +19,9 @@ impl Read for Broken {
     }
 }
 
-/// The first bytes of a source, and the whole source. A source that fails later still gives what comes before.
+/// Reads the first bytes of a source; also returns a source that starts with these bytes again.
+///
+/// If the source fails, the bytes before the failure are still returned.
 fn sampled<'a>(mut from: Box<dyn Read + 'a>, most: usize) -> (Vec<u8>, Box<dyn Read + 'a>) {
     let mut head = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX);
@@ -31,7 +33,7 @@ fn sampled<'a>(mut from: Box<dyn Read + 'a>, most: usize) -> (Vec<u8>, Box<dyn R
     (head.clone(), Box::new(Cursor::new(head).chain(rest)))
 }
 
-/// The bytes of a file without the gzip and zstd around them.
+/// Removes gzip and zstd compression, also if it is nested.
 pub(crate) fn unpacked<'a>(mut from: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
     for _ in 0..LAYERS {
         let (head, whole) = sampled(from, SAMPLE);
@@ -47,7 +49,7 @@ pub(crate) fn unpacked<'a>(mut from: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
     from
 }
 
-/// The bytes of a file as UTF-8, or why they are no text.
+/// Returns the text as UTF-8; the error says why the file is not text.
 pub(crate) fn text_of<'a>(from: Box<dyn Read + 'a>) -> Result<Box<dyn Read + 'a>, &'static str> {
     let (head, whole) = sampled(from, SAMPLE);
     let content = FileContent::of(&head);

@@ -1,17 +1,17 @@
-//! UTF-16 as UTF-8.
+//! Conversion of UTF-16 to UTF-8.
 
 use std::io::{self, Read};
 
-/// Bytes read at once.
+/// Number of bytes per read.
 const PIECE: usize = 16 << 10;
 
-/// A source of UTF-16 that reads as UTF-8.
+/// Reads a UTF-16 source as UTF-8.
 pub(super) struct Utf16Text<R> {
     from: R,
     is_big_endian: bool,
-    /// An odd byte at the end of the last piece.
+    /// The first byte of a character that the last read has split.
     half: Option<u8>,
-    /// The first unit of a pair of surrogates.
+    /// The first half of a surrogate pair that the last read has split.
     high: Option<u16>,
     text: Vec<u8>,
     given: usize,
@@ -29,7 +29,7 @@ impl<R: Read> Utf16Text<R> {
         }
     }
 
-    /// Decodes the next piece; whether there was one.
+    /// Decodes the next bytes; returns false at the end of the source.
     fn decode(&mut self) -> io::Result<bool> {
         self.text.clear();
         self.given = 0;
@@ -93,7 +93,7 @@ mod tests {
     fn pieces_may_end_anywhere() {
         let text = "preis;💥;ü\n".repeat(9_000);
         let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        // An odd first piece moves every later border.
+        // With an odd first piece, every later read splits a character.
         let (first, rest) = bytes.split_at(7);
         let mut read = String::new();
         let mut decoded = Utf16Text::new(first.chain(rest), false);

@@ -1,7 +1,8 @@
 //! Bars of `CryptoDataDownload`: `Unix, Date, Symbol, Open, High, Low, Close, Volume BTC, Volume USDT`.
 //!
-//! The column `Unix` is in seconds or milliseconds, also within one file. Some files write it with an exponent, which
-//! loses digits, or not at all: then `Date` decides, in UTC. A volume names its currency: the coin's is the volume.
+//! The column `Unix` is in seconds or milliseconds, and one file may mix both units. Some files write `Unix` with an
+//! exponent, which loses digits, or omit it. In these cases the column `Date`, in UTC, gives the time. The header of a
+//! volume column names its currency; the column in coins is used if there is one.
 //! Source: <https://www.cryptodatadownload.com>.
 
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError, column, columns};
@@ -11,10 +12,10 @@ use crate::feeds::dumps::layouts::epoch::epoch;
 use crate::feeds::dumps::layouts::known_layout::KnownLayout;
 use crate::model::{Millis, Symbol, is_dollar};
 
-/// Names of the column of epochs.
+/// Names of the column with the epoch time.
 const UNIX: &[&str] = &["unix", "unix timestamp", "unix_timestamp"];
 
-/// The layout of a header of `CryptoDataDownload`.
+/// Returns the layout if the header is that of a `CryptoDataDownload` file.
 pub(super) fn layout(
     name: &FileName,
     header: &[String],
@@ -64,7 +65,9 @@ pub(super) fn layout(
     Ok(Some(KnownLayout::new(writer, format, &names, read)))
 }
 
-/// The column of the coin's volume, else of the volume in USD, and whether it is that.
+/// Returns the volume column to use, and whether it is in USD.
+///
+/// The column in coins is preferred to the column in USD.
 fn volume_of(
     currencies: &[(usize, &str)],
     pair: Option<&str>,
@@ -100,7 +103,7 @@ fn volume_of(
     })
 }
 
-/// The instant of a line.
+/// Reads the time of a line.
 fn time(
     line: DumpLine<'_>,
     unix: Option<DumpColumn>,
@@ -119,7 +122,7 @@ fn time(
         })
 }
 
-/// A date with a time, also as `2020-03-31 10-PM`.
+/// Parses ISO 8601, or a date with an hour such as `2020-03-31 10-PM`.
 fn read_date(text: &str) -> Option<Millis> {
     if let Some(at) = Millis::read_iso(text) {
         return Some(at);

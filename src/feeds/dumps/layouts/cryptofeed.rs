@@ -1,8 +1,8 @@
-//! Liquidations, candles and open interest of cryptofeed as CSV.
+//! CSV files of the recorder cryptofeed: liquidations, candles and open interest.
 //!
-//! Times are in seconds with a fraction; `receipt_timestamp` is the time of receipt. Symbols are `BTC-USDT-PERP`, amounts
-//! have the unit of the exchange. The side is that of the order, except that Bybit's, which sends the side of the position,
-//! is passed on. Source: <https://github.com/bmoscon/cryptofeed>.
+//! Times are in seconds with a fraction; `receipt_timestamp` is the time of receipt. Symbols have the form
+//! `BTC-USDT-PERP`. Amounts are in the unit that the exchange uses. The side is that of the closing order, except for
+//! Bybit, where it is that of the position. Source: <https://github.com/bmoscon/cryptofeed>.
 
 use rust_decimal::Decimal;
 
@@ -18,17 +18,17 @@ use crate::feeds::dumps::row::{DumpRow, RowOrder};
 use crate::feeds::instruments::Instruments;
 use crate::model::Side;
 
-/// The unit of an exchange's amounts.
+/// The unit in which an exchange gives amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AmountUnit {
     Coins,
     /// Coins for contracts quoted in a stablecoin, USD for contracts quoted in USD.
     ByQuote,
-    /// Contracts of an unknown size.
+    /// Contracts of unknown size.
     Contracts,
 }
 
-/// Cryptofeed's exchange name, our name, and the unit.
+/// Exchange name in cryptofeed, exchange name in liqdata, and unit of amounts.
 const EXCHANGES: [(&str, &str, AmountUnit); 13] = [
     ("BINANCE_FUTURES", "binance", AmountUnit::Coins),
     ("BINANCE_DELIVERY", "binance", AmountUnit::Contracts),
@@ -45,7 +45,7 @@ const EXCHANGES: [(&str, &str, AmountUnit); 13] = [
     ("KRAKEN_FUTURES", "kraken", AmountUnit::Contracts),
 ];
 
-/// Our name of the exchange, and the unit of an amount.
+/// Returns liqdata's name of the exchange of a line, and the unit of its amounts.
 fn exchange(
     line: DumpLine<'_>,
     column: DumpColumn,
@@ -60,7 +60,7 @@ fn exchange(
     })
 }
 
-/// Base and quote of `BTC-USDT-PERP`.
+/// Splits a symbol such as `BTC-USDT-PERP` into base and quote.
 fn market(symbol: &str) -> Result<(&str, &str), RowError> {
     let mut parts = symbol.split('-');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -78,7 +78,7 @@ const COMMON: [&[&str]; 4] = [
     &["receipt_timestamp"],
 ];
 
-/// Reads liquidations.
+/// Decoder of cryptofeed's liquidations.
 #[derive(Debug)]
 pub(crate) struct CryptofeedLiquidations {
     common: [DumpColumn; 4],
@@ -87,7 +87,9 @@ pub(crate) struct CryptofeedLiquidations {
 }
 
 impl CryptofeedLiquidations {
-    /// The reader for a header; `None` if it is another one. Trades have an amount in place of the quantity.
+    /// Creates the decoder for a header; `None` if the header is not that of liquidations.
+    ///
+    /// Files of trades differ in that they have no quantity column.
     pub(crate) fn new(header: &[String]) -> Option<Self> {
         column(header, &["status"])?;
         Some(Self {
@@ -156,7 +158,7 @@ fn size(unit: AmountUnit, exchange: &str, (base, quote): (&str, &str), amount: D
     match unit {
         AmountUnit::ByQuote if quote == "USD" => Size::Usd(amount),
         AmountUnit::Coins | AmountUnit::ByQuote => Size::Base(amount),
-        // A contract of bitcoin in USD is one USD.
+        // A BitMEX contract of bitcoin in USD is worth one USD.
         AmountUnit::Contracts if exchange == "bitmex" && base == "BTC" && quote == "USD" => {
             Size::Usd(amount)
         }
@@ -164,7 +166,7 @@ fn size(unit: AmountUnit, exchange: &str, (base, quote): (&str, &str), amount: D
     }
 }
 
-/// Refuses amounts that are not in coins.
+/// Rejects a line with an amount that is not in coins.
 fn in_coins(line: DumpLine<'_>, unit: AmountUnit, symbol: DumpColumn) -> Result<(), RowError> {
     let name = line.text(symbol)?;
     let (_, quote) = market(name)?;
@@ -175,7 +177,7 @@ fn in_coins(line: DumpLine<'_>, unit: AmountUnit, symbol: DumpColumn) -> Result<
     Ok(())
 }
 
-/// The layout of a header of candles or of open interest.
+/// Returns the layout if the header is that of candles or of open interest.
 pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
     candles(header).or_else(|| open_interest(header))
 }

@@ -1,4 +1,4 @@
-//! Epochs of any unit.
+//! Parsing of epoch times in any unit.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
@@ -7,12 +7,14 @@ use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError};
 use crate::model::Millis;
 use crate::wire::exact_decimal;
 
-/// Epoch seconds are below, epoch milliseconds above for 1973 to 5138.
+/// Smaller numbers are epoch seconds; larger ones are milliseconds of the years 1973 to 5138, or finer units.
 const SECONDS: i64 = 100_000_000_000;
 
-/// The instant of epoch seconds with or without fraction, milliseconds, microseconds or nanoseconds, by size.
+/// Parses epoch seconds, milliseconds, microseconds or nanoseconds.
+///
+/// The size of the number gives the unit. Seconds may have a fraction.
 pub(super) fn epoch(text: &str) -> Option<Millis> {
-    // With an exponent the last digits are lost.
+    // A number with an exponent has lost its last digits.
     if text.contains(['e', 'E']) {
         return None;
     }
@@ -30,7 +32,7 @@ pub(super) fn epoch(text: &str) -> Option<Millis> {
     millis.to_i64().map(Millis)
 }
 
-/// The instant of a column of epochs or ISO 8601, in milliseconds.
+/// Reads a column that contains an epoch time or ISO 8601.
 pub(super) fn instant(line: DumpLine<'_>, column: DumpColumn) -> Result<Millis, RowError> {
     let text = line.text(column)?;
     epoch(text)

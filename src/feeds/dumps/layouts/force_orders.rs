@@ -1,14 +1,15 @@
-//! Force orders of Binance and its kin as loggers write them, and as the REST endpoint replies.
+//! Liquidation orders ("force orders") of Binance and of exchanges with the same API.
 //!
-//! The side is that of the order. The price is the average fill where there is one, and the quantity is what was filled.
-//! Loggers compute `usd_size` from the order's price.
+//! The files come from programs that log the socket, or contain replies of the REST endpoint. The side is that of the
+//! closing order. The price is the average fill price if the row has one, otherwise the order price. The quantity is
+//! the filled quantity. Logging programs compute `usd_size` from the order price.
 
 use crate::feeds::dumps::binance::coin_margined;
 use crate::feeds::dumps::cells::{RowError, column, columns};
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::layouts::known_layout::KnownLayout;
 
-/// Columns of a logger, in order.
+/// Columns of a logging program's file, in order.
 const LOGGER: [&str; 12] = [
     "symbol",
     "side",
@@ -37,7 +38,7 @@ const COLUMNS: [&[&str]; 6] = [
     ],
 ];
 
-/// The header of a logger's file without one.
+/// Returns the header for a logging program's file that has no header line.
 pub(crate) fn bare_header(first: &[String]) -> Option<Vec<String>> {
     let is = |place: usize, words: &[&str]| {
         first
@@ -50,7 +51,7 @@ pub(crate) fn bare_header(first: &[String]) -> Option<Vec<String>> {
     is_logged.then(|| LOGGER.map(str::to_owned).to_vec())
 }
 
-/// The layout of a header of force orders.
+/// Returns the layout if the header is that of force orders.
 pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
     let [time, symbol, side, price, average, filled] = columns(header, COLUMNS)?;
     let value = column(header, &["usd_size"]);

@@ -1,19 +1,19 @@
-//! One layout of columns, and its way to the columns of a table.
+//! Conversion of a known program's columns to those of a common table.
 
 use csv::ByteRecord;
 
 use crate::feeds::dumps::cells::{DumpLine, RowError};
 use crate::feeds::dumps::format::Format;
 
-/// The cells of a table's row, from a line.
+/// Converts a line of the file to the cells of a table row.
 type Rewrite = Box<dyn Fn(DumpLine<'_>) -> Result<Vec<String>, RowError>>;
 
-/// Columns of a known program.
+/// The column layout of the files of a known program.
 pub(crate) struct KnownLayout {
-    /// The program, for messages.
+    /// Description of the program's files for messages.
     pub(crate) writer: &'static str,
     pub(crate) format: Format,
-    /// The columns of the table.
+    /// Column names of the table to which lines are converted.
     pub(crate) header: Vec<String>,
     rewrite: Rewrite,
 }
@@ -33,12 +33,12 @@ impl KnownLayout {
         }
     }
 
-    /// The row of the table.
+    /// Converts a record of the file to a table row.
     pub(crate) fn row(&self, record: &ByteRecord) -> Result<ByteRecord, RowError> {
         (self.rewrite)(DumpLine(record)).map(ByteRecord::from)
     }
 
-    /// The rows of the table that can be rewritten.
+    /// Converts rows of the file to table rows; rows that cannot be converted are skipped.
     pub(crate) fn rows(&self, rows: &[Vec<String>]) -> Vec<Vec<String>> {
         let read =
             |row: &Vec<String>| (self.rewrite)(DumpLine(&ByteRecord::from(row.clone()))).ok();

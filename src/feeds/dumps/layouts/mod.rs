@@ -1,4 +1,4 @@
-//! Columns that known programs write, rewritten to the columns of tables.
+//! Files of known programs, converted to the columns of common tables.
 
 mod cryptodatadownload;
 mod cryptofeed;
@@ -13,7 +13,9 @@ pub(super) use known_layout::KnownLayout;
 
 use crate::feeds::dumps::file_name::FileName;
 
-/// The layout of a header; the first row may decide on a column; `None` if it is of no known program.
+/// Recognizes the program that wrote a file by its header; `None` for an unknown program.
+///
+/// For some programs, the first row decides which column is used.
 pub(super) fn known_layout(
     name: &FileName,
     header: &[String],

@@ -1,13 +1,13 @@
-//! Binance's `openInterestHist`, as the REST endpoint replies.
+//! Binance's `openInterestHist`, with the columns of the REST reply.
 //!
-//! Contracts in USDT have `sumOpenInterest` in coins. Coin-margined contracts name a pair and a contract type, and have
-//! coins in `sumOpenInterestValue`.
+//! For contracts in USDT, `sumOpenInterest` is in coins. Rows of coin-margined contracts have a pair and a contract
+//! type, and there `sumOpenInterestValue` is in coins.
 
 use crate::feeds::dumps::cells::{DumpLine, RowError, column, columns};
 use crate::feeds::dumps::format::Format;
 use crate::feeds::dumps::layouts::known_layout::KnownLayout;
 
-/// The layout of a header of `openInterestHist`.
+/// Returns the layout if the header is that of `openInterestHist`.
 pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
     let columns = columns(
         header,

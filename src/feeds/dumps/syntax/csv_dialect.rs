@@ -1,27 +1,29 @@
-//! Separator and decimal mark of separated text, from its first lines.
+//! Detection of separator and decimal mark in delimited text.
 
 use csv::ByteRecord;
 
 use crate::feeds::dumps::cells::RowError;
 
-/// Separators of cells, the usual one first.
+/// Supported separators of cells; a comma is the most common.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// Lines that may stand before the header.
+/// Number of lines among which the header is searched.
 const TITLES: usize = 4;
-/// Lines that decide on the decimal mark.
+/// Maximum number of lines from which the decimal mark is detected.
 const LINES: usize = 200;
 
-/// How a text separates cells, and how it writes decimals.
+/// The separator between cells, and the decimal mark of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CsvDialect {
     pub(crate) separator: u8,
     pub(crate) has_decimal_commas: bool,
-    /// Whether lines end in a carriage return, which the reader of lines counts to the next one.
+    /// Whether lines end in a carriage return; the CSV library counts the line feed after it as part of the next line.
     pub(crate) has_returns: bool,
 }
 
 impl CsvDialect {
-    /// The dialect of a text; an error if tabs separate it, or if its commas have two readings.
+    /// Detects the dialect of a text.
+    ///
+    /// The error says that tabs separate the cells, or that commas may be decimal marks or group thousands.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let separator = separator(text);
         if separator == b'\t' {
@@ -54,7 +56,7 @@ impl CsvDialect {
                     if is_group && thousands.is_none() {
                         thousands = Some(cell.to_owned());
                     } else if !is_group {
-                        // One cell that is no group of three digits decides for all.
+                        // One number without exactly three digits after the comma shows that commas are decimal marks.
                         thousands = Some(String::new());
                     }
                 }
@@ -70,7 +72,7 @@ impl CsvDialect {
         Ok(dialect)
     }
 
-    /// A reader of this dialect.
+    /// Creates a CSV reader for this dialect.
     pub(crate) fn reader<R: std::io::Read>(self, bytes: R) -> csv::Reader<R> {
         csv::ReaderBuilder::new()
             .has_headers(false)
@@ -80,7 +82,7 @@ impl CsvDialect {
             .from_reader(bytes)
     }
 
-    /// Writes the decimals of a record with a point.
+    /// Replaces the decimal commas of a record with points.
     pub(crate) fn with_points(self, record: &mut ByteRecord) -> Result<(), RowError> {
         if !self.has_decimal_commas {
             return Ok(());
@@ -104,14 +106,14 @@ impl CsvDialect {
     }
 }
 
-/// The digits before and after the only mark of a number.
+/// Splits a number at its only `mark` into the digits before and after it.
 fn parts(cell: &str, mark: char) -> Option<(&str, &str)> {
     let (whole, fraction) = cell.strip_prefix('-').unwrap_or(cell).split_once(mark)?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     (digits(whole) && digits(fraction)).then_some((whole, fraction))
 }
 
-/// The separator that is most frequent in the header, which is the first line that has most of one.
+/// Returns the most frequent separator of the header; the header is the line with the most separators.
 fn separator(text: &str) -> u8 {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let mut best = (0_usize, b',');
@@ -119,7 +121,7 @@ fn separator(text: &str) -> u8 {
         let mut of_line = (0_usize, b',');
         for separator in SEPARATORS {
             let found = count(line, separator);
-            // A decimal comma for every separator: the separator is the other one.
+            // If commas and another separator are equally frequent, the commas are decimal marks.
             if found > of_line.0 || found == of_line.0 && found > 0 && of_line.1 == b',' {
                 of_line = (found, separator);
             }
@@ -131,7 +133,7 @@ fn separator(text: &str) -> u8 {
     best.1
 }
 
-/// How often a separator stands outside quoted cells.
+/// Counts the occurrences of a separator outside quoted cells.
 fn count(line: &str, separator: u8) -> usize {
     let mut is_quoted = false;
     let mut found = 0;

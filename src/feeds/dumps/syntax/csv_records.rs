@@ -1,4 +1,6 @@
-//! Records of separated text: without titles and repeated headers, and with bounds.
+//! Reading of delimited text as records of limited length.
+//!
+//! Title lines and repeated headers are skipped.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -10,26 +12,26 @@ use crate::feeds::dumps::cells::RowError;
 use crate::feeds::dumps::content::{LONGEST_RECORD, RecordLimit};
 use crate::feeds::dumps::syntax::csv_dialect::CsvDialect;
 
-/// The reader of records.
+/// Reads the records of delimited text.
 pub(crate) struct CsvRecords<'a> {
     reader: csv::Reader<RecordLimit<Box<dyn Read + 'a>>>,
     dialect: CsvDialect,
-    /// Bytes read since the last record.
+    /// Bytes read since the start of the current record.
     read: Rc<Cell<u64>>,
-    /// Lines of the start of the file that are not records, wherever they stand.
+    /// Title lines and header, which are skipped wherever they are repeated.
     skipped: Vec<ByteRecord>,
 }
 
-/// The first lines of a text: titles, the header and records.
+/// The first lines of a text, split into cells.
 pub(crate) struct CsvStart {
-    /// How many titles stand before the header.
+    /// Number of title lines before the header.
     pub(crate) titles: usize,
-    /// The lines after them.
+    /// The lines after the title lines.
     pub(crate) lines: Vec<Vec<String>>,
 }
 
 impl CsvStart {
-    /// The first lines of a text. An incomplete last line is left out.
+    /// Reads the first lines of a text, at most `most`; an incomplete last line is omitted.
     pub(crate) fn of(dialect: CsvDialect, text: &str, most: usize) -> Self {
         let whole = match text.rfind('\n') {
             Some(end) => text.get(..end).unwrap_or(text),
@@ -52,13 +54,13 @@ impl CsvStart {
     }
 }
 
-/// Whether a line has one cell at most.
+/// Whether a line has at most one cell that is not empty.
 fn is_title(line: &[String]) -> bool {
     line.iter().filter(|cell| !cell.is_empty()).count() < 2
 }
 
 impl<'a> CsvRecords<'a> {
-    /// The records of a text after its titles, and after its header if it has one.
+    /// Creates a reader that starts after title lines and header.
     pub(crate) fn new(
         dialect: CsvDialect,
         titles: usize,
@@ -75,20 +77,20 @@ impl<'a> CsvRecords<'a> {
         for _ in 0..titles + usize::from(has_header) {
             let mut line = ByteRecord::new();
             own.read.set(0);
-            // An error is met again by the next record.
+            // The error is returned again when the next record is read.
             let _ = own.reader.read_byte_record(&mut line);
             own.skipped.push(line);
         }
         own
     }
 
-    /// The line that begins at a position.
+    /// Returns the number of the line that begins at a position.
     fn line(&self, position: &csv::Position) -> u64 {
         let is_behind = self.dialect.has_returns && position.byte() > 0;
         position.line() + u64::from(is_behind)
     }
 
-    /// Reads the next record; its line, and its error.
+    /// Reads the next record; returns its line number, and its error if it cannot be read.
     pub(crate) fn next(&mut self, record: &mut ByteRecord) -> Option<(u64, Result<(), RowError>)> {
         loop {
             let begin = self.line(self.reader.position());
@@ -118,7 +120,7 @@ impl<'a> CsvRecords<'a> {
     }
 }
 
-/// Whether two lines are equal in any letter case.
+/// Whether two records are equal apart from letter case and surrounding whitespace.
 fn is_equal(one: &ByteRecord, other: &ByteRecord) -> bool {
     one.len() == other.len()
         && one

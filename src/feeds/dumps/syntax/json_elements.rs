@@ -1,22 +1,24 @@
-//! The elements of a JSON array, or of values one after the other, without the whole text in memory.
+//! Splitting of a JSON text into elements without loading the whole text.
+//!
+//! The elements are those of an array, or consecutive values.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::feeds::dumps::cells::RowError;
 use crate::feeds::dumps::content::LONGEST_RECORD;
 
-/// How elements stand in a text.
+/// How the elements of a JSON text are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonLayout {
-    /// In an array that begins behind so many bytes.
+    /// In an array that begins after this number of bytes.
     Array(u64),
-    /// One on each line.
+    /// One element per line.
     Lines,
-    /// One after the other, over lines.
+    /// Consecutive values, each of which may extend over several lines.
     Values,
 }
 
-/// Splits a text into elements.
+/// Splits a JSON text into elements.
 pub(crate) struct JsonElements<'a> {
     from: BufReader<Box<dyn Read + 'a>>,
     layout: JsonLayout,
@@ -36,7 +38,9 @@ impl<'a> JsonElements<'a> {
         }
     }
 
-    /// The next element with its number or line, counted from 1, or its error.
+    /// Returns the next element or its error.
+    ///
+    /// The number is that of the line or of the element, counted from 1.
     pub(crate) fn next(&mut self) -> Option<(u64, Result<&[u8], RowError>)> {
         if self.is_over {
             return None;
@@ -65,7 +69,7 @@ impl<'a> JsonElements<'a> {
         }
     }
 
-    /// Passes over what stands before the array.
+    /// Skips the text before the array.
     fn skip(&mut self, begin: u64) -> io::Result<()> {
         let before = self.from.by_ref().take(begin);
         io::copy(&mut { before }, &mut io::sink())?;
@@ -130,7 +134,7 @@ impl<'a> JsonElements<'a> {
                         is_quoted = false;
                     }
                 } else {
-                    // A plain number or word ends before what stands behind it.
+                    // A number or a bare word ends before the next separator.
                     if depth == 0
                         && matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n')
                     {
@@ -181,7 +185,7 @@ mod tests {
 
     use crate::feeds::dumps::syntax::json_elements::*;
 
-    /// Gives a few bytes at a time.
+    /// A source that returns at most three bytes per read.
     struct Dripping(Cursor<Vec<u8>>);
 
     impl Read for Dripping {
@@ -234,7 +238,7 @@ mod tests {
                 "{\n\"a\":1}\n{\"a\":\n2}",
                 ok(&["{\n\"a\":1}", "{\"a\":\n2}"]),
             ),
-            // Cut short.
+            // Truncated texts.
             (
                 JsonLayout::Array(1),
                 "[[1,2],[3",

@@ -1,4 +1,4 @@
-//! Rows of JSON as records of cells under one header.
+//! Conversion of JSON rows to records with the same columns.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use crate::feeds::dumps::cells::RowError;
 use crate::feeds::dumps::syntax::json_elements::JsonElements;
 use crate::feeds::dumps::syntax::json_shape::{JsonKind, JsonTableShape};
 
-/// A row, by name.
+/// The members of a dict, by name.
 type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
-/// The reader of records.
+/// Reads JSON rows as records.
 pub(crate) struct JsonRecords<'a> {
     elements: JsonElements<'a>,
     kind: JsonKind,
-    /// The names of the members, which are the cells of a dict.
+    /// Names of the members that become the cells of a record; empty for lists.
     names: Vec<String>,
 }
 
 impl<'a> JsonRecords<'a> {
-    /// The records of a text of this shape; dicts give the members `names`.
+    /// Creates a reader for a text of this shape; `names` are the members to read from dicts.
     pub(crate) fn new(
         shape: JsonTableShape,
         names: Vec<String>,
@@ -36,7 +36,9 @@ impl<'a> JsonRecords<'a> {
         }
     }
 
-    /// The names of the members of the first rows, and these rows as cells. Rows of lists have no names.
+    /// Reads up to `most` rows from the start of a text; returns the names of their members and their cells.
+    ///
+    /// Rows that are lists have no names.
     pub(crate) fn start(
         shape: JsonTableShape,
         text: &str,
@@ -75,7 +77,7 @@ impl<'a> JsonRecords<'a> {
         (names, rows)
     }
 
-    /// Reads the next record; its number or line, and its error.
+    /// Reads the next record; returns its number or line, and its error if it cannot be read.
     pub(crate) fn next(&mut self, record: &mut ByteRecord) -> Option<(u64, Result<(), RowError>)> {
         let (number, element) = self.elements.next()?;
         let read = element.and_then(|element| {
@@ -115,7 +117,7 @@ impl<'a> JsonRecords<'a> {
     }
 }
 
-/// The text of a cell: nothing for null, and a string without its quotation marks.
+/// Returns the text of a cell: empty for null, and without quotation marks for a string.
 fn cell(raw: &RawValue) -> Cow<'_, str> {
     match raw.get() {
         "null" => Cow::Borrowed(""),

@@ -1,13 +1,17 @@
-//! What a JSON text holds, from its first bytes: rows as dicts or lists, in an array, by line, or inside an object.
+//! Detection of where the rows are in a JSON text.
+//!
+//! Rows are dicts or lists. They may be in an array, on separate lines, or in an array inside an object.
 
 use serde_json::Value;
 
 use crate::feeds::dumps::syntax::json_elements::JsonLayout;
 
-/// The columns of a list of six, the result of ccxt's `fetch_ohlcv` and the rows of freqtrade.
+/// Columns of a list with six values, as returned by ccxt's `fetch_ohlcv`.
+///
+/// Files of freqtrade have the same columns.
 pub(crate) const OHLCV: [&str; 6] = ["timestamp", "open", "high", "low", "close", "volume"];
 
-/// Members of an object in which replies and exports have their rows.
+/// Names of object members that contain the rows of a reply or an export.
 const WRAPPERS: [&str; 14] = [
     "data",
     "result",
@@ -25,21 +29,21 @@ const WRAPPERS: [&str; 14] = [
     "bars",
 ];
 
-/// What a row is.
+/// Whether the rows are dicts or lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonKind {
     Dicts,
     Lists,
 }
 
-/// What a JSON text holds.
+/// Where the rows of a JSON text are, and whether they are dicts or lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JsonTableShape {
     pub(crate) kind: JsonKind,
     pub(crate) layout: JsonLayout,
 }
 
-/// What an object around the rows says of them.
+/// Errors for an object that contains no supported rows.
 const COLUMNS: &str = "it is a JSON object of columns, the default of pandas.to_json; write rows, with to_json(orient=\"records\")";
 const SPLIT: &str = "it is a JSON object of names and data apart (orient=\"split\" of pandas); write rows, with \
                      to_json(orient=\"records\")";
@@ -48,7 +52,9 @@ const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of
 const NO_ROWS: &str = "it is a JSON object without rows; allowed: a list of dicts or of lists, or one of them on each line";
 
 impl JsonTableShape {
-    /// The shape of a text, `None` if it is not JSON; an error says what else the JSON is.
+    /// Detects the shape of a text; `None` if it is not JSON.
+    ///
+    /// For unsupported JSON, the error says what it contains.
     pub(crate) fn of(text: &str) -> Result<Option<Self>, String> {
         let begin = text.trim_start();
         let offset = text.len() - begin.len();
@@ -58,7 +64,7 @@ impl JsonTableShape {
                 Some('{') => JsonKind::Dicts,
                 Some('[') => JsonKind::Lists,
                 Some(']') => return Err("it is an empty JSON list".to_owned()),
-                // A list on each line; else a text such as "[2024-01-02] …".
+                // A complete list of scalars is a row. Other text may begin like a list, such as "[2024-01-02] …".
                 _ if first_value(begin).is_some() => {
                     return Ok(Some(Self {
                         kind: JsonKind::Lists,
@@ -82,7 +88,7 @@ impl JsonTableShape {
                 return Ok(Some(Self { kind, layout }));
             }
         }
-        // An object that has members before any value is known is looked at member by member.
+        // The object has nested members or is incomplete, so its members are searched for the rows.
         match rows_within(begin) {
             Within::Rows(kind, at) => {
                 let layout = behind(offset + at);
@@ -98,7 +104,7 @@ impl JsonTableShape {
     }
 }
 
-/// Whether most members of an object are cells.
+/// Whether more than half of an object's members are scalars.
 fn is_row(value: &Value) -> bool {
     let Value::Object(members) = value else {
         return false;
@@ -109,13 +115,13 @@ fn is_row(value: &Value) -> bool {
     cells.count() * 2 > members.len()
 }
 
-/// The first value of a text, if it is whole.
+/// Returns the first JSON value of a text if the text contains all of it.
 fn first_value(text: &str) -> Option<Value> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     values.next()?.ok()
 }
 
-/// Whether the first value is alone on its line.
+/// Returns [`JsonLayout::Lines`] if the first line is a complete JSON value.
 fn by_line(text: &str) -> JsonLayout {
     let line = text.lines().next().unwrap_or_default();
     if serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok() {
@@ -125,16 +131,16 @@ fn by_line(text: &str) -> JsonLayout {
     }
 }
 
-/// What an object has inside.
+/// Result of the search for rows in an object.
 enum Within {
-    /// Rows in an array that begins behind so many bytes.
+    /// Rows in an array that begins after this number of bytes.
     Rows(JsonKind, usize),
-    /// Something that is named.
+    /// Content that is not supported; the text describes it.
     Other(&'static str),
     Nothing,
 }
 
-/// Searches an object, and the objects in it, for the array of the rows.
+/// Searches an object and its nested objects for the array of rows.
 fn rows_within(text: &str) -> Within {
     let (mut depth, mut key) = (0_usize, "");
     let (mut has_code, mut has_columns) = (false, false);
@@ -183,14 +189,15 @@ fn rows_within(text: &str) -> Within {
                 if has_columns && key == "data" {
                     return Within::Other(SPLIT);
                 }
-                // Replies of CoinGlass have a code and dicts; other services' lists say what they are by their length.
+                // A CoinGlass reply has a `code` and dicts. Lists of other services are recognized by the number of
+                // their values.
                 if has_code && is_wrapper && kind != Some(JsonKind::Lists) {
                     return Within::Other(COINGLASS_ANSWER);
                 }
                 if let Some(kind) = kind.filter(|_| is_wrapper) {
                     return Within::Rows(kind, at + 1);
                 }
-                // Past an array that holds no rows.
+                // Skips an array that contains no rows.
                 let mut open = 1_usize;
                 let mut is_quoted = false;
                 let mut is_escaped = false;

@@ -1,4 +1,4 @@
-//! Syntax of files of rows: separated text and JSON, both as a header and records of cells.
+//! Reading of delimited text and JSON as a header and records of cells.
 
 mod csv_dialect;
 mod csv_records;

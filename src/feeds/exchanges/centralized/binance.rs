@@ -1,12 +1,12 @@
-//! Binance, USD-margined and coin-margined.
+//! Binance, USD-margined and coin-margined contracts.
 //!
-//! - Channel: `!forceOrder@arr`. Since 2026-06-30 the stream of either host has both kinds of contract, so one host is
-//!   enough. `st` distinguishes them (1 is USD-margined, 2 coin-margined), at the top level or inside `o`. Only the
-//!   path `/market` sends liquidations: the old path acknowledges but stays silent. A mark price on the same socket
-//!   and a check of the message rate detect that.
-//! - Side: that of the closing order; `SELL` closed a long.
-//! - Units: the price is the average fill `ap`, the quantity the accumulated `z` in base units, or in contracts if
-//!   coin-margined. Keys differ only by case.
+//! - Channel: `!forceOrder@arr`. Since 2026-06-30, the stream of either host has both kinds of contract, so one host is
+//!   sufficient. The member `st` distinguishes them (1 is USD-margined, 2 is coin-margined); it is at the top level or
+//!   inside `o`. Only the path `/market` sends liquidations: the old path acknowledges the subscription but sends no
+//!   data. A mark price on the same socket and a check of the message rate detect such a connection.
+//! - Side: the side of the closing order; `SELL` closed a long.
+//! - Units: the price is the average fill price `ap`. The quantity is the accumulated fill `z`, in base units or, if
+//!   coin-margined, in contracts. Some member names in the JSON differ only in letter case, such as `s` and `S`.
 //! - Backfill: none.
 //! - Source: <https://developers.binance.com/docs/derivatives>
 
@@ -36,25 +36,25 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
-/// A channel of the same class with steady traffic: its silence means a dead socket.
+/// The control topic. It has frequent messages, so its silence means that the socket is dead.
 pub(crate) const CONTROL: &str = "btcusdt@markPrice@1s";
 
-/// Weight per minute for both REST hosts; the rest is left to other programs with the same IP address.
+/// Request weight per minute for both REST hosts; the rest is left to other programs with the same IP address.
 const WEIGHT: RateLimit = RateLimit::of("weight", 2000, 60);
-/// Requests for statistics, which have no weight, in five minutes.
+/// Allowed requests for statistics in five minutes; these requests have no weight.
 const STATISTICS: RateLimit = RateLimit::of("statistics", 900, 300);
 
-/// Most bars of a reply, and their weight.
+/// Maximum number of bars in a reply, and the weight of such a request.
 const BARS: i64 = 1500;
 const BARS_WEIGHT: u32 = 10;
-/// Up to this many bars have a low weight.
+/// A request for at most this many bars has a low weight.
 const FEW_BARS: i64 = 99;
-/// Weight of the prices of all markets.
+/// Weight of the request for the prices of all markets.
 const PRICES_WEIGHT: u32 = 10;
-/// Most readings of open interest of a reply.
+/// Maximum number of open-interest readings in a reply.
 const READINGS: i64 = 500;
 
-/// Types of events, of market and user streams.
+/// Event types that are not decoded, of market streams and user streams.
 pub(crate) const CHANNELS: Channels = Channels {
     other: &[
         "24hr",
@@ -148,7 +148,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(RestSeries {
-            // A start exactly thirty days ago is rejected by the time the request arrives.
+            // One hour below the limit of 30 days, because time passes until the request arrives.
             look_back: 30 * Millis::DAY - Millis::HOUR,
             length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
@@ -165,7 +165,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// The socket plan of Binance and of exchanges with the same API.
+/// The socket plan of Binance, which exchanges with the same API share.
 pub(crate) const LISTEN: SocketPlan = SocketPlan {
     lines: ConnectionPlans::Fixed(&[("liquidations", "/market/ws", &["!forceOrder@arr", CONTROL])]),
     subscription: |number, topics, _| {
@@ -185,7 +185,7 @@ pub(crate) const LISTEN: SocketPlan = SocketPlan {
     ..SocketPlan::NONE
 };
 
-/// Names: `BTCUSDT`, `BTCUSDT_261225`, `BTCUSD_PERP`.
+/// Splits names such as `BTCUSDT`, `BTCUSDT_261225` and `BTCUSD_PERP`.
 pub(crate) fn market(native_id: &str) -> MarketName<'_> {
     MarketName::joined(before(native_id, b'_'))
 }
@@ -207,7 +207,7 @@ members!(Order<'a> {
 });
 
 members!(
-    /// An event, its envelope, or a reply to a request.
+    /// An event, the envelope of an event, or a reply to a request.
     Message<'a> {
     stream = "stream",
     data: Option<Box<JsonShape<Message<'a>>>> = "data",
@@ -220,7 +220,7 @@ members!(
     executed = "executedQty",
 });
 
-/// The events of a frame in Binance's format, which Aster shares.
+/// Decodes the events of a frame in Binance's format, which Aster also uses.
 pub(crate) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     // A frame nearly always has one event.
     let mut events = Vec::with_capacity(1);
@@ -297,7 +297,7 @@ fn force_order(
             );
             return Err(place.member("st").fault(message));
         }
-        // Dated contracts have an underscore; only coin-margined ones are quoted in plain USD.
+        // Dated contracts have an underscore; only coin-margined contracts are quoted in `USD`.
         None => native_id
             .split_once('_')
             .is_some_and(|(pair, _)| pair.ends_with("USD")),
@@ -353,7 +353,7 @@ members!(Reply<'a> {
     msg = "msg",
 });
 
-/// A reply to a request, or a frame of the control stream.
+/// Classifies a reply to a request, or a frame of the control topic.
 fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let reply = match frame.read_plainly::<JsonShape<Reply<'_>>>()? {
         JsonShape::Object(reply) => reply,

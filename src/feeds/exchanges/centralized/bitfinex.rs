@@ -1,11 +1,12 @@
 //! Bitfinex.
 //!
-//! - Channel: `status` with the key `liq:global`, and the REST body of `/v2/liquidations/hist`. Every value is a list:
+//! - Channel: `status` with the key `liq:global`, and the REST path `/v2/liquidations/hist`. Every row is a list:
 //!   `["pos", id, mts, _, symbol, amount, base price, _, is match, is market sold, _, price acquired]`.
 //! - Side: an amount above zero is a long position.
-//! - Units: amounts are base units. The base price is the entry price and is not used. Only matches count: a trigger
-//!   announces them and mostly has no price.
-//! - Backfill: slow, with three requests per minute. Last prices exist for perpetual contracts only.
+//! - Units: amounts are base units. The base price is the entry price and is not used. A row is either a trigger, which
+//!   announces the liquidation of a position, or a match, which is a fill. Only matches become events; triggers mostly
+//!   have no price.
+//! - Backfill: by time, at most three requests per minute. Last prices exist for perpetual contracts only.
 //! - Source: <https://docs.bitfinex.com/reference/ws-public-status>
 
 use rust_decimal::Decimal;
@@ -31,16 +32,16 @@ use crate::feeds::websocket::socket_plan::{
 };
 use crate::model::{Millis, Side, bitfinex_currency};
 
-/// The key of all liquidations.
+/// The key of the feed with all liquidations.
 const LIQUIDATIONS: &str = "liq:global";
-/// The error code of a repeated subscription.
+/// Error code for a repeated subscription.
 const REPEATED: &str = "10301";
 
-/// Requests in a minute.
+/// Requests for liquidations that the exchange allows per minute.
 const HISTORIES: RateLimit = RateLimit::of("histories", 3, 60);
-/// Requests for contract states per minute, half of the allowed ones.
+/// Requests for contract states per minute, half of the exchange's limit.
 const STATES: RateLimit = RateLimit::of("states", 45, 60);
-/// Most rows of a reply, including triggers.
+/// Maximum number of rows in a reply, including triggers.
 const ROWS: usize = 500;
 
 const POSITION: usize = 1;
@@ -51,7 +52,7 @@ const IS_MATCH: usize = 8;
 const IS_MARKET_SOLD: usize = 9;
 const PRICE_ACQUIRED: usize = 11;
 
-/// Indices of the name and the mark price in the state of a contract.
+/// Indices of the name and of the mark price in the state of a contract.
 const KEY: usize = 0;
 const MARK_PRICE: usize = 15;
 
@@ -78,7 +79,7 @@ pub(crate) static VENUE: Venue = Venue {
         announced,
         lines: ConnectionPlans::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
-            // A subscription message names one key, and all liquidations have one key.
+            // Each message subscribes to one key, and one key covers all liquidations.
             let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
             json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
         },
@@ -87,7 +88,7 @@ pub(crate) static VENUE: Venue = Venue {
             signs: QUARTERLY,
             ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"event":"ping"}"#))
         },
-        // A quiet channel sends a heartbeat every 15 seconds.
+        // A channel without new data sends a heartbeat every 15 seconds.
         steady: |_| Control::ByItself,
         ..SocketPlan::NONE
     },
@@ -96,7 +97,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![RestRequest::new("/v2/status/deriv", STATES).with("keys", "ALL")],
             read: read_prices,
         }),
-        // A longer backfill would take too long at three requests per minute.
+        // At three requests per minute, a longer backfill would take too long.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -104,7 +105,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `tBTCF0:USTF0`, `tBTCUSD`, `tDOGE:USD`.
+/// Splits names such as `tBTCF0:USTF0`, `tBTCUSD` and `tDOGE:USD`.
 fn market(native_id: &str) -> MarketName<'_> {
     let name = native_id.strip_prefix('t').unwrap_or(native_id);
     let (base, quote) = name
@@ -121,7 +122,7 @@ members!(Message<'a> {
     said = "msg",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = JsonPath::ROOT;
     if let JsonShape::Object(message) = frame.read_plainly::<JsonShape<Message<'_>>>()? {
@@ -138,9 +139,9 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
             let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
             return Err(frame.refused(root, &said.unwrap_or_default()));
         }
-        // A body: every item is a list with one row.
+        // The text is a REST body: every item is a list with one row.
         Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
-        // A frame: a channel number, then a row, a list of rows, or a word such as "hb".
+        // The text is a frame: a channel number, then a row, a list of rows, or a word such as "hb".
         Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
             if let Some(&payload) = items.get(1) {
                 part(frame, &root.item(1), payload, &mut events)?;
@@ -151,7 +152,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     Ok(events)
 }
 
-/// A row or a list of rows; anything else belongs to another channel.
+/// Decodes a row or a list of rows; any other value belongs to another channel.
 fn part(
     frame: &Frame<'_>,
     place: &JsonPath<'_>,
@@ -172,7 +173,7 @@ fn part(
     }
 }
 
-/// The amounts of the positions that a frame or body announces by triggers.
+/// Returns the positions that the triggers in a frame or a body announce.
 fn announced(frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
     let mut found = Vec::new();
     if let Ok(items) = frame.read::<Vec<RawJson<'_>>>() {
@@ -222,7 +223,7 @@ fn position(
     row: &[RawJson<'_>],
 ) -> Result<Option<Event>, Error> {
     let cell = |index| cell(row, index);
-    // Cells are named by index, so the member names are empty.
+    // Cells are named by their index, so the member names are empty.
     let is_match = place.item(IS_MATCH).text("", cell(IS_MATCH))?;
     match &*is_match {
         "1" => {}
@@ -255,7 +256,7 @@ fn position(
         price_kind: PriceKind::Fill,
         size: Size::Base(amount.abs()),
         timestamp: Some(timestamp),
-        // Several matches of a position may fall in one millisecond.
+        // Several matches of a position may have the same millisecond.
         dedupe_key: format!(
             "bitfinex|{position}|{}|{is_match}|{sold}|{amount}|{}",
             timestamp.0,
@@ -269,7 +270,7 @@ fn position(
 fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
         JsonShape::Object(message) => message,
-        // Rows without a match, or the channel's heartbeat.
+        // The frame is a heartbeat of the channel, or its rows are no matches.
         JsonShape::List(_) => return Ok(FrameKind::Control),
         JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
     };
@@ -284,7 +285,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
             topics: asked.all(),
         },
         (Some("error"), _) => FrameKind::refused(asked.all(), &said),
-        // Codes: server restart, start of maintenance, end of maintenance (subscribe again).
+        // The codes mean: server restart, start of maintenance, end of maintenance (subscribe again).
         (Some("info"), Some("20051" | "20060" | "20061")) => FrameKind::Notice(joined(&said)),
         _ => FrameKind::Other,
     })
@@ -296,7 +297,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     Ok(states.iter().filter_map(parsed).collect())
 }
 
-/// One request, newest rows first.
+/// Returns one backfill request for all markets, newest rows first.
 fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     vec![
         RestRequest::new("/v2/liquidations/hist", HISTORIES)
@@ -308,7 +309,7 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest
     ]
 }
 
-/// A full page is followed by the previous one.
+/// Requests the rows before a full page.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     // Each item is a list with one row.
     let items: Vec<Vec<BarCells<'_>>> = frame.read()?;
@@ -322,7 +323,7 @@ fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error
             .instant("", row.get(TIME).copied())?;
         oldest = Some(oldest.map_or(time, |oldest: Millis| oldest.min(time)));
     }
-    // Rows of the oldest instant may be split between two pages, so that instant is requested again.
+    // Rows of the oldest instant may be split between two pages, so the next request includes that instant.
     let end = oldest
         .filter(|_| items.len() >= ROWS)
         .map(|oldest| oldest.0.to_string());

@@ -1,12 +1,13 @@
 //! Bitget v3.
 //!
-//! - Channel: the topic `liquidation`, and the REST body of `/api/v3/market/liquidations`.
-//! - Side: `side` is that of the position; `buy` is a liquidated long.
-//! - Units: on the socket `amount` is in the quote coin. The REST body does not name the coin, so the lot size
-//!   decides. An amount that is a multiple of the lot only after division by the price is in the quote; one that is a
-//!   multiple as it stands is in the base. All rows of a body have one unit: ambiguous rows follow the others, and
-//!   count as quote if all are ambiguous. A row that fits neither way, or of an unknown lot (the instrument's contract
-//!   size), waits for the multiplier.
+//! - Channel: the topic `liquidation`, and the REST path `/api/v3/market/liquidations`.
+//! - Side: `side` is the side of the position; `buy` is a liquidated long.
+//! - Units: on the socket, `amount` is in the quote coin. The REST body does not name the coin, so the amount is
+//!   compared with the lot size, which the instrument has as contract size. If only the amount divided by the price is
+//!   a multiple of the lot, the amount is in the quote coin. If only the amount is a multiple of the lot, it is in the
+//!   base coin. All rows of a body have one unit: ambiguous rows have the unit of the other rows, or the quote coin if
+//!   all rows are ambiguous. If neither number is a multiple of the lot, or if the lot is unknown, quantity and value
+//!   are absent.
 //! - Backfill: by cursor.
 //! - Source: <https://www.bitget.com/api-doc/uta/intro>
 
@@ -34,19 +35,19 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side};
 
-/// The kinds of contract in topics.
+/// Kinds of contract, as named in topics.
 const KINDS: [&str; 3] = ["usdt-futures", "usdc-futures", "coin-futures"];
 
-/// Decimals that the exchange prints; products are truncated to these.
+/// Maximum number of decimals in the exchange's numbers; it truncates products to these.
 const DIGITS: u32 = 12;
-/// The smallest amount that the exchange prints.
+/// Smallest nonzero amount that the exchange can write.
 const FINEST: Decimal = Decimal::from_parts(1, 0, 0, false, DIGITS);
 
-/// Requests per second, by path; some are left to other programs.
+/// Allowed requests per second for each path; the rest of the limit is left to other programs.
 const INSTRUMENTS: RateLimit = RateLimit::of("instruments", 15, 1);
 const TICKERS: RateLimit = RateLimit::of("tickers", 15, 1);
 const LIQUIDATIONS: RateLimit = RateLimit::of("liquidations", 4, 1);
-/// Most rows of a reply.
+/// Maximum number of rows in a reply.
 const ROWS: usize = 100;
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -55,7 +56,7 @@ const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     said: &["code", "msg"],
 };
 
-/// The last price of one contract, a topic with steady traffic.
+/// The control topic: the last price of one contract.
 const CONTROL: &str = "ticker BTCUSDT";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -66,7 +67,7 @@ pub(crate) static VENUE: Venue = Venue {
         native: market_name::joined_perpetual,
         contract: |_| None,
         channels: Channels {
-            // Topics of version 3, and channels of the versions before it, which had no liquidations.
+            // Topics of version 3, and channels of earlier versions, which had no liquidations.
             other: &[
                 "account",
                 "adl",
@@ -145,13 +146,13 @@ pub(crate) static VENUE: Venue = Venue {
 
 members!(Argument<'a> {
     topic = "topic",
-    // The name before version 3.
+    // Name of the member before version 3.
     channel = "channel",
     kind = "instType",
 });
 
 members!(
-    /// A liquidation, or a page of them.
+    /// A liquidation, or a page of liquidations.
     Liquidation<'a> {
     symbol = "symbol",
     side = "side",
@@ -172,7 +173,7 @@ members!(Message<'a> {
     data: JsonShape<Liquidation<'a>> = "data",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     if message.event.or(message.op).is_some() {
@@ -201,14 +202,14 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     page(frame, &place, place.object(&message.data)?)
 }
 
-/// The unit of an amount.
+/// The coin in which an amount is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Quote,
     Base,
 }
 
-/// A row with its parsed numbers.
+/// A row of which the numbers are parsed.
 struct Read<'a> {
     native_id: Cow<'a, str>,
     word: Cow<'a, str>,
@@ -231,7 +232,7 @@ impl<'a> Read<'a> {
         })
     }
 
-    /// Whether the amount is a multiple of the lot in each unit: (quote, base).
+    /// Whether the amount fits the lot size as (quote, base) amount; `None` if the lot is unknown.
     fn fits(&self, frame: &Frame<'_>) -> Option<(bool, bool)> {
         let (_, lot) = frame.contract(&self.native_id)?;
         let quote = quotient(self.amount.value, self.price.value)
@@ -243,7 +244,7 @@ impl<'a> Read<'a> {
         Some((quote, base))
     }
 
-    /// The unit of this row; `body` is that of the other rows.
+    /// Returns the unit of this row; an ambiguous row has the unit `body` of the other rows.
     fn unit(&self, frame: &Frame<'_>, body: Unit) -> Option<Unit> {
         match self.fits(frame)? {
             (true, true) => Some(body),
@@ -265,7 +266,8 @@ impl<'a> Read<'a> {
             Some(Unit::Base) => Size::Base(amount),
             None => Size::Unknown,
         };
-        // The key has the amount in the quote coin with the socket's precision, so that socket and REST agree.
+        // In the key, the amount is in the quote coin and truncated like the socket's, so that socket and REST keys are
+        // equal.
         let keyed = match unit {
             Some(Unit::Base) => product(amount, self.price.value)
                 .map(|worth| worth.trunc_with_scale(DIGITS).normalize()),
@@ -295,7 +297,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The multiple of the lot nearest to `qty`, in base units.
+/// Returns the multiple of the lot that is nearest to `qty`, in base units.
 fn nearest_lot(qty: Decimal, lot: Decimal) -> Option<Decimal> {
     let lots = qty.checked_div(lot)?.round();
     product(lots, lot).filter(|qty| !qty.is_zero())
@@ -327,7 +329,7 @@ fn page(
     Ok(events)
 }
 
-/// The rows of a page; `place` is the path of the list.
+/// Returns the rows of a page; `place` is the path of the list.
 fn listed<'t, 'a>(
     place: &JsonPath<'_>,
     page: &'t Liquidation<'a>,
@@ -360,13 +362,15 @@ members!(Listed<'a> {
     base = "baseCoin",
     quote = "quoteCoin",
     lot = "quantityMultiplier",
-    // The name before version 3.
+    // Name of the member before version 3.
     old_lot = "sizeMultiplier",
     kind = "type",
     status = "status",
 });
 
-/// The lot serves as the contract size: sizes are base units for every settlement currency.
+/// Decodes the market list, with the lot size as contract size.
+///
+/// Sizes are in base units for every settlement currency.
 fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listing>, Error> {
     let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("data")?;
     let rows = frame.rows(
@@ -399,7 +403,9 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per kind of contract. A reply has the cursor of the next page, and a start time cannot be given.
+/// Returns one backfill request per kind of contract.
+///
+/// A reply has the cursor of the next page. The exchange does not accept a start time.
 fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let of = |kind: &str| {
         RestRequest::new("/api/v3/market/liquidations", LIQUIDATIONS)
@@ -410,7 +416,7 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest
     KINDS.map(of).into()
 }
 
-/// Paging continues until a page ends before the requested range.
+/// Requests the next page until a page ends before the requested range.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let page: JsonShape<Liquidation<'_>> = REPLY.open(frame)?.read("data")?;
     let root = JsonPath::ROOT;
@@ -461,7 +467,7 @@ mod tests {
         };
         assert_eq!(cursor_of([inside, inside], r#""7""#).as_deref(), Some("7"));
         assert_eq!(cursor_of([inside, before], r#""7""#), None);
-        // If the oldest rows came first, further pages would follow.
+        // If a page lists older rows first, paging continues although it begins before the requested range.
         assert_eq!(cursor_of([before, inside], r#""7""#).as_deref(), Some("7"));
         assert_eq!(cursor_of([inside, inside], "null"), None);
         assert!(next(&VENUE, ask, r#"{"code":"40017","msg":"Parameter error"}"#).is_err());

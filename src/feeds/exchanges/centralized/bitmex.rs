@@ -1,10 +1,10 @@
 //! `BitMEX`.
 //!
-//! - Channel: the table `liquidation`. A row is an order, not a fill, and only its insertion counts. Partials repeat
-//!   after a reconnect; updates and deletions repeat the order.
-//! - Side: that of the closing order; `Sell` closed a long.
-//! - Units: contracts. The size is built in for XBTUSD (one USD) and comes from the instruments for the others. There
-//!   is no timestamp, so the time of receipt replaces it.
+//! - Channel: the table `liquidation`. A row is an order, not a fill, and only its insertion counts. Partials
+//!   (snapshots of the table) are sent again after a reconnect; updates and deletions repeat the order.
+//! - Side: the side of the closing order; `Sell` closed a long.
+//! - Units: contracts. The contract size of XBTUSD (one USD) is built in; the instruments give the size of other
+//!   contracts. The exchange sends no timestamp, so the time of receipt is used.
 //! - Backfill: none, because the REST body has current orders only.
 //! - Source: <https://www.bitmex.com/app/wsAPI>
 
@@ -28,15 +28,15 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{quote_of_pair, without_month};
 
-/// The exchange allows thirty per minute without a login.
+/// The exchange allows 30 requests per minute without a login.
 const REQUESTS: RateLimit = RateLimit::of("requests", 27, 60);
 
-/// Prefix of futures types; spot markets and indices have other prefixes.
+/// Prefix of the type codes of futures; spot markets and indices have other prefixes.
 const FUTURES: &str = "FF";
-/// Types of perpetual contracts, on a currency or on something else.
+/// Type codes of perpetual contracts, on a currency and on other underlyings.
 const PERPETUAL: [&str; 2] = ["FFWCSX", "FFWCSF"];
 
-/// The prices of one contract, a topic with steady traffic.
+/// The control topic: the prices of one contract.
 const CONTROL: &str = "instrument:XBTUSD";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -100,7 +100,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `XBTUSD`, `XBTUSDT`, and `XBTZ26` in USD.
+/// Splits names such as `XBTUSD`, `XBTUSDT`, and `XBTZ26`, which is in USD.
 fn market(native_id: &str) -> MarketName<'_> {
     match without_month(native_id) {
         Some(name) if quote_of_pair(name).is_some() => MarketName::joined(name),
@@ -129,7 +129,7 @@ members!(Message<'a> {
     request = "request",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let spoken = [
@@ -187,7 +187,7 @@ struct Request {
 fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
     let message: Message<'_> = frame.object()?;
     if message.error.is_some() {
-        // The reply repeats the request.
+        // The reply repeats the request, which names the topics.
         let request: Option<Request> = message
             .request
             .and_then(|request| serde_json::from_str(request.text()).ok());
@@ -248,15 +248,15 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// Unit and size of a contract.
+/// Returns unit and size of a contract.
 fn contract(place: &JsonPath<'_>, market: &Listed<'_>) -> Result<(&'static str, Decimal), Error> {
     if place.truth("isQuanto", market.is_quanto)? {
         let message = "is true: the contract size is neither fixed in the base nor in USD";
         return Err(place.member("isQuanto").fault(message));
     }
     if place.truth("isInverse", market.is_inverse)? {
-        // `multiplier` and `underlyingToSettleMultiplier` both count the smallest unit of the settlement coin, and both
-        // are negative. Their quotient is the size in USD.
+        // `multiplier` and `underlyingToSettleMultiplier` both count the smallest unit of the settlement coin. Both are
+        // negative here. Their quotient is the contract size in USD.
         let multiplier = place.number("multiplier", market.multiplier)?.value;
         let unit = place
             .number("underlyingToSettleMultiplier", market.to_settle)?
@@ -272,7 +272,7 @@ fn contract(place: &JsonPath<'_>, market: &Listed<'_>) -> Result<(&'static str, 
     Ok(("linear", size))
 }
 
-/// The quotient, if it is exact.
+/// Returns the quotient if it is exact.
 fn divided(value: Decimal, by: Decimal) -> Option<Decimal> {
     let quotient = value.checked_div(by)?.normalize();
     (quotient.checked_mul(by)? == value).then_some(quotient)

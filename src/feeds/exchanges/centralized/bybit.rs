@@ -1,14 +1,14 @@
 //! Bybit v5.
 //!
-//! - Channel: `allLiquidation.<symbol>`, on two sockets, linear and inverse. It is subscribed per market, so the
-//!   listings come first. The best bid and ask of one market serve as the control topic: the documentation promises
-//!   them every three seconds even without a change.
-//! - Retired: `liquidation.<symbol>`, which recordings of 2021 to 2025 have, with at most one order per second. It is
-//!   decoded, but not subscribed.
-//! - Side: `S`, in the retired topic `side`, is that of the position; `Buy` is a liquidated long.
-//! - Units: `p` is the bankruptcy price, `v` base units on linear contracts and USD on inverse ones, by the
-//!   instrument.
-//! - Backfill: none; there is no REST body.
+//! - Channel: `allLiquidation.<symbol>`, on two sockets for linear and inverse contracts. Each market has a topic, so
+//!   the market list is requested first. The control topic is the best bid and ask of one market: the documentation
+//!   promises a message every three seconds even without a change.
+//! - Retired: `liquidation.<symbol>`, which occurs in recordings of 2021 to 2025 and has at most one order per second.
+//!   It is decoded, but the client does not subscribe to it.
+//! - Side: `S`, or `side` in the retired topic, is that of the position; `Buy` is a liquidated long.
+//! - Units: `p` is the bankruptcy price. `v` is in base units on linear contracts and in USD on inverse contracts; the
+//!   instrument gives the kind of contract.
+//! - Backfill: none, because REST has no liquidations.
 //! - Source: <https://bybit-exchange.github.io/docs/v5/websocket/public/all-liquidation>
 
 use std::borrow::Cow;
@@ -38,20 +38,24 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side, quote_of_pair, sort_small, without_month};
 
-/// Control topics of the linear and inverse sockets, which have steady traffic.
+/// Control topics of the linear and the inverse sockets.
 const LINEAR_CONTROL: &str = "orderbook.1.BTCPERP";
 const INVERSE_CONTROL: &str = "orderbook.1.BTCUSD";
 
-/// Topics per message, as measured.
+/// Maximum number of topics per message, as measured.
 const BATCH: usize = 200;
-/// Most characters of the topics of a connection, without the control topic.
+/// Maximum total length of a connection's topics in characters.
+///
+/// The control topic is not included.
 const CHARACTERS: usize = 21_000 - LINEAR_CONTROL.len() - 3;
 
-/// Requests in five seconds, a tenth below the limit, because exceeding it costs a ten-minute ban.
+/// Allowed requests in five seconds.
+///
+/// This is a tenth below the exchange's limit, because exceeding it costs a ban of ten minutes.
 const REQUESTS: RateLimit = RateLimit::of("requests", 500, 5);
-/// Most bars of a reply.
+/// Maximum number of bars in a reply.
 const BARS: i64 = 1000;
-/// Most readings of open interest of a reply.
+/// Maximum number of open-interest readings in a reply.
 const READINGS: i64 = 200;
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -123,7 +127,7 @@ pub(crate) static VENUE: Venue = Venue {
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
-        // The ban after more than 600 requests in five seconds.
+        // Duration of the ban after more than 600 requests in five seconds.
         ban: Some(Duration::from_mins(10)),
         listings: || {
             let of = |category| {
@@ -166,7 +170,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(RestSeries {
-            // Back to the launch of the market; callers request less.
+            // Data is available since the launch of the market; callers request shorter ranges.
             look_back: 3650 * Millis::DAY,
             length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
@@ -184,7 +188,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26`, `BTCUSDT-26DEC26`.
+/// Splits names such as `BTCUSDT`, `BTCPERP`, `BTCUSD`, `BTCUSDZ26`, `BTC-26DEC26` and `BTCUSDT-26DEC26`.
 fn market(native_id: &str) -> MarketName<'_> {
     if let Some((pair, _)) = native_id.split_once('-') {
         return match quote_of_pair(pair) {
@@ -231,7 +235,7 @@ members!(Message<'a> {
     reply = "ret_code",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -253,7 +257,9 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
-/// The events of the retired topic: one row, or a list of rows with ids that recorders took from REST bodies.
+/// Decodes a frame of the retired topic.
+///
+/// The data is one row, or a list of rows with ids, which recording programs took from REST bodies.
 fn retired(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: RetiredMessage<'_> = frame.object()?;
     let place = JsonPath::ROOT.member("data");
@@ -275,7 +281,7 @@ fn retired_liquidation(
     let row = BybitRow {
         native_id: place.name("symbol", row.symbol)?,
         side: place.side("side", row.side, "Buy", "Sell")?,
-        // Two members have other names since version 5.
+        // Version 5 renamed the quantity and the time.
         traded: match row.qty {
             Some(_) => place.positive("qty", row.qty)?,
             None => place.positive("size", row.size)?,
@@ -287,7 +293,7 @@ fn retired_liquidation(
         },
         id: text_of(row.id),
     };
-    // The topic had at most one order per second.
+    // The retired topic had at most one order per second, so it is incomplete.
     Ok(Some(Event {
         sampled: true,
         ..row.event(frame, place)?
@@ -310,10 +316,10 @@ fn liquidation(
     row.event(frame, place).map(Some)
 }
 
-/// A row of either topic, so that both give an order the same key.
+/// A row of the current or the retired topic; an order has the same key in both.
 struct BybitRow<'a> {
     native_id: Cow<'a, str>,
-    /// As written, and its meaning.
+    /// The text of the side, and its meaning.
     side: (Cow<'a, str>, Side),
     traded: ExactNumber<'a>,
     price: ExactNumber<'a>,
@@ -365,7 +371,7 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
             let fitting = topics
                 .iter()
                 .take_while(|topic| {
-                    // The two quotes and the comma of a topic count as well.
+                    // The limit also counts the two quotation marks and the comma of each topic.
                     characters += topic.len() + 3;
                     characters <= CHARACTERS
                 })
@@ -417,7 +423,7 @@ struct Found<'a, List> {
     cursor: JsonMember<'a>,
 }
 
-/// The content of a successful reply.
+/// Returns the content of a successful reply.
 fn found<'a, List>(frame: &Frame<'a>) -> Result<Found<'a, List>, Error>
 where
     List: serde::Deserialize<'a> + Default,
@@ -438,7 +444,7 @@ fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listin
     let found = found::<JsonShape<Listed<'_>>>(frame)?;
     let kind = ask.value("category").unwrap_or("linear");
     let place = JsonPath::ROOT.member("result");
-    // A contract is one base unit or one USD.
+    // The size of a contract is one base unit or one USD.
     let rows = frame.rows(&place.member("list"), &found.list, |_, place, market| {
         let base = place.text("baseCoin", market.base)?;
         let quote = place.text("quoteCoin", market.quote)?;
@@ -478,8 +484,10 @@ members!(Interest<'a> {
     timestamp = "timestamp",
 });
 
-/// One-sided open interest. The documentation says that the plain figure is the sum of both sides. It is halved, but
-/// only if a row with both figures confirms the ratio.
+/// Decodes open interest counted on one side.
+///
+/// The documentation says that `openInterest` is the sum of both sides. This value is halved only if a row that also
+/// has `singleOpenInterest` confirms the ratio.
 fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
     let found = found::<JsonShape<Interest<'_>>>(frame)?;
     let place = JsonPath::ROOT.member("result");
@@ -510,7 +518,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Err
             });
             continue;
         }
-        // Neither figure is known to be one-sided, so the row is skipped with an error.
+        // It is unknown whether the value counts one side, so the row is skipped with an error.
         frame.note(list.fault(format!(
             "the row of {timestamp} has {} and no singleOpenInterest, and no row shows their ratio",
             shown(&both.map(|both| both.to_string()).unwrap_or_default())
@@ -522,7 +530,7 @@ fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Err
     Ok(readings)
 }
 
-/// Whether `both` is twice `single`, allowing for rounding to an integer.
+/// Whether `both` is twice `single`, with a tolerance of 1 for rounding.
 fn is_twice(both: Decimal, single: Decimal) -> bool {
     product(single, Decimal::TWO)
         .and_then(|twice| both.checked_sub(twice))

@@ -1,9 +1,9 @@
 //! `CoinEx`.
 //!
-//! - Channel: none; the REST body of `/v2/futures/liquidation-history` is polled.
-//! - Side: `side` is that of the position.
-//! - Units: the price is the liquidation price, next to the bankruptcy price. Amounts are base units on linear
-//!   markets. The unit on inverse markets, quoted in USD, comes from the instrument.
+//! - Channel: none; the REST path `/v2/futures/liquidation-history` is polled.
+//! - Side: `side` is the side of the position.
+//! - Units: the price is the liquidation price; the row also has the bankruptcy price, which is not used. Amounts are
+//!   base units on linear markets. Inverse markets are quoted in USD; their instrument gives the unit.
 //! - Backfill: by time, then by page number.
 //! - Source: <https://docs.coinex.com/api/v2/futures/market/http/list-market-liquidation-history>
 
@@ -23,9 +23,9 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::SocketPlan;
 use crate::model::Millis;
 
-/// Requests per second, a quarter of the limit, because every market is requested.
+/// Allowed requests per second: a quarter of the exchange's limit.
 const REQUESTS: RateLimit = RateLimit::of("requests", 100, 1);
-/// Most rows of a reply.
+/// Maximum number of rows in a reply.
 const ROWS: usize = 100;
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -38,12 +38,12 @@ pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
         name: "coinex",
         completeness: Completeness::Unknown,
-        // `BTCUSDT`.
+        // Names have the form `BTCUSDT`.
         market: |native_id| MarketName::joined(native_id),
         native: market_name::joined,
         contract: |_| None,
         channels: Channels {
-            // Methods of version 2, and of version 1, which had no liquidations.
+            // Methods of version 2, then methods of version 1, which had no liquidations.
             other: &[
                 "asset.",
                 "balance.",
@@ -75,7 +75,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![RestRequest::new("/v2/futures/ticker", REQUESTS)],
             read: read_prices,
         }),
-        // Undocumented; the exchange returns fewer rows if it stores fewer.
+        // The exchange does not document how far back rows are available. It returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -99,7 +99,7 @@ members!(Body<'a> {
     id = "id",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Body<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -161,7 +161,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
             let kind = place.text("contract_type", market.kind)?;
             Ok(Some(Listing {
                 native_id: place.name("market", market.native_id)?.into_owned(),
-                // A linear contract is one base unit, an inverse one is one USD.
+                // The size of a linear contract is one base unit, that of an inverse contract is one USD.
                 instrument: place.instrument(&base, &quote, &kind, "1")?,
                 perpetual: true,
                 trading: market.available.is_none_or(|raw| raw.text() == "true"),
@@ -183,7 +183,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per market.
+/// Returns one backfill request per market.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
@@ -202,8 +202,10 @@ members!(Pagination<'a> {
     has_next = "has_next",
 });
 
-/// The next page, if the exchange reports more. Rows of the last instant may be split between two pages, and late rows
-/// shift others to the next page, so that instant is requested again in full. A page of a single instant continues by
+/// Requests the next page if the exchange says that more rows follow.
+///
+/// Rows of the last instant may be split between two pages. Rows that appear late move other rows to the next page. The
+/// next request therefore includes that instant again. If all rows of a page have the same instant, paging continues by
 /// page number.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let pagination: JsonShape<Pagination<'_>> = REPLY.open(frame)?.read("pagination")?;
@@ -234,7 +236,7 @@ fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error
     Ok(vec![ask.again_with("page", number.saturating_add(1))])
 }
 
-/// The first page of a range.
+/// Builds the request for the first page of a time range.
 fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("start_time", from.0)
         .again_with("end_time", until.0 - 1)
@@ -272,26 +274,27 @@ mod tests {
         };
         let text =
             |from: i64, until: i64, page: i64| [from, until, page].map(|one| one.to_string());
-        // The last instant is requested again in full, in either order.
+        // The next request includes the last instant of the page again, in either order of rows.
         let (second, parsed) = behind(&ask, &[late, late - 400]);
         assert_eq!(parsed, text(from, late - 400, 1));
         assert_eq!(
             behind(&ask, &[from, from + 5]).1,
             text(from + 5, from + 999, 1)
         );
-        // If nothing else follows, the next page is requested by number, then paging continues by time.
+        // If all rows of a page have one instant, the next page is requested by number. After it, paging continues by
+        // time.
         let (third, parsed) = behind(&second, &[late - 400, late - 400]);
         assert_eq!(parsed, text(from, late - 400, 2));
         assert_eq!(
             behind(&third, &[late - 400, late - 401]).1,
             text(from, late - 401, 1)
         );
-        // The exchange reports the end.
+        // The exchange reports that no rows follow.
         assert_eq!(
             next(&VENUE, &ask, &body(&[late], false)).unwrap(),
             Vec::new()
         );
-        // Unreadable pages do not repeat forever.
+        // A page without readable rows is an error, so that it is not requested forever.
         assert!(next(&VENUE, &ask, &body(&[], true)).is_err());
     }
 }

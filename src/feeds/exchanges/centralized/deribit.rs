@@ -1,14 +1,15 @@
 //! Deribit.
 //!
-//! - Channel: the trade tape `trades.*`, and the reply of `get_last_trades_by_*`. Options and combinations are other
-//!   markets.
+//! - Channel: all trades in `trades.*`, and the replies of `get_last_trades_by_*`. Trades of options and combinations
+//!   are ignored.
 //! - Side: `liquidation` says who was liquidated: `T` the taker, `M` the maker, `MT` both, which gives two events of
-//!   opposite sides. `direction` is the taker's.
-//! - Units: USD on coin-settled contracts, base units on those settled in a stablecoin.
-//! - Backfill: the whole tape, by settlement currency.
+//!   opposite sides. `direction` is the side of the taker.
+//! - Units: USD on coin-settled contracts, base units on contracts settled in a stablecoin.
+//! - Backfill: all trades, by settlement currency.
 //! - Source: <https://docs.deribit.com>
 //!
-//! One socket with one topic covers every future; both sides send heartbeats. The trades of each future are numbered.
+//! One socket with one topic covers every future. Exchange and client both send heartbeats. The trades of each future
+//! are numbered.
 
 use std::time::Duration;
 
@@ -34,23 +35,25 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side};
 
-/// All futures, in batches; single trades need a login.
+/// The topic with the trades of all futures, in batches of 100 ms.
+///
+/// A topic without batches needs a login.
 const TOPIC: &str = "trades.future.any.100ms";
 
-/// The last price of one contract, batched per two seconds: a topic with steady traffic.
+/// The control topic: the last price of one contract, sent every two seconds.
 const CONTROL: &str = "ticker.BTC-PERPETUAL.agg2";
 
-/// Makes the exchange send test requests, so that it closes unread connections.
+/// Makes the exchange send test requests; it closes a connection that does not reply to them.
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"heartbeat","method":"public/set_heartbeat","params":{"interval":30}}"#;
 
-/// The reply to a test request, and our own test request: the method answers both.
+/// Sent as the reply to a test request of the exchange, and as the client's ping.
 const TEST: &str = r#"{"jsonrpc":"2.0","id":"test","method":"public/test","params":{}}"#;
 
-/// The exchange allows twenty per second without a login.
+/// The exchange allows 20 requests per second without a login.
 const REQUESTS: RateLimit = RateLimit::of("requests", 18, 1);
 /// Settlement currencies of futures.
 const CURRENCIES: [&str; 5] = ["BTC", "ETH", "USDC", "USDT", "EURR"];
-/// Most trades of a reply.
+/// Maximum number of trades in a reply.
 const TRADES: usize = 1000;
 
 pub(crate) static VENUE: Venue = Venue {
@@ -62,7 +65,8 @@ pub(crate) static VENUE: Venue = Venue {
             "USD" => Some(format!("{base}-PERPETUAL")),
             _ => Some(format!("{base}_{quote}-PERPETUAL")),
         },
-        // A stablecoin follows an underscore; contracts without one are settled in the coin.
+        // If a contract is settled in a stablecoin, its name has an underscore before the stablecoin. All other
+        // contracts are settled in the coin.
         contract: |native_id| {
             let kind = if native_id.contains('_') {
                 SizeUnit::Linear
@@ -149,7 +153,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `BTC-PERPETUAL`, `BTC-26DEC26`, `BTC_USDC-PERPETUAL`.
+/// Splits names such as `BTC-PERPETUAL`, `BTC-26DEC26` and `BTC_USDC-PERPETUAL`.
 fn market(native_id: &str) -> MarketName<'_> {
     let name = before(native_id, b'-');
     match name.split_once('_') {
@@ -187,7 +191,7 @@ members!(Message<'a> {
     notifications = "notifications",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -233,7 +237,7 @@ fn trades(
     Ok(events.into_iter().flatten().collect())
 }
 
-/// The sequence numbers of all trades of each contract.
+/// Returns the sequence numbers of all trades in a frame, by contract.
 fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
@@ -255,7 +259,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     rows.iter().filter_map(number).collect()
 }
 
-/// One event for each liquidated side.
+/// Decodes a trade: one event for each liquidated side.
 fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Vec<Event>, Error> {
     let Some(flag) = text_of(row.liquidation) else {
         return Ok(Vec::new());
@@ -285,7 +289,7 @@ fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Vec
     let amount = place.positive("amount", row.amount)?;
     let price = place.positive("price", row.price)?;
     let timestamp = place.instant("timestamp", row.timestamp)?;
-    // The amount is already in USD or base units, so the contract size does not matter.
+    // The amount is already in USD or base units, so the contract size is not needed.
     let size = match frame.contract(&native_id) {
         Some((SizeUnit::Inverse, _)) => Size::Usd(amount.value),
         Some((SizeUnit::Linear, _)) => Size::Base(amount.value),
@@ -309,7 +313,9 @@ fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Vec
         .collect()
 }
 
-/// Whether a name is `BTC-PERPETUAL` or `BTC-26DEC26`. Options have a strike after the date, combinations a prefix.
+/// Whether a name has the form `BTC-PERPETUAL` or `BTC-26DEC26`.
+///
+/// Names of options have a strike after the date, and names of combinations have a prefix.
 fn is_future(native_id: &str) -> bool {
     native_id.split('-').count() == 2
 }
@@ -355,7 +361,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
         });
     }
     let id = text_of(message.id);
-    // Other requests have a word as id.
+    // Only subscriptions have a number as id; other requests have a word.
     let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
     let topics = || {
         if is_subscription {
@@ -368,7 +374,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
         return Ok(FrameKind::refused(topics(), &[refusal.code, refusal.words]));
     }
     Ok(match message.result {
-        // The reply omits unknown channels without an error.
+        // The reply lists the subscribed channels and omits unknown channels without an error.
         Some(result) if is_subscription => match read::<Vec<String>>(result) {
             Some(taken) if !taken.is_empty() => FrameKind::Ack { topics: taken },
             _ => FrameKind::Refused {
@@ -383,7 +389,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
     })
 }
 
-/// The result as `T`, if it has that shape.
+/// Parses the result as `T`; `None` if it has another form.
 fn read<'a, T: serde::Deserialize<'a>>(result: RawJson<'a>) -> Option<T> {
     serde_json::from_str(result.text()).ok()
 }
@@ -398,7 +404,7 @@ members!(Listed<'a> {
     active = "is_active",
 });
 
-/// The content of a successful reply.
+/// Returns the content of a successful reply.
 fn result<'a, T: serde::Deserialize<'a> + Default>(frame: &Frame<'a>) -> Result<T, Error> {
     let body = frame.members()?;
     match body.cell("error") {
@@ -448,7 +454,9 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per settlement currency, so that contracts that have expired since are included.
+/// Returns one backfill request per settlement currency.
+///
+/// The replies include contracts that have expired since.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut currencies: Vec<&str> = listings
         .iter()

@@ -1,14 +1,15 @@
 //! Gate.
 //!
-//! - Channel: `futures.public_liquidates`, and the REST body of `/futures/<settle>/liq_orders`. Each settlement
-//!   currency has its own socket, with one topic for all its contracts, and its own REST path. Since 2026-08-20 the
-//!   socket has every order; earlier frames have at most one per contract and second.
-//! - Side: on the socket `size` is the order: negative closed a long. In the REST body `size` is the position, with
-//!   the opposite sign; `order_size` is the order.
-//! - Units: contracts, sized by the instrument (`quanto_multiplier`, or one USD on inverse contracts). The socket has
-//!   the order's price, the REST body the fill's.
-//! - Keys: the socket has milliseconds, the REST body whole seconds and the fill. Both begin with the same fields.
-//! - Backfill: by time, in halves if a page is full.
+//! - Channel: `futures.public_liquidates`, and the REST path `/futures/<settle>/liq_orders`. Each settlement currency
+//!   has a separate socket, with one topic for all its contracts, and a separate REST path. Since 2026-08-20, the
+//!   socket sends every order; earlier frames have at most one order per contract and second.
+//! - Side: on the socket, `size` is the signed size of the order; a negative size closed a long. In the REST body,
+//!   `size` is the signed size of the position, with the opposite sign. There, `order_size` is the size of the order.
+//! - Units: contracts; the instrument gives the contract size (`quanto_multiplier`, or one USD on inverse contracts).
+//!   The socket sends the order price, the REST body sends the fill price.
+//! - Keys: socket keys end in milliseconds; REST keys have whole seconds and end in the fill. Socket and REST keys
+//!   begin with the same fields.
+//! - Backfill: by time; the time range of a full page is split in halves.
 //! - Source: <https://www.gate.com/docs/developers/futures/ws/en/>
 
 use std::fmt::Write as _;
@@ -34,25 +35,25 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, KeyAmbiguity, SocketPlan};
 use crate::model::{Millis, Side};
 
-/// The channel of liquidations.
+/// Name of the channel with liquidations.
 const LIQUIDATIONS: &str = "futures.public_liquidates";
-/// The channel of last prices, and its topic with steady traffic.
+/// Name of the channel with last prices, and its control topics.
 const TICKERS: &str = "futures.tickers";
 const USDT_CONTROL: &str = "futures.tickers BTC_USDT";
 const BTC_CONTROL: &str = "futures.tickers BTC_USD";
-/// The topic of all contracts of a socket.
+/// The topic for all contracts of a socket.
 const EVERYTHING: &[&str] = &["!all"];
-/// Settlement currencies.
+/// Settlement currencies, each with a separate socket.
 const SETTLES: [&str; 3] = ["usdt", "btc", "usd1"];
 
-/// Requests in ten seconds, by path, a tenth below the limit.
+/// Allowed requests in ten seconds for each path, a tenth below the exchange's limit.
 const CONTRACTS: RateLimit = RateLimit::of("contracts", 180, 10);
 const ORDERS: RateLimit = RateLimit::of("orders", 180, 10);
 
-/// Longest range of one request.
+/// Maximum length of the time range of one request.
 const WINDOW: i64 = Millis::HOUR;
 const SECOND: i64 = 1000;
-/// Most rows of a reply.
+/// Maximum number of rows in a reply.
 const ROWS: usize = 1000;
 
 pub(crate) static VENUE: Venue = Venue {
@@ -102,7 +103,7 @@ pub(crate) static VENUE: Venue = Venue {
             ("btc", "/v4/ws/btc", EVERYTHING),
             ("usd1", "/v4/ws/usd1", EVERYTHING),
         ]),
-        // Requests decimal sizes instead of whole contracts.
+        // With this header, the exchange sends decimal sizes instead of whole contracts.
         headers: &[("x-gate-size-decimal", "1")],
         subscription: |_, topics, now| {
             let one = topics.first().and_then(|topic| topic.split_once(' '));
@@ -126,7 +127,7 @@ pub(crate) static VENUE: Venue = Venue {
                 r#","channel":"futures.ping"}"#,
             ))
         },
-        // Contracts settled in USD1 are not documented.
+        // The documentation names no contracts settled in USD1, so this socket has no control topic.
         steady: |line| match line {
             "usdt" => Control::Topic(USDT_CONTROL),
             "btc" => Control::Topic(BTC_CONTROL),
@@ -144,7 +145,7 @@ pub(crate) static VENUE: Venue = Venue {
         },
         read_listings,
         prices: Some(PriceEndpoints::listed(read_prices)),
-        // Undocumented; the exchange returns fewer rows if it stores fewer.
+        // The exchange does not document how far back rows are available. It returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -153,7 +154,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `BTC_USDT`, `BTC_USD`, `BTC_USDT_20261225`.
+/// Splits names such as `BTC_USDT`, `BTC_USD` and `BTC_USDT_20261225`.
 fn market(native_id: &str) -> MarketName<'_> {
     let mut parts = native_id.split('_');
     match (parts.next(), parts.next()) {
@@ -188,7 +189,7 @@ members!(Refusal<'a> {
     message = "message",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = JsonPath::ROOT;
     let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
@@ -206,7 +207,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if message.channel.is_none() {
         return Err(frame.unknown());
     }
-    // Other events are acknowledgements, and "all" is a snapshot.
+    // Frames with other values of `event` are acknowledgements. The value "all" marks a snapshot.
     if !says(message.event, "update") && !says(message.event, "all") {
         return Ok(Vec::new());
     }
@@ -226,7 +227,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     }
 }
 
-/// A row of the socket.
+/// Decodes a row of the socket.
 fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Row<'_>) -> Result<Event, Error> {
     let native_id = place.name("contract", row.contract)?;
     let ordered = place.number("size", row.size)?;
@@ -237,7 +238,7 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Row<'_>) -> Result<Event
     };
     let side = position_side(place, "size", ordered.value, Side::Short)?;
     let mut dedupe_key = shared_key(&native_id, timestamp, &ordered, &price);
-    // Earlier frames have whole seconds.
+    // Older frames have whole seconds.
     let millis = timestamp.0 % SECOND;
     if millis > 0 {
         // Writing to a string cannot fail.
@@ -258,7 +259,7 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Row<'_>) -> Result<Event
     )
 }
 
-/// A row of the REST body; an unfilled order is not an event.
+/// Decodes a row of the REST body; `None` for an unfilled order.
 fn liquidated_order(
     frame: &Frame<'_>,
     place: &JsonPath<'_>,
@@ -270,7 +271,7 @@ fn liquidated_order(
     let order_price = place.number("order_price", row.order_price)?;
     let left = place.number("left", row.left)?;
     let timestamp = place.instant("time", row.time)?;
-    // The position may be empty by the time of the report, but the order's sign remains.
+    // The position may already be zero when the row is written, but the sign of the order remains.
     let side = if position.value.is_zero() {
         position_side(place, "order_size", ordered.value, Side::Short)?
     } else {
@@ -306,7 +307,7 @@ fn liquidated_order(
     frame.event(place, seen).map(Some)
 }
 
-/// The side of the position; a size above zero means `above`.
+/// Returns the side of the position; a size above zero means the side `above`.
 fn position_side(
     place: &JsonPath<'_>,
     name: &str,
@@ -323,7 +324,9 @@ fn position_side(
     })
 }
 
-/// The part of a key that socket and REST share: second, order size and order price.
+/// Returns the part of a key that socket and REST have in common.
+///
+/// It consists of second, order size and order price.
 fn shared_key(
     native_id: &str,
     at: Millis,
@@ -343,7 +346,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
     if !is_control && !says(message.channel, LIQUIDATIONS) {
         return Ok(FrameKind::Other);
     }
-    // A reply names its channel.
+    // A reply names its channel but not its topic.
     let topics = || {
         let mut topics = asked.all();
         topics.retain(|topic| topic.starts_with(TICKERS) == is_control);
@@ -381,13 +384,13 @@ fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listin
         })?;
         let kind = place.text("type", contract.kind)?;
         let (kind, size) = match (&*kind, settled_in_coin) {
-            // One USD; the multiplier of these contracts is 0.
+            // The contract size is one USD; the multiplier of these contracts is 0.
             ("inverse", _) => ("inverse", "1".into()),
             ("direct", false) => (
                 "linear",
                 place.text("quanto_multiplier", contract.multiplier)?,
             ),
-            // Quanto contracts: the size depends on two prices.
+            // The USD value of a quanto contract depends on two prices, so its size is not fixed.
             (other, _) => {
                 let message = format!("{other:?} is not a contract with a fixed size");
                 return Err(place.member("type").fault(message));
@@ -414,7 +417,9 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per settlement currency and hour, newest first. Times are whole seconds here.
+/// Returns one backfill request per settlement currency and hour, newest hour first.
+///
+/// The times in these requests are whole seconds.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let from = Millis(from.0.div_euclid(SECOND) * SECOND);
     let until = Millis(until.on(SECOND - 1).0.div_euclid(SECOND) * SECOND);
@@ -437,7 +442,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest>
         .collect()
 }
 
-/// The request for a part of the range.
+/// Builds the request for a part of the time range.
 fn within(ask: &RestRequest, start: Millis, end: Millis) -> RestRequest {
     ask.again_with("from", start.0 / SECOND)
         .again_with("to", end.0 / SECOND - 1)
@@ -452,7 +457,9 @@ fn settled_in(listing: &Listing) -> String {
     }
 }
 
-/// A full page may omit rows at either end, so its range is requested again in halves.
+/// Requests the two halves of a time range again if its page is full.
+///
+/// A full page may lack rows at either end of the range.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let rows = frame.read_plainly::<JsonShape<serde::de::IgnoredAny>>()?;
     let root = JsonPath::ROOT;
@@ -493,7 +500,7 @@ mod tests {
     #[test]
     fn a_full_page_is_asked_for_in_halves_down_to_a_second() {
         let listing = perpetual("BTC_USDT".to_owned(), "BTC", "USDT", true);
-        // Both ends are extended to whole seconds.
+        // Both ends of the range are extended to whole seconds.
         let asks = missed(
             &[listing],
             Millis(1_790_000_000_001),

@@ -1,4 +1,4 @@
-//! Gate's own hourly liquidation totals: `/futures/<settle>/contract_stats`.
+//! Hourly liquidation totals that Gate publishes: `/futures/<settle>/contract_stats`.
 
 use rust_decimal::Decimal;
 
@@ -10,7 +10,7 @@ use crate::feeds::rest::request::{HourlyTotal, RateLimit, RestRequest, RestSerie
 use crate::model::Millis;
 
 const REQUESTS: RateLimit = RateLimit::of("statistics", 180, 10);
-/// Most rows of a reply.
+/// Maximum number of rows in a reply.
 const ROWS: i64 = 100;
 
 pub(crate) const TOTALS: RestSeries<HourlyTotal> = RestSeries {
@@ -28,7 +28,7 @@ pub(crate) const TOTALS: RestSeries<HourlyTotal> = RestSeries {
     read,
 };
 
-/// The settlement currency of a perpetual contract, from its name.
+/// Returns the settlement currency of a perpetual contract, from the contract name.
 fn settled_in(contract: &str) -> String {
     match contract.split_once('_') {
         Some((base, "USD")) => base.to_lowercase(),
@@ -43,7 +43,7 @@ members!(Row<'a> {
     short = "short_liq_usd",
 });
 
-/// The totals of a reply; sides are those of the positions.
+/// Decodes the totals in a reply; the sides are those of the positions.
 fn read(frame: &Frame<'_>) -> Result<Vec<HourlyTotal>, Error> {
     let rows: JsonShape<Row<'_>> = frame.read_plainly()?;
     let root = JsonPath::ROOT;

@@ -1,16 +1,18 @@
 //! HTX.
 //!
-//! - Channel: `public.*.liquidation_orders`, and the REST body of `/linear-swap-api/v3/swap_liquidation_orders` and
-//!   its coin-margined counterparts. Frames are gzip. A ping must be answered with its own token.
-//! - Side: `direction` is the closing order; `sell` closed a long. The documentation is ambiguous, so before any event
-//!   is stored, REST is queried for liquidated longs, each of which must be a `sell`.
-//! - Units: the price is the bankruptcy price. Linear rows have `amount` in the base and `trade_turnover` in the
-//!   quote; coin-margined rows count contracts, sized in USD by the instrument.
-//! - Keys: only REST bodies have an id, at the end of the key.
-//! - Backfill: by contract and two hours.
+//! - Channel: `public.*.liquidation_orders`, and the REST path `/linear-swap-api/v3/swap_liquidation_orders` and its
+//!   coin-margined counterparts. Frames are compressed with gzip. A ping must be answered with a pong that repeats its
+//!   token.
+//! - Side: `direction` is the side of the closing order; `sell` closed a long. The documentation is ambiguous. Before
+//!   any event is stored, liquidated longs are therefore requested from REST, and each of them must be a `sell`.
+//! - Units: the price is the bankruptcy price. Linear rows have `amount` in the base and `trade_turnover` in the quote.
+//!   Coin-margined rows have a number of contracts; the instrument gives the contract size in USD.
+//! - Keys: only rows of REST bodies have an id, which is the last field of the key.
+//! - Backfill: by contract, in ranges of two hours.
 //! - Source: <https://www.htx.com/en-us/opend/newApiPages/>
 //!
-//! Three sockets: USDT contracts, coin-settled swaps, coin-settled futures. The exchange pings and we answer.
+//! There are three sockets: for contracts in USDT, for coin-settled swaps and for coin-settled futures. The exchange
+//! sends the pings, and the client replies.
 
 use std::time::Duration;
 
@@ -37,21 +39,21 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, KeyAmbiguity, SocketPlan};
 use crate::model::Millis;
 
-/// The last part of topics of liquidations.
+/// Last part of the names of topics with liquidations.
 const LIQUIDATIONS: &str = "liquidation_orders";
-/// The topic of all contracts of a socket.
+/// Topic for the liquidations of all contracts of a socket.
 const EVERYTHING: &str = "public.*.liquidation_orders";
-/// The error code of a repeated subscription.
+/// Error code for a repeated subscription.
 const REPEATED: &str = "2014";
 
-/// Requests in three seconds; some are left to other programs.
+/// Allowed requests in three seconds; the rest of the exchange's limit is left to other programs.
 const REQUESTS: RateLimit = RateLimit::of("requests", 200, 3);
-/// Longest range of one request.
+/// Maximum length of the time range of one request.
 const WINDOW: i64 = 2 * Millis::HOUR;
 
-/// The range of the side check.
+/// Length of the time range in which the side is verified.
 const HALF_DAY: i64 = 12 * Millis::HOUR;
-/// The `trade_type` of liquidated longs; 6 is shorts, 0 is both.
+/// Value of `trade_type` that requests liquidated longs; 6 requests shorts, and 0 requests both.
 const LIQUIDATED_LONGS: i64 = 5;
 
 const ORDERS: &str = "/linear-swap-api/v3/swap_liquidation_orders";
@@ -59,7 +61,7 @@ const LINEAR: &str = "/linear-swap-api/v1/swap_contract_info";
 const SWAPS: &str = "/swap-api/v1/swap_contract_info";
 const FUTURES: &str = "/api/v1/contract_contract_info";
 
-/// Replies with liquidations, and with markets.
+/// Envelopes of the replies with liquidations and of those with markets.
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     code: "code",
     fine: "200",
@@ -79,7 +81,7 @@ pub(crate) static VENUE: Venue = Venue {
         native: |base, quote| Some(format!("{base}-{quote}")),
         contract: |_| None,
         channels: Channels {
-            // The last part of a public topic, or the first of another one.
+            // Last parts of public topics, and first parts of other topics.
             other: &[
                 "accounts",
                 "contract_elements",
@@ -110,14 +112,15 @@ pub(crate) static VENUE: Venue = Venue {
             ("futures", "/notification", &[EVERYTHING]),
         ]),
         subscription: |number, topics, _| {
-            // A message has one topic, and so has a connection.
+            // Each message subscribes to one topic, and each connection has one topic.
             let topic = topics.first().map_or(EVERYTHING, String::as_str);
             json!({"op": "sub", "cid": number.to_string(), "topic": topic}).to_string()
         },
         control,
         answer,
         heartbeat: Heartbeat {
-            // Our ping keeps the network path open; the exchange's pings, every five seconds, prove liveness.
+            // The client's ping keeps the network path open. The exchange's pings, every five seconds, prove that the
+            // connection is alive.
             beat: PingMessage::Protocol,
             every: Duration::from_secs(20),
             signs: &[
@@ -125,7 +128,7 @@ pub(crate) static VENUE: Venue = Venue {
                 (LifeSign::Control, Duration::from_secs(90)),
             ],
         },
-        // The exchange sends this topic at once after the subscription, then every minute.
+        // The exchange sends this topic directly after the subscription, then every minute.
         steady: |line| {
             Control::Topic(match line {
                 "linear" => "public.BTC-USDT.contract_info",
@@ -138,7 +141,7 @@ pub(crate) static VENUE: Venue = Venue {
     rest: RestEndpoints {
         listings: || {
             vec![
-                // Without `business_type` the reply lists only swaps.
+                // Without `business_type`, the reply lists only swaps.
                 RestRequest::new(LINEAR, REQUESTS).with("business_type", "all"),
                 RestRequest::new(SWAPS, REQUESTS),
                 RestRequest::new(FUTURES, REQUESTS),
@@ -146,7 +149,8 @@ pub(crate) static VENUE: Venue = Venue {
         },
         read_listings,
         prices: Some(PriceEndpoints {
-            // Coin-settled futures have other names in price replies than in the market list, so they are left out.
+            // Coin-settled futures are omitted, because their names in price replies differ from those in the market
+            // list.
             asks: || {
                 vec![
                     RestRequest::new("/v2/linear-swap-ex/market/detail/batch_merged", REQUESTS)
@@ -165,7 +169,9 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `BTC-USDT`, `BTC-USDT-261225`, `BTC-USD`, and `BTC261225` in USD.
+/// Splits names such as `BTC-USDT`, `BTC-USDT-261225` and `BTC-USD`.
+///
+/// The name `BTC261225` has no quote; it is a contract in USD.
 fn market(native_id: &str) -> MarketName<'_> {
     if native_id.contains('-') {
         return dashed(native_id);
@@ -210,7 +216,7 @@ members!(Message<'a> {
     data: JsonShape<Order<'a>> = "data",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -243,12 +249,12 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     frame.rows(&place, &message.data, order)
 }
 
-/// The part of a topic after its contract.
+/// Returns the part of a topic after its contract.
 fn last_part(topic: &str) -> &str {
     topic.rsplit_once('.').map_or(topic, |(_, kind)| kind)
 }
 
-/// The pong with the ping's token.
+/// Returns the pong that repeats the token of a ping.
 fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let message: Message<'_> = frame.object()?;
     if let Some(token) = message.ping {
@@ -290,7 +296,7 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
         volume.plain(),
         price.plain()
     );
-    // Only REST bodies have it.
+    // Only rows of REST bodies have an id.
     if let Some(id) = text_of(row.number) {
         dedupe_key.push_str("|id ");
         dedupe_key.push_str(&id);
@@ -358,7 +364,7 @@ fn read_listings(ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listin
             let size = place.text("contract_size", listed.size)?;
             Ok(Some(Listing {
                 instrument: place.instrument(&named.base, &named.quote, kind, &size)?,
-                // A third part, or the suffix of a one-part name, is the delivery date.
+                // Dated contracts have a third part, or a date as suffix of a name without dashes.
                 perpetual: native_id.split('-').count() == 2,
                 trading: says(listed.status, "1"),
                 native_id: native_id.into_owned(),
@@ -373,7 +379,7 @@ members!(Tick<'a> {
     close = "close",
 });
 
-/// The last trade price of each contract.
+/// Decodes the last trade price of each contract.
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     let ticks: JsonShape<Tick<'_>> = LISTED.open(frame)?.read("ticks")?;
     quoted(&JsonPath::ROOT.member("ticks"), &ticks, |tick| {
@@ -381,7 +387,9 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// Requests for liquidated longs of the busiest contracts in the last half day.
+/// Returns requests for the liquidated longs of the last 12 hours.
+///
+/// They concern the two busiest contracts.
 fn proofs(now: Millis) -> Vec<RestRequest> {
     stretches(now.back(HALF_DAY), now, WINDOW)
         .into_iter()
@@ -399,7 +407,7 @@ fn proofs(now: Millis) -> Vec<RestRequest> {
         .collect()
 }
 
-/// The first liquidated long that was not closed by a sell.
+/// Returns an error text for the first liquidated long that is not a `sell`.
 fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     let body: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -415,7 +423,9 @@ fn disproof(frame: &Frame<'_>) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// One request per contract and two hours, newest first. Coin-settled futures are requested by coin.
+/// Returns one backfill request per contract and range of two hours, newest range first.
+///
+/// Coin-settled futures are requested by coin.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut contracts: Vec<(&str, &str, &str)> = traded(listings)
         .map(|listing| {
@@ -451,8 +461,11 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest>
         .collect()
 }
 
-/// The page size is undocumented, so paging continues until an empty page. It goes by time, because equal rows are
-/// only distinguished within a page. A page of a single instant may be incomplete and continues by row id.
+/// Requests the next page, until a page is empty.
+///
+/// The page size is undocumented, so a short page does not mean the end. Pages are requested by time, because equal
+/// rows are only distinguished within a page. If all rows of a page have the same instant, the next page is requested
+/// by row id instead.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let body: Message<'_> = frame.object()?;
     let place = JsonPath::ROOT.member("data");
@@ -479,7 +492,7 @@ fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error
     Ok(next.into_iter().collect())
 }
 
-/// The first page of a range.
+/// Builds the request for the first page of a time range.
 fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("end_time", until.0 - 1)
         .without("from_id")
@@ -525,10 +538,11 @@ mod tests {
             (value("end_time"), value("from_id"))
         };
         let (late, early) = (1_790_000_000_900, 1_790_000_000_500);
-        // The last instant is requested again in full.
+        // The next request includes the last instant of the page again.
         let second = page(&ask, &[(late, 9), (early, 8)]).unwrap();
         assert_eq!(parsed(&second), (Some(early.to_string()), None));
-        // If nothing else follows, paging continues by row id, then by time again.
+        // If all rows of a page have one instant, the next page is requested by row id. After it, paging continues by
+        // time.
         let third = page(&second, &[(early, 8), (early, 7)]).unwrap();
         assert_eq!(
             parsed(&third),
@@ -537,7 +551,7 @@ mod tests {
         let fourth = page(&third, &[(early, 6), (early - 1, 5)]).unwrap();
         assert_eq!(parsed(&fourth), (Some((early - 1).to_string()), None));
         assert_eq!(page(&fourth, &[]), None);
-        // Unreadable pages are not taken as the end.
+        // A page without a readable time or row id is an error, not the end.
         for body in [
             r#"{"code":200,"data":[{"query_id":1}]}"#.to_owned(),
             format!(r#"{{"code":200,"data":[{{"created_at":{late}}}]}}"#),

@@ -1,12 +1,12 @@
 //! Kraken Futures.
 //!
-//! - Channel: the feed `trade` with its snapshot, and the REST body of `/derivatives/api/v3/history`. Only trades of
-//!   type `liquidation` count. A snapshot has the last hundred trades of a market, a reply a hundred before a time.
-//!   One socket covers every market, with the feed `heartbeat` as control topic. The trades of each market are
+//! - Channel: the feed `trade` with its snapshot, and the REST path `/derivatives/api/v3/history`. Only trades of type
+//!   `liquidation` count. A snapshot has the last 100 trades of a market, a REST reply has 100 trades before a given
+//!   time. One socket covers every market; its control topic is the feed `heartbeat`. The trades of each market are
 //!   numbered.
-//! - Side: `side` is that of the taker, who was liquidated; `sell` closed a long.
-//! - Units: USD on `PI_` and `FI_` contracts, base units on `PF_` ones. The REST body does not name its market, so the
-//!   caller passes only the instrument of that market.
+//! - Side: `side` is the side of the taker, who was liquidated; `sell` closed a long.
+//! - Units: USD on contracts named `PI_` and `FI_`, base units on contracts named `PF_`. The REST body does not name
+//!   its market, so the caller passes only the instrument of that market.
 //! - Backfill: by market and time.
 //! - Source: <https://docs.kraken.com/exchange/api-reference/futures-websocket/trade>
 
@@ -36,12 +36,14 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
-/// Markets per message; small, because a refusal does not name the invalid market.
+/// Number of markets per subscription message.
+///
+/// It is small, because a refusal does not name the invalid market.
 const BATCH: usize = 10;
 
-/// The exchange allows five hundred in ten seconds.
+/// The exchange allows 500 requests in 10 seconds.
 const REQUESTS: RateLimit = RateLimit::of("requests", 450, 10);
-/// Most trades of a reply.
+/// Maximum number of trades in a reply.
 const TRADES: usize = 100;
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -50,7 +52,7 @@ const REPLY: ExchangeEnvelope = ExchangeEnvelope {
     said: &["error"],
 };
 
-/// The exchange's heartbeat, once per second.
+/// The control topic: the exchange's heartbeat, sent once per second.
 const CONTROL: &str = "heartbeat";
 
 pub(crate) static VENUE: Venue = Venue {
@@ -136,7 +138,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `PF_XBTUSD`, `PI_XBTUSD`, `FI_XBTUSD_261225`.
+/// Splits names such as `PF_XBTUSD`, `PI_XBTUSD` and `FI_XBTUSD_261225`.
 fn market(native_id: &str) -> MarketName<'_> {
     let behind = native_id
         .split_once('_')
@@ -167,7 +169,7 @@ members!(Message<'a> {
     said = "message",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -219,7 +221,9 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-/// The sequence numbers of each market's trades; they continue from the newest of its snapshot.
+/// Returns the sequence numbers of each market's trades.
+///
+/// They continue from the newest trade of the market's snapshot.
 fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let of = |trade: &Trade<'_>| {
         let number = SequenceNumber::read(&text_of(trade.product)?, trade.seq)?;
@@ -288,7 +292,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
     })
 }
 
-/// The markets named in a reply.
+/// Returns the markets named in a reply.
 fn products(cell: JsonMember<'_>) -> Vec<String> {
     cell.and_then(|list| serde_json::from_str(list.text()).ok())
         .unwrap_or_default()
@@ -310,11 +314,11 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
         let kind = match &*place.text("type", listed.kind)? {
             "flexible_futures" => "linear",
             "futures_inverse" => "inverse",
-            // Indices and options.
+            // Indices and options are omitted.
             _ => return Ok(None),
         };
         let native_id = place.name("symbol", listed.symbol)?;
-        // Older lists have only the contract name.
+        // Older market lists do not state base and quote, only the contract name.
         let (base, quote) = if listed.base.is_some() && listed.quote.is_some() {
             (
                 place.text("base", listed.base)?,
@@ -327,7 +331,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
         let size = place.text("contractSize", listed.size)?;
         Ok(Some(Listing {
             instrument: place.instrument(&base, &quote, kind, &size)?,
-            // A delivery date follows a second underscore.
+            // In the names of dated contracts, a delivery date follows a second underscore.
             perpetual: native_id.split('_').count() == 2,
             trading: place.truth("tradeable", listed.tradeable)?,
             native_id: native_id.clone().into_owned(),
@@ -348,7 +352,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per market, newest trades first.
+/// Returns one backfill request per market, newest trades first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
@@ -360,7 +364,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest>
         .collect()
 }
 
-/// The trades before `until`.
+/// Builds the request for the trades before `until`.
 fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("lastTime", until).between(from, until)
 }

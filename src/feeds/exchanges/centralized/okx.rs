@@ -1,14 +1,14 @@
 //! OKX.
 //!
-//! - Channel: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST body of `/api/v5/public/liquidation-orders`.
-//!   Margin loans and options are ignored. The open interest of one swap, documented as pushed every three seconds, is
-//!   the control topic.
-//! - Retired: version 3 of the API, with one REST body per contract. Recorders made `swap/liquidation`,
-//!   `futures/liquidation` and `liquidations` from such bodies; none of them is decoded.
-//! - Side: `posSide` is that of the position; if it is `net`, a `sell` order closed a long.
-//! - Units: the price is that of the transfer to the liquidation account, the bankruptcy price. Sizes are contracts,
-//!   sized by the instrument (`ctVal · ctMult`, in the base or in USD).
-//! - Backfill: by underlying and kind, newest first.
+//! - Channel: `liquidation-orders` for `SWAP` and `FUTURES`, and the REST path `/api/v5/public/liquidation-orders`.
+//!   Margin loans and options are ignored. The control topic is the open interest of one swap, which is documented to
+//!   be sent every three seconds.
+//! - Retired: version 3 of the API, with one REST body per contract. Recording programs made `swap/liquidation`,
+//!   `futures/liquidation` and `liquidations` from such bodies. None of these formats is decoded.
+//! - Side: `posSide` is the side of the position. If its value is `net`, a `sell` order closed a long.
+//! - Units: the price is the bankruptcy price, at which the position passes to the liquidation account. Sizes are
+//!   contracts; the instrument gives the contract size (`ctVal · ctMult`, in the base or in USD).
+//! - Backfill: by underlying and kind of contract, newest rows first.
 //! - Source: <https://www.okx.com/docs-v5/en/#public-data-websocket-liquidation-orders-channel>
 
 use std::borrow::Cow;
@@ -38,23 +38,23 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side, sort_small};
 
-/// The channel of liquidations.
+/// Name of the channel with liquidations.
 const LIQUIDATIONS: &str = "liquidation-orders";
-/// A channel on the same connection with steady traffic, and its market.
+/// Channel and market of the control topic.
 const CONTROL: &str = "open-interest";
 const CONTROL_OF: &str = "BTC-USDT-SWAP";
 
-/// The subscribed kinds of contract.
+/// Kinds of contract to which the client subscribes.
 const KINDS: [&str; 2] = ["SWAP", "FUTURES"];
 
-/// Requests in two seconds, by kind.
+/// Allowed requests in two seconds, separately for each kind of request.
 const PUBLIC: RateLimit = RateLimit::of("public", 18, 2);
 const MARKS: RateLimit = RateLimit::of("mark prices", 9, 2);
 const MISSED: RateLimit = RateLimit::of("liquidation orders", 18, 2);
 const HISTORY: RateLimit = RateLimit::of("history candles", 18, 2);
 const STATISTICS: RateLimit = RateLimit::of("statistics", 9, 2);
 
-/// Most bars, liquidations and readings of a reply.
+/// Maximum number of bars, liquidations and open-interest readings in a reply.
 const BARS: i64 = 300;
 const ORDERS: usize = 100;
 const READINGS: i64 = 100;
@@ -76,7 +76,7 @@ pub(crate) static VENUE: Venue = Venue {
         native: |base, quote| Some(format!("{base}-{quote}-SWAP")),
         contract: |_| None,
         channels: Channels {
-            // The last ones are prefixes of version 3.
+            // The last entries are prefixes of channels in version 3.
             other: &[
                 "account",
                 "adl-warning",
@@ -193,7 +193,7 @@ pub(crate) static VENUE: Venue = Venue {
                 RestRequest::new("/api/v5/market/history-candles", HISTORY)
                     .with("instId", market)
                     .with("bar", "1m")
-                    // The reply excludes both ends.
+                    // The reply includes neither `before` nor `after`.
                     .with("before", start.0 - 1)
                     .with("after", end.0)
                     .with("limit", BARS)
@@ -208,7 +208,7 @@ pub(crate) static VENUE: Venue = Venue {
             },
         }),
         open_interest: Some(RestSeries {
-            // Documented as 1,440 readings, measured as three days at five minutes.
+            // The documentation says 1,440 readings; measured were three days at intervals of five minutes.
             look_back: 3 * Millis::DAY,
             length: READINGS * OpenInterestReading::APART,
             ask: |market, start, end| {
@@ -216,7 +216,7 @@ pub(crate) static VENUE: Venue = Venue {
                 RestRequest::new(path, STATISTICS)
                     .with("instId", market)
                     .with("period", "5m")
-                    // The reply has readings after `begin` and before `end`, without both bounds.
+                    // The reply includes neither the instant `begin` nor the instant `end`.
                     .with("begin", start.0 - 1)
                     .with("end", end.0)
                     .with("limit", READINGS)
@@ -258,7 +258,7 @@ members!(Message<'a> {
 });
 
 impl<'a> Message<'a> {
-    /// The name of the channel.
+    /// Returns the name of the channel.
     fn channel(&self) -> Option<Cow<'a, str>> {
         match &self.arg {
             JsonShape::Object(arg) => text_of(arg.channel),
@@ -271,14 +271,14 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     if message.event.or(message.op).is_some() {
         return Ok(Vec::new());
     }
     let root = JsonPath::ROOT;
-    // A message of version 3.
+    // Only messages of version 3 have a table.
     if let Some(table) = text_of(message.table) {
         return frame.other_channel(&root.member("table"), &table);
     }
@@ -362,7 +362,7 @@ fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Er
     let said = [message.code, message.msg];
     Ok(match text_of(message.event).as_deref() {
         Some("subscribe") => FrameKind::Ack { topics },
-        // A refusal without a topic answers an unreadable request and concerns all topics.
+        // A refusal without a topic replies to an unreadable request and concerns all topics.
         Some("error") => FrameKind::refused(asked.or_all(topics), &said),
         Some("notice") => FrameKind::Notice(joined(&said)),
         None if message.is_of(LIQUIDATIONS) => FrameKind::Data,
@@ -391,7 +391,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
                 .member("instFamily")
                 .fault("has no dash between base and quote")
         })?;
-        // `BTC-USD_UM` is a family of `BTC-USD`.
+        // `BTC-USD_UM` is a family of contracts quoted in `USD`.
         let quote = quote.split_once('_').map_or(quote, |(quote, _)| quote);
         let value = place.positive("ctVal", market.value)?.value;
         let multiplier = place.positive("ctMult", market.multiplier)?.value;
@@ -423,7 +423,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request per underlying and kind of contract, newest rows first.
+/// Returns one backfill request per underlying and kind of contract, newest rows first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     let mut families: Vec<(String, &'static str)> = traded(listings)
         .map(|listing| {
@@ -448,7 +448,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest>
         .collect()
 }
 
-/// A full page that does not reach the start is followed by the previous one.
+/// Requests the rows before a full page that does not reach the start of the range.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let contracts: JsonShape<Contract<'_>> = REPLY.open(frame)?.read("data")?;
     let root = JsonPath::ROOT;
@@ -464,7 +464,7 @@ fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error
             rows += 1;
         }
     }
-    // Rows of the oldest instant may be split between two pages, so that instant is requested again.
+    // Rows of the oldest instant may be split between two pages, so the next request includes that instant.
     let after = oldest.on(1);
     let moved = ask.value("after") != Some(&after.0.to_string());
     Ok(if rows >= ORDERS && oldest >= ask.from && moved {
@@ -474,7 +474,7 @@ fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error
     })
 }
 
-/// Rows of time, contracts, base units and USD.
+/// Decodes rows of time and open interest; the interest is given in contracts, base units and USD.
 fn read_open_interest(frame: &Frame<'_>) -> Result<Vec<OpenInterestReading>, Error> {
     const BASE: usize = 2;
     let rows: Vec<BarCells<'_>> = REPLY.open(frame)?.read("data")?;

@@ -1,9 +1,10 @@
-//! Aster, with Binance's older API.
+//! Aster, which has an older version of Binance's API.
 //!
-//! - Channel: `!forceOrder@arr`, without `st`, and only the latest order of a symbol per second. Paths without a class
-//!   still send here. A mark price on the same socket is the control topic.
-//! - Side: that of the closing order; `SELL` closed a long.
-//! - Units: base units; no contract has another size, so REST is only used for prices.
+//! - Channel: `!forceOrder@arr`, without Binance's member `st`. It sends only the latest order of each symbol per
+//!   second. Unlike Binance, the exchange sends liquidations on paths without `/market`. A mark price on the same
+//!   socket is the control topic.
+//! - Side: the side of the closing order; `SELL` closed a long.
+//! - Units: base units. Every contract has a size of one base unit, so REST is only used for prices.
 //! - Backfill: none.
 //! - Source: <https://github.com/asterdex/api-docs>
 
@@ -17,7 +18,7 @@ use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
-/// Half of the allowed weight per minute.
+/// Half of the request weight that the exchange allows per minute.
 const WEIGHT: RateLimit = RateLimit::of("weight", 1200, 60);
 
 pub(crate) static VENUE: Venue = Venue {

@@ -1,13 +1,13 @@
 //! `dYdX` v4.
 //!
-//! - Channel: `v4_trades`, and the REST body of `/v4/trades/perpetualMarket/<market>`. Only trades of type
-//!   `LIQUIDATED` count, not `DELEVERAGED` ones. Markets are subscribed one by one, a limited number per connection,
-//!   and each acknowledgement has the last trades. The messages of a connection are numbered from 0. The number of an
-//!   acknowledgement is assigned on request, and it arrives after its trades are read.
-//! - Side: the taker was liquidated; `SELL` closed a long.
+//! - Channel: `v4_trades`, and the REST path `/v4/trades/perpetualMarket/<market>`. Only trades of type `LIQUIDATED`
+//!   count, not those of type `DELEVERAGED`. Each market has a subscription; the number of subscriptions per connection
+//!   is limited. Each acknowledgement repeats the last trades. The messages of a connection are numbered from 0. An
+//!   acknowledgement gets its number when the request arrives, but is sent later, after its trades have been read.
+//! - Side: the side of the taker, who was liquidated; `SELL` closed a long.
 //! - Units: base units. The REST body does not name its market, so the caller passes only the instrument of that
 //!   market.
-//! - Backfill: by market, newest first.
+//! - Backfill: by market, newest trades first.
 //! - Source: <https://docs.dydx.xyz>
 
 use std::borrow::Cow;
@@ -36,16 +36,19 @@ use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
 
 const CHANNEL: &str = "v4_trades";
-/// The block height, sent for every block.
+/// The control topic: the block height, sent for every block.
 const CONTROL: &str = "v4_block_height";
-/// Most subscriptions of one channel per connection.
+/// Maximum number of subscriptions to one channel per connection.
 const CHANNELS: usize = 32;
-/// The exchange allows two subscriptions per second, and network delay may bring some closer together.
+/// Minimum time between two subscriptions.
+///
+/// The exchange allows two subscriptions per second. The interval is longer than half a second, because network delay
+/// may bring messages closer together.
 const BETWEEN: Duration = Duration::from_millis(600);
 
-/// The exchange allows a hundred in ten seconds.
+/// The exchange allows 100 requests in 10 seconds.
 const REQUESTS: RateLimit = RateLimit::of("requests", 90, 10);
-/// Most trades of a reply.
+/// Maximum number of trades in a reply.
 const TRADES: usize = 1000;
 
 pub(crate) static VENUE: Venue = Venue {
@@ -82,7 +85,7 @@ pub(crate) static VENUE: Venue = Venue {
             if topics == [CONTROL] {
                 return json!({"type": "subscribe", "channel": CONTROL}).to_string();
             }
-            // A message has one market.
+            // Each message subscribes to one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
             json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
         },
@@ -137,7 +140,7 @@ members!(Message<'a> {
     said = "message",
 });
 
-/// The sequence number of a message, with the time of its newest trade.
+/// Returns the sequence number of a message, with the time of its newest trade.
 fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let Ok(message) = frame.object::<Message<'_>>() else {
         return Vec::new();
@@ -164,7 +167,7 @@ fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
         .collect()
 }
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     let root = JsonPath::ROOT;
@@ -265,7 +268,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
         Some("subscribed") if says(message.channel, CHANNEL) => FrameKind::Ack {
             topics: id.into_iter().collect(),
         },
-        // This acknowledgement has a block height but does not prove that further heights follow.
+        // This acknowledgement contains a block height but does not prove that further heights follow.
         Some("subscribed") if says(message.channel, CONTROL) => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
@@ -288,7 +291,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
     })
 }
 
-/// The market in a refusal: `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
+/// Returns the market named in a refusal such as `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.
 fn named(said: &str) -> Option<&str> {
     let (_, behind) = said.split_once(CHANNEL)?;
     let word = behind.strip_prefix('-')?.split([')', ' ']).next()?;
@@ -302,7 +305,7 @@ members!(Listed<'a> {
     oracle = "oraclePrice",
 });
 
-/// The markets of a list, keyed by name.
+/// Returns the markets of a market list, keyed by name.
 fn markets<'a>(frame: &Frame<'a>) -> Result<JsonShape<Listed<'a>>, Error> {
     let markets: Option<BTreeMap<String, JsonShape<Listed<'_>>>> =
         frame.members()?.read("markets")?;
@@ -328,7 +331,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
                 .member("ticker")
                 .fault("has no dash between base and quote")
         })?;
-        // In some names the exchange and the address of the price follow the base, separated by commas.
+        // In some names, the base is followed by commas with the exchange and the address of the price.
         let base = name.split_once(',').map_or(name, |(base, _)| base);
         Ok(Some(Listing {
             instrument: place.instrument(base, quote, "linear", "1")?,
@@ -340,7 +343,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
     Ok(RestPage::last(rows))
 }
 
-/// One request per market, newest trades first.
+/// Returns one backfill request per market, newest trades first.
 fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     traded(listings)
         .map(|listing| {
@@ -353,7 +356,7 @@ fn missed(listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest>
         .collect()
 }
 
-/// The trades before `until`.
+/// Builds the request for the trades before `until`.
 fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
     ask.again_with("createdBeforeOrAt", until.back(1))
         .between(from, until)

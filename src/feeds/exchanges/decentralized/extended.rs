@@ -1,11 +1,11 @@
 //! Extended.
 //!
-//! - Channel: `publicTrades` of all markets; `tT` is the type of a trade. Only `LIQUIDATION` counts, not `DELEVERAGE`.
-//!   The path of the socket is the subscription: the first frame acknowledges it and repeats the last fifty trades.
-//!   Frames are numbered, so a missing one is noticed.
-//! - Side: the taker was liquidated; `SELL` closed a long.
+//! - Channel: `publicTrades` of all markets; `tT` is the type of a trade. Only trades of type `LIQUIDATION` count, not
+//!   those of type `DELEVERAGE`. The path of the socket is the subscription: the first frame acknowledges it and
+//!   repeats the last 50 trades. Frames have sequence numbers, so a missing frame is noticed.
+//! - Side: the side of the taker, who is the liquidated account; `SELL` closed a long.
 //! - Units: base units.
-//! - Backfill: none, because REST only has the last trades of a market. Prices come from its market list.
+//! - Backfill: none, because REST only returns the last trades of a market. Last prices come from the market list.
 //! - Source: <https://api.docs.extended.exchange>
 
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::feeds::websocket::control::{
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
-/// Half of the allowed requests per minute.
+/// Half of the requests that the exchange allows per minute.
 const REQUESTS: RateLimit = RateLimit::of("requests", 500, 60);
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -44,7 +44,7 @@ pub(crate) static VENUE: Venue = Venue {
         native: |base, quote| (quote == "USD").then(|| format!("{base}-USD")),
         contract: |_| None,
         channels: Channels {
-            // Types of messages of other streams.
+            // Message types of channels that are not decoded.
             other: &[
                 "BALANCE", "DELTA", "IP", "MP", "ORDER", "POSITION", "SNAPSHOT", "TRADE",
             ],
@@ -65,7 +65,7 @@ pub(crate) static VENUE: Venue = Venue {
         )]),
         // The exchange rejects clients without a user agent.
         headers: &[("user-agent", concat!("liqdata/", env!("CARGO_PKG_VERSION")))],
-        // The path of the socket is the subscription, so the message is empty.
+        // The path of the socket is the subscription, so there is no message to send.
         subscription: |_, _, _| String::new(),
         control,
         recalls: |frame| {
@@ -89,7 +89,9 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `BTC-USD`, and `NVDA_24_5-USD` for markets traded five days a week.
+/// Splits names such as `BTC-USD` into base and quote.
+///
+/// The name `NVDA_24_5-USD` is a market that is open five days a week.
 fn market(native_id: &str) -> MarketName<'_> {
     match native_id.rsplit_once('-') {
         Some((base, quote)) => MarketName::new(before(base, b'_'), quote),
@@ -120,10 +122,10 @@ members!(Message<'a> {
     seq = "seq",
 });
 
-/// The events of a frame or a body.
+/// Decodes the events of a frame or a REST body.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
-    // Messages of other channels have a type.
+    // Only messages of other channels have a type.
     if let Some(kind) = text_of(message.kind) {
         return frame.other_channel(&JsonPath::ROOT.member("type"), &kind);
     }
@@ -169,7 +171,7 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-/// The sequence numbers of a connection's frames; other channels have their own.
+/// Returns the sequence number of a frame; frames of other channels are numbered separately and are ignored.
 fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
     let message = frame.object::<Message<'_>>().ok();
     let message = message.filter(|message| message.kind.is_none());

@@ -1,9 +1,9 @@
-//! Hyperliquid accounts: traders, open positions and open interest.
+//! Hyperliquid accounts: trades with their accounts, open positions and open interest.
 //!
-//! - Channel: public trades, which name buyer and seller; REST has the positions of any account.
-//! - Side: that of the position.
-//! - Units: amounts and prices are exact decimals from text. Listings in thousands (`kPEPE`) are converted to single
-//!   coins.
+//! - Channel: public trades, which name buyer and seller; REST returns the positions of any account.
+//! - Side: the side of the position.
+//! - Units: amounts and prices are exact decimals read from text. Coins listed in thousands (`kPEPE`) are converted to
+//!   single coins.
 //! - Source: <https://hyperliquid.gitbook.io/hyperliquid-docs>
 
 use rust_decimal::Decimal;
@@ -13,15 +13,15 @@ use serde::de::IgnoredAny;
 use crate::feeds::error::Error;
 use crate::model::{Millis, PositionRow, Side, coin_of_base};
 
-/// The name of the exchange in rows.
+/// Name of the exchange in rows.
 pub const EXCHANGE: &str = "hyperliquid";
 
-/// The accounts and notional of one trade.
+/// The two accounts of a trade and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccountTrade {
-    /// The buyer and the seller.
+    /// Addresses of the buyer and the seller.
     pub accounts: [String; 2],
-    /// Notional of the trade.
+    /// Value of the trade in USD.
     pub usd: f64,
 }
 
@@ -30,29 +30,29 @@ pub struct AccountTrade {
 pub struct OpenCoin {
     /// The exchange's name of the coin.
     pub native: String,
-    /// The coin.
+    /// The coin, such as `PEPE` for `kPEPE`.
     pub coin: String,
-    /// Open interest in base units, as the exchange counts it.
+    /// Open interest in single coins, as the exchange counts it.
     pub open_interest: Decimal,
 }
 
-/// The subscription to the trades of a coin.
+/// Returns the message that subscribes to the trades of a coin.
 #[must_use]
 pub fn trades_of(native: &str) -> String {
     let subscription = serde_json::json!({"type": "trades", "coin": native});
     serde_json::json!({"method": "subscribe", "subscription": subscription}).to_string()
 }
 
-/// The ping message.
+/// The ping message of the client.
 pub const PING: &str = r#"{"method":"ping"}"#;
-/// The request for the open interest of all coins, and its weight.
+/// Body and weight of the request for the open interest of all coins.
 pub const OPEN_COINS: (&str, u32) = (r#"{"type":"metaAndAssetCtxs"}"#, 20);
 /// Weight of a request for the positions of an account.
 pub const STATE_WEIGHT: u32 = 2;
-/// Allowed weight per IP address and minute.
+/// Maximum request weight per IP address and minute.
 pub const MOST_WEIGHT: u32 = 1200;
 
-/// The request for the positions of an account.
+/// Returns the body of the request for the positions of an account.
 #[must_use]
 pub fn state_of(account: &str) -> String {
     serde_json::json!({"type": "clearinghouseState", "user": account}).to_string()
@@ -72,7 +72,7 @@ struct Trade {
     users: [String; 2],
 }
 
-/// The trades of a frame; empty for other channels.
+/// Decodes the trades of a frame; empty for frames of other channels.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ struct Context {
     open_interest: String,
 }
 
-/// The open interest of every coin in the reply to [`OPEN_COINS`].
+/// Decodes the open interest of every coin from the reply to [`OPEN_COINS`].
 ///
 /// # Errors
 ///
@@ -167,9 +167,10 @@ struct Leverage {
     value: f64,
 }
 
-/// The open positions of `account` in the reply to [`state_of`], received at `at`.
+/// Decodes the open positions of `account` from the reply to [`state_of`], received at `at`.
 ///
-/// The snapshot is not complete yet, so its time is `at` and the share is absent.
+/// The positions become part of a snapshot of many accounts, which is not complete yet. Their time is therefore `at`,
+/// and the share is absent.
 ///
 /// # Errors
 ///
@@ -229,7 +230,7 @@ pub fn is_subscribed(frame: &str) -> bool {
     serde_json::from_str(frame).is_ok_and(|said: Said| said.channel == "subscriptionResponse")
 }
 
-/// The error message of a refusal.
+/// Returns the error message if the frame refuses a subscription.
 #[must_use]
 pub fn refusal(frame: &str) -> Option<String> {
     let said: Channel<'_> = serde_json::from_str(frame).ok()?;

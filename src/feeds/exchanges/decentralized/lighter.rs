@@ -1,10 +1,11 @@
 //! Lighter.
 //!
-//! - Channel: `trade/<market>`, the rows in `liquidation_trades`. There are as many sockets as the markets need, and
-//!   one message per market. Each acknowledgement has the last liquidations of its market.
-//! - Side: the taker was liquidated; if the maker was not the ask, the taker sold and a long was closed.
-//! - Units: base units and USD. A market is a number, named by the market list. A row of an unnamed market waits under
-//!   its number.
+//! - Channel: `trade/<market>`, with liquidations in `liquidation_trades`. The markets are distributed over several
+//!   sockets, with one subscription message per market. Each acknowledgement repeats the last liquidations of its
+//!   market.
+//! - Side: the taker was liquidated. If the maker's order is not the ask, the taker sold, which closed a long.
+//! - Units: base units and USD. The native id of a market is a number, and the market list has its name. The
+//!   liquidation of a market without a known name has its number as symbol.
 //! - Backfill: none.
 //! - Source: <https://apidocs.lighter.xyz>
 //!
@@ -34,18 +35,20 @@ use crate::feeds::websocket::control::{
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Side;
 
-/// Most subscriptions of one connection.
+/// Maximum number of subscriptions per connection.
 const CHANNELS: usize = 100;
-/// The block height, sent for every block.
+/// The control topic: the block height, sent for every block.
 const CONTROL: &str = "height";
-/// The exchange allows two hundred messages per minute over all connections, pings included. This interval uses a
-/// hundred and fifty; the rest is for the pings of sixteen connections.
+/// Minimum time between two subscriptions over all connections.
+///
+/// The exchange allows 200 messages per minute over all connections, pings included. This interval uses 150 messages;
+/// the rest is for the pings of 16 connections.
 const BETWEEN: Duration = Duration::from_millis(400);
 
-/// Redundant sockets per plan.
+/// Number of redundant sockets for each group of markets.
 const CONNECTIONS: usize = 2;
 
-/// The exchange allows sixty per minute.
+/// The exchange allows 60 requests per minute.
 const REQUESTS: RateLimit = RateLimit::of("requests", 54, 60);
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -62,7 +65,7 @@ pub(crate) static VENUE: Venue = of(
     ],
 );
 
-/// One deployment of the exchange.
+/// Describes one deployment of the exchange.
 pub(crate) const fn of(
     name: &'static str,
     hosts: &'static [(&'static str, &'static str)],
@@ -71,7 +74,7 @@ pub(crate) const fn of(
         rules: Rules {
             name,
             completeness: Completeness::Complete,
-            // A market number; the market list has the name.
+            // The native id is a market number; the market list has the name.
             market: |native_id| MarketName::unnamed(native_id),
             native: |_, _| None,
             contract: |_| None,
@@ -99,7 +102,7 @@ pub(crate) const fn of(
         listen: SocketPlan {
             lines: ConnectionPlans::ByMarket(lines),
             subscription: |_, topics, _| {
-                // A message has one channel.
+                // Each message subscribes to one channel.
                 let topic = topics.first().map(String::as_str).unwrap_or_default();
                 json!({"type": "subscribe", "channel": topic}).to_string()
             },
@@ -117,7 +120,7 @@ pub(crate) const fn of(
                 ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"type":"ping"}"#))
             },
             steady: |_| Control::Topic(CONTROL),
-            // Undocumented.
+            // It is undocumented whether the exchange acknowledges this topic.
             answers_steady: false,
             redundant_connections: CONNECTIONS,
             between: BETWEEN,
@@ -160,7 +163,7 @@ members!(Refusal<'a> {
     words = "message",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     match text_of(message.kind).as_deref() {
@@ -169,7 +172,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
             JsonShape::Missing => Ok(Vec::new()),
             rows => frame.rows(&JsonPath::ROOT.member("liquidation_trades"), rows, trade),
         },
-        // Others are replies and pings.
+        // Other messages are updates of other channels, replies and pings.
         Some(kind) => match kind.strip_prefix("update/") {
             Some(channel) => frame.other_channel(&JsonPath::ROOT.member("type"), channel),
             None => Ok(Vec::new()),
@@ -207,7 +210,7 @@ fn trade(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Trade<'_>) -> Result<Opt
         dedupe_key: format!("{}|{trade_id}", frame.name()),
     };
     let event = frame.event(place, seen)?;
-    // The taker's order is that of the liquidated account.
+    // The taker's order is the order of the liquidated account.
     let taker = text_of(if is_maker_ask { row.bid } else { row.ask });
     Ok(Some(match taker {
         Some(id) => event.of_order(&id),
@@ -219,7 +222,7 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut markets: Vec<&str> = traded(listings)
         .map(|listing| listing.native_id.as_str())
         .collect();
-    // Sort by market number, so that a new market comes last and no other market moves to another connection.
+    // Sort by market number, so that a new market comes last and all other markets stay on their connections.
     markets.sort_unstable_by_key(|market| (market.len(), *market));
     let topics = markets.into_iter().map(|market| format!("trade/{market}"));
     // One subscription of each connection is reserved for the block height.
@@ -236,14 +239,14 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
         });
     }
     Ok(match text_of(message.kind).as_deref() {
-        // A channel is requested with a slash and reported with a colon.
+        // A channel is subscribed with a slash and acknowledged with a colon.
         Some("subscribed/trade") => FrameKind::Ack {
             topics: text_of(message.channel)
                 .map(|channel| channel.replacen(':', "/", 1))
                 .into_iter()
                 .collect(),
         },
-        // The acknowledgement is undocumented and does not prove that updates follow.
+        // The acknowledgement is undocumented and does not prove that block heights follow.
         Some("subscribed/height") => FrameKind::Ack {
             topics: vec![CONTROL.to_owned()],
         },
@@ -254,7 +257,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
     })
 }
 
-/// The channel in a refusal: `... Invalid Channel: trade/7`.
+/// Returns the channel named in a refusal such as `... Invalid Channel: trade/7`.
 fn named(said: &str) -> Option<&str> {
     said.split([' ', '(', ')', '"', ',']).find(|word| {
         let is_control = *word == CONTROL;
@@ -276,14 +279,14 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
     let markets: JsonShape<Listed<'_>> = REPLY.open(frame)?.read("order_books")?;
     let place = JsonPath::ROOT.member("order_books");
     let rows = frame.rows(&place, &markets, |_, place, market| {
-        // Older replies have only perpetuals, without a type.
+        // Older replies list only perpetual contracts, without a type.
         if market.kind.is_some() && !says(market.kind, "perp") {
             return Ok(None);
         }
         let base = place.text("symbol", market.symbol)?;
         Ok(Some(Listing {
             native_id: place.name("market_id", market.id)?.into_owned(),
-            // Every perpetual is settled in USD, and sizes are base units.
+            // Every perpetual contract is settled in USD, and sizes are in base units.
             instrument: place.instrument(&base, "USD", "linear", "1")?,
             perpetual: true,
             trading: says(market.status, "active"),
@@ -298,7 +301,9 @@ members!(Detailed<'a> {
     last = "last_trade_price",
 });
 
-/// The mark price of each perpetual; the last trade price in older replies without one.
+/// Decodes the mark price of each perpetual contract.
+///
+/// Older replies have no mark price; the last trade price replaces it.
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     let markets: JsonShape<Detailed<'_>> = REPLY.open(frame)?.read("order_book_details")?;
     quoted(
@@ -328,7 +333,7 @@ mod tests {
         assert_eq!(counts, [CHANNELS - 1, 51], "and the height is one more");
         assert_eq!(before.first(), after.first());
         assert_ne!(before.last(), after.last());
-        // The subscriptions of all redundant sockets, and the pings of each.
+        // The limit covers the subscriptions and the pings of all redundant sockets.
         let sockets = u32::try_from(before.len() * VENUE.redundant_connections()).unwrap();
         let each = before.iter().map(|line| line.between).sum::<Duration>();
         assert_eq!(

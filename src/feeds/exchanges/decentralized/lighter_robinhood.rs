@@ -1,7 +1,7 @@
 //! Lighter on Robinhood Chain: a second deployment of [Lighter](crate::feeds::exchanges::decentralized::lighter).
 //!
-//! It has its own markets, market numbers and trades, and another collateral, also quoted in USD. Channel, side, units
-//! and source are those of Lighter; only the decoder is shared.
+//! This deployment has separate markets, market numbers and trades, and another collateral, which is also quoted in
+//! USD. It shares the decoder of Lighter, so channel, side, units and source are the same.
 
 use crate::feeds::exchanges::decentralized::lighter;
 use crate::feeds::venue::Venue;

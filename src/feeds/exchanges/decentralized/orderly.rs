@@ -1,12 +1,12 @@
 //! Orderly.
 //!
-//! - Channel: none; the REST body of `/v1/public/liquidated_positions`, with all markets in one, is polled. The
-//!   socket's topic `liquidation` offers positions without a price, so its frames are errors.
+//! - Channel: none. The REST path `/v1/public/liquidated_positions`, which returns all markets, is polled. The socket's
+//!   topic `liquidation` announces positions without a price, so its frames are errors.
 //! - Side: a position above zero was a long.
-//! - Units: base units. The price is what the liquidator pays: the mark price at the transfer of the position. One
-//!   liquidation may transfer positions of several markets. A `claim` passes on a position from the insurance fund and
-//!   does not count.
-//! - Backfill: by page.
+//! - Units: base units. The price is the price that the liquidator pays: the mark price at the transfer of the
+//!   position. One liquidation may transfer positions of several markets. A row of type `claim` passes on a position
+//!   from the insurance fund and does not count.
+//! - Backfill: by page number.
 //! - Source: <https://orderly.network/docs>
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
@@ -25,9 +25,9 @@ use crate::feeds::venue::Venue;
 use crate::feeds::websocket::socket_plan::SocketPlan;
 use crate::model::{Millis, Side};
 
-/// Half of the ten allowed per second.
+/// Half of the 10 requests that the exchange allows per second.
 const REQUESTS: RateLimit = RateLimit::of("requests", 5, 1);
-/// Rows of a page.
+/// Number of rows per page.
 const ROWS: usize = 100;
 
 const REPLY: ExchangeEnvelope = ExchangeEnvelope {
@@ -44,7 +44,7 @@ pub(crate) static VENUE: Venue = Venue {
         native: |_, _| None,
         contract: |_| None,
         channels: Channels {
-            // Topics without their market.
+            // Names of topics that are not decoded, without the part that names the market.
             other: &[
                 "account",
                 "announcement",
@@ -79,7 +79,7 @@ pub(crate) static VENUE: Venue = Venue {
             asks: || vec![RestRequest::new("/v1/public/futures", REQUESTS)],
             read: read_prices,
         }),
-        // Undocumented; the exchange returns fewer rows if it stores fewer.
+        // The exchange does not document how far back rows are available. It returns fewer rows if it stores fewer.
         look_back: 30 * Millis::DAY,
         missed,
         go_on,
@@ -87,7 +87,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
 };
 
-/// Names: `PERP_BTC_USDC`.
+/// Splits names such as `PERP_BTC_USDC`.
 fn market(native_id: &str) -> MarketName<'_> {
     let pair = native_id.strip_prefix("PERP_").unwrap_or(native_id);
     match pair.rsplit_once('_') {
@@ -122,9 +122,9 @@ members!(Body<'a> {
     event = "event",
 });
 
-/// The events of a body; socket frames of other topics have none.
+/// Decodes the events of a REST body; socket frames of other topics have none.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    // A socket frame has a list under `data`.
+    // Only a socket frame has a list as `data`.
     let Body {
         success,
         data,
@@ -230,7 +230,7 @@ fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
     })
 }
 
-/// One request for all markets.
+/// Returns one backfill request for all markets.
 fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest> {
     vec![
         RestRequest::new("/v1/public/liquidated_positions", REQUESTS)
@@ -242,7 +242,9 @@ fn missed(_listings: &[Listing], from: Millis, until: Millis) -> Vec<RestRequest
     ]
 }
 
-/// The next page after a full one; the exchange's row count stops at five hundred.
+/// Requests the next page after a full page.
+///
+/// The exchange's total row count cannot be used, because it never exceeds 500.
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
     let data: JsonShape<Rows<'_>> = REPLY.open(frame)?.read("data")?;
     let root = JsonPath::ROOT;

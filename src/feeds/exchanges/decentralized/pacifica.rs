@@ -1,11 +1,11 @@
 //! Pacifica.
 //!
-//! - Channel: `trades`, market by market; `tc` is the cause of a trade. There is a limited number of markets per
-//!   connection, and one message per market.
-//! - Side: a trade has the taker's direction, which for a liquidation is the closed position: `close_long` closed a
-//!   long.
+//! - Channel: `trades`, subscribed per market with one message each; the number of markets per connection is limited.
+//!   The member `tc` is the cause of a trade.
+//! - Side: a trade has the direction of the taker. For a liquidation, this direction names the closed position:
+//!   `close_long` closed a long.
 //! - Units: base units.
-//! - Backfill: none. A subscription has no past trades, and REST has them without ids.
+//! - Backfill: none. A subscription sends no past trades, and REST sends them without ids.
 //! - Source: <https://docs.pacifica.fi>
 
 use std::borrow::Cow;
@@ -31,16 +31,16 @@ use crate::feeds::websocket::control::{
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
-/// Most subscriptions to a channel per connection.
+/// Maximum number of subscriptions to one channel per connection.
 const CHANNELS: usize = 20;
-/// Time between two messages of a connection.
+/// Minimum time between two messages on a connection.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// The exchange closes a connection after a day.
+/// Lifetime after which a socket is replaced; the exchange closes a connection after 24 hours.
 const ROTATION: Duration = Duration::from_hours(23);
-/// The exchange allows a hundred per minute without a key.
+/// The exchange allows 100 requests per minute without an API key.
 const REQUESTS: RateLimit = RateLimit::of("requests", 90, 60);
 
-/// Assumed weight of the prices of all markets: that of a heavy request. It is undocumented.
+/// Weight of the request for the prices of all markets. It is undocumented, so that of a heavy request is assumed.
 const PRICES_WEIGHT: u32 = 12;
 
 /// Settlement currency of every contract.
@@ -56,12 +56,12 @@ pub(crate) static VENUE: Venue = Venue {
     rules: Rules {
         name: "pacifica",
         completeness: Completeness::Complete,
-        // Names: `BTC`, `kPEPE`.
+        // Names have the form `BTC` or `kPEPE`.
         market: |native_id| MarketName::new(native_id, QUOTE),
         native: |_, _| None,
         contract: |_| None,
         channels: Channels {
-            // The last ones are replies.
+            // The last entries are replies.
             other: &[
                 "account_",
                 "bbo",
@@ -94,7 +94,7 @@ pub(crate) static VENUE: Venue = Venue {
     listen: SocketPlan {
         lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
-            // A message has one market.
+            // Each message subscribes to one market.
             let market = topics.first().map(String::as_str).unwrap_or_default();
             let params = json!({"source": "trades", "symbol": market});
             json!({"method": "subscribe", "params": params}).to_string()
@@ -136,7 +136,7 @@ members!(Message<'a> {
     words = "err",
 });
 
-/// The events of a frame.
+/// Decodes the events of a frame.
 fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let message: Message<'_> = frame.object()?;
     if says(message.channel, "trades") {
@@ -145,7 +145,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     if let Some(channel) = text_of(message.channel) {
         return frame.other_channel(&JsonPath::ROOT.member("channel"), &channel);
     }
-    // A refusal.
+    // A message without a channel must be a refusal.
     if message.error.or(message.words).is_none() {
         return Err(frame.unknown());
     }
@@ -218,7 +218,7 @@ fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, E
             _ => FrameKind::Other,
         },
         Some(_) => FrameKind::Other,
-        // The refusal does not name its subscription.
+        // The refusal does not name the refused subscription.
         None => {
             let said = [message.code, message.error, message.words];
             FrameKind::refused(Vec::new(), &said)
@@ -238,7 +238,7 @@ fn read_listings(_ask: &RestRequest, frame: &Frame<'_>) -> Result<RestPage<Listi
         |_, place, market| {
             let native_id = place.name("symbol", market.symbol)?;
             Ok(Some(Listing {
-                // Every market is a perpetual contract of one base unit.
+                // Every market is a perpetual contract with a size of one base unit.
                 instrument: place.instrument(&native_id, QUOTE, "linear", "1")?,
                 perpetual: true,
                 trading: true,
