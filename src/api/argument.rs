@@ -1,17 +1,19 @@
-//! One argument of a query: text from a query string, or a typed value from a caller in this process.
+//! One argument of a query, before it is checked.
+//!
+//! It is text from a query string, or a typed value from a caller in the same process.
 
 use crate::model::Specification;
 
-/// One argument before it is checked.
+/// One unchecked argument of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'a> {
-    /// Text; every argument of a query string is text.
+    /// Text; all arguments of a query string have this type.
     Text(&'a str),
-    /// A whole number.
+    /// An integer.
     Whole(i128),
-    /// A number that may have a fraction.
+    /// A floating-point number.
     Fraction(f64),
-    /// The checked parameters of a model.
+    /// A model given by its checked parameters.
     Model(&'a Specification),
 }
 
@@ -20,11 +22,11 @@ pub enum Argument<'a> {
 pub enum ArgumentValue {
     /// Text.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Whole(i128),
-    /// A number that may have a fraction.
+    /// A floating-point number.
     Fraction(f64),
-    /// The checked parameters of a model.
+    /// A model given by its checked parameters.
     Model(Box<Specification>),
 }
 

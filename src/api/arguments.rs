@@ -9,11 +9,11 @@ use crate::api::refusal::BadQuery;
 pub struct Arguments(Vec<(String, ArgumentValue)>);
 
 impl Arguments {
-    /// Checks the names of the arguments of an endpoint with these `parameters`.
+    /// Creates the arguments of an endpoint; each name must be one of `parameters`.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for a name that the endpoint does not have, and for one that is given twice.
+    /// [`BadQuery`] for a name that is not in `parameters`, and for a name that is given twice.
     pub fn new(pairs: Vec<(String, ArgumentValue)>, parameters: &[&str]) -> Result<Self, BadQuery> {
         for (i, (name, value)) in pairs.iter().enumerate() {
             let everywhere = || EVERYWHERE.iter().any(|extension| extension.name == name);
@@ -44,18 +44,20 @@ impl Arguments {
         Ok(Self(pairs))
     }
 
-    /// Makes arguments of the decoded pairs of a query string, for an endpoint with these `parameters`.
+    /// Creates the arguments of an endpoint from a decoded query string.
+    ///
+    /// Each name must be one of `parameters`.
     ///
     /// # Errors
     ///
-    /// As [`Arguments::new`].
+    /// The same as for [`Arguments::new`].
     pub fn from_query(pairs: Vec<(String, String)>, parameters: &[&str]) -> Result<Self, BadQuery> {
         let pairs = pairs.into_iter();
         let pairs = pairs.map(|(name, text)| (name, ArgumentValue::Text(text)));
         Self::new(pairs.collect(), parameters)
     }
 
-    /// The argument `name`, if given.
+    /// Returns the argument `name`, or `None` if it was not given.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Argument<'_>> {
         let mut pairs = self.0.iter();
@@ -63,7 +65,7 @@ impl Arguments {
         Some(value.borrowed())
     }
 
-    /// The argument `name`, if given as text.
+    /// Returns the argument `name` if it was given as text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name)? {

@@ -1,21 +1,21 @@
-//! The part of each query that every service of the contract understands.
+//! The part of the contract that every service supports.
 //!
-//! A service may silently ignore parameters and values that it does not know. So everything outside this list is an
-//! extension, which is sent only to a service that announces it.
+//! A service may silently ignore unknown parameters and values. Therefore every parameter or value outside the list
+//! below is an extension, which a client sends only to a service that announces it.
 
 use std::fmt;
 
 use super::endpoint::EndpointEntry;
 use super::parameter::Parameter;
 
-/// A parameter of the contract and, for a choice, its values.
+/// Name of a parameter of the contract, and its values if it is a choice.
 type ContractParameter = (&'static str, &'static [&'static str]);
 
 const WINDOWS: ContractParameter = ("range", &["1h", "4h", "12h", "24h"]);
 const SYMBOL: ContractParameter = ("symbol", &[]);
 const LIMIT: ContractParameter = ("limit", &[]);
 
-/// The endpoints of the contract and their parameters.
+/// Names of the endpoints of the contract, each with its parameters.
 const CONTRACT: &[(&str, &[ContractParameter])] = &[
     ("overview", &[]),
     ("coins", &[WINDOWS, LIMIT]),
@@ -39,17 +39,17 @@ const CONTRACT: &[(&str, &[ContractParameter])] = &[
     ("maxpain", &[SYMBOL]),
 ];
 
-/// A part of a query that only some services support.
+/// A parameter, or a value of a parameter, that only some services support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// The parameter.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// The announced name of the value; `None` if the parameter itself is the extension.
+    /// Announced name of the value; `None` if the whole parameter is the extension.
     pub value: Option<&'static str>,
 }
 
 impl Extension {
-    /// The parameter itself as the extension.
+    /// Creates an extension that is a whole parameter.
     #[must_use]
     pub fn parameter(parameter: &'static str) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl EndpointEntry {
         }
     }
 
-    /// The extensions in a query string: parameters first, then values.
+    /// Returns the extensions that a query string uses: first parameters, then values.
     #[must_use]
     pub fn beyond(&self, query: &[(&'static str, String)]) -> Vec<Extension> {
         let asked = |parameter: &Parameter| {
@@ -103,7 +103,7 @@ impl EndpointEntry {
     }
 }
 
-/// The parameters of an endpoint of the contract; `None` for an extension endpoint.
+/// Returns the parameters of an endpoint of the contract; `None` for an extension endpoint.
 fn contract(entry: &EndpointEntry) -> Option<&'static [ContractParameter]> {
     let known = CONTRACT.iter().find(|(name, _)| *name == entry.name);
     known.map(|(_, parameters)| *parameters)

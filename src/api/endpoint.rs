@@ -1,4 +1,4 @@
-//! Endpoints: typed queries with checked parameters, and their rows in the table of endpoints.
+//! Endpoints: typed queries, and the table that lists all endpoints.
 
 use std::fmt::Debug;
 
@@ -25,35 +25,35 @@ use crate::model::{Column, Kind, Record, Vocabulary};
 /// # Ok::<(), liqdata::api::BadQuery>(())
 /// ```
 pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
-    /// Name in every layer.
+    /// Name of the endpoint in URLs, clients and the command line.
     const NAME: &'static str;
-    /// Path below the base address.
+    /// Path after the base URL of the service.
     const PATH: &'static str;
     /// Whether the reply is wrapped in `{"success", "data"}`.
     const ENVELOPED: bool;
     /// Names of the query parameters, in the order of the contract.
     const PARAMETERS: &'static [&'static str];
-    /// The row in the table of endpoints.
+    /// Entry of this endpoint in the table of endpoints.
     const ENTRY: EndpointEntry;
-    /// The reply.
+    /// Type of the reply.
     type Reply: EndpointReply;
-    /// A cheaper form of the reply to decode into, such as columns instead of rows.
+    /// Type that a client decodes and then converts to the reply; columns, for example, decode faster than rows.
     type Decoded: Into<Self::Reply> + Send + 'static;
 
-    /// Builds the query from arguments; a parameter without an argument takes its default.
+    /// Creates the query from named arguments; a parameter without an argument has its default.
     ///
     /// # Errors
     ///
     /// [`BadQuery`] for a value outside the contract.
     fn from_arguments(arguments: &Arguments) -> Result<Self, BadQuery>;
 
-    /// The pairs of the query string, including defaults.
+    /// Returns the query string as pairs, including defaults.
     fn to_query(&self) -> Vec<(&'static str, String)>;
 }
 
-/// A reply with its schema.
+/// A type of reply with its schema.
 pub trait EndpointReply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// The schema.
+    /// Schema of the reply.
     const SHAPE: ReplyShape;
 }
 
@@ -66,11 +66,11 @@ impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> 
 /// The schema of a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplyShape {
-    /// A list of objects with these columns.
+    /// A list of objects; each has these columns.
     Rows(&'static [Column]),
-    /// One object with these members.
+    /// One object that has these members.
     Object(&'static [Member]),
-    /// Server-sent events, each with these columns.
+    /// Server-sent events; each has these columns.
     Events(&'static [Column]),
 }
 
@@ -83,7 +83,7 @@ impl ReplyShape {
         }
     }
 
-    /// The columns of the rows, or the members of the object.
+    /// Returns the columns of a row, or the members of the object.
     #[must_use]
     pub fn members(self) -> Vec<Member> {
         match self {
@@ -96,16 +96,16 @@ impl ReplyShape {
 /// A column of a row, or a member of an object.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Member {
-    /// Name on the wire.
+    /// Name in the JSON reply.
     pub name: &'static str,
-    /// The type: the name of a [`Kind`], `list` or `object`.
+    /// Type of the value: the name of a [`Kind`], `list` or `object`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The unit; empty if there is none.
+    /// Unit of the value; empty if it has none.
     pub unit: &'static str,
     /// One line of description.
     pub meaning: &'static str,
-    /// The JSON schema of a list or an object.
+    /// JSON schema of the list or object; `None` for other types.
     #[serde(skip)]
     pub within: Option<fn() -> Value>,
 }
@@ -127,7 +127,7 @@ impl Member {
         }
     }
 
-    /// Whether the member may be absent, such as a window without data.
+    /// Whether the member may be absent, as it is for a window without data.
     pub(crate) fn may_be_missing(&self) -> bool {
         self.kind == "object"
     }
@@ -141,16 +141,16 @@ impl Member {
     }
 }
 
-/// A row of the table of endpoints, as `/api` lists it.
+/// An entry of the table of endpoints, which `/api` lists.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointEntry {
-    /// Name in every layer.
+    /// Name of the endpoint in URLs, clients and the command line.
     pub name: &'static str,
-    /// Path below the base address.
+    /// Path after the base URL of the service.
     pub path: &'static str,
     /// Whether the reply is wrapped in `{"success", "data"}`.
     pub enveloped: bool,
-    /// The parameters, in the order of the contract.
+    /// The parameters, in the order in which the contract lists them.
     pub parameters: &'static [Parameter],
     /// One line of description.
     pub meaning: &'static str,
@@ -174,11 +174,12 @@ impl Serialize for EndpointEntry {
     }
 }
 
-/// Defines an endpoint: the query with its checks, the conversion from and to a query string, and its
-/// [`EndpointEntry`].
+/// Defines an endpoint and its [`EndpointEntry`].
 ///
-/// A parameter is `name: Rule = "default", "meaning";`, without the default if it may be absent. Parameters marked
-/// `[extension]` come last, and `new` does not take them. `; large` after the reply marks large replies.
+/// The macro creates the query type, its checks, and the conversion from and to a query string. A parameter is written
+/// `name: Rule = "default", "meaning";`, without the default if the parameter may be absent. Parameters marked
+/// `[extension]` come last, and `new` does not take them. The mark `; large` after the reply type says that replies may
+/// be large.
 macro_rules! endpoint {
     (
         $(#[$about:meta])*
@@ -191,7 +192,7 @@ macro_rules! endpoint {
             $($parameter $rule, $means;)* $($extension $extension_rule, $extension_means;)*);
 
         impl $endpoint {
-            /// The query of these parameters.
+            /// Creates the query from these parameters.
             ///
             /// # Errors
             ///
@@ -291,9 +292,9 @@ macro_rules! endpoint {
     (@bare) => { false };
 }
 
-/// Defines the schema of an object: `"name" kind "unit": "meaning";`.
+/// Defines the schema of an object; each member is written `"name" kind "unit": "meaning";`.
 ///
-/// The unit is optional. A list or an object has `=> schema` after the meaning.
+/// The unit is optional. A list or an object has `=> schema` after its meaning.
 macro_rules! object {
     (@within) => { None };
     (@within $within:expr) => { Some($within) };

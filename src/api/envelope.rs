@@ -1,21 +1,21 @@
-//! The envelope of replies, and the body of refusals.
+//! The envelope of successful replies, and the JSON body of errors.
 
 use serde::{Deserialize, Serialize};
 
 use super::refusal::BadQuery;
 use crate::model::shortened;
 
-/// `{"success": true, "data": …}`.
+/// Envelope of a successful reply: `{"success": true, "data": …}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplyEnvelope<T> {
-    /// Always true in a reply.
+    /// Always true for a successful reply.
     pub success: bool,
     /// The reply.
     pub data: T,
 }
 
 impl<T> ReplyEnvelope<T> {
-    /// Wraps a reply.
+    /// Puts a reply in its envelope.
     pub fn around(data: T) -> Self {
         Self {
             success: true,
@@ -24,7 +24,7 @@ impl<T> ReplyEnvelope<T> {
     }
 }
 
-/// `{"success": false, "error": {…}}`: the body of a refusal of our server.
+/// Body of an error that liqdata's server returns: `{"success": false, "error": {…}}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusedBody {
     success: bool,
@@ -39,7 +39,7 @@ struct RefusalBody {
 }
 
 impl RefusedBody {
-    /// A refusal with the parameter at fault and the allowed values, where known.
+    /// Creates an error body; parameter and allowed values are optional.
     #[must_use]
     pub fn new(parameter: Option<&str>, message: impl Into<String>, allowed: Option<&str>) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl RefusedBody {
     }
 }
 
-/// The body of a refusal of a value, as a client parses it.
+/// Body of an error about an invalid value, as a client parses it.
 #[derive(Deserialize)]
 struct RefusedReply {
     error: RefusedParameter,
@@ -67,7 +67,7 @@ struct RefusedParameter {
 }
 
 impl RefusedBody {
-    /// Parses a refusal of a value outside the contract; `None` for other refusals.
+    /// Parses an error about a value outside the contract; `None` for other errors.
     #[must_use]
     pub fn bad_query(body: &[u8]) -> Option<BadQuery> {
         let RefusedReply { error } = serde_json::from_slice(body).ok()?;

@@ -1,8 +1,10 @@
-//! The contract: the table of endpoints with their parameters, the reply envelope and refusals.
+//! The contract: the HTTP interface between liqdata's client and server.
 //!
-//! A client turns a typed query into a path and a query string; a server does the reverse. Both use the same types, so
-//! each accepts what the other sends. Each endpoint is one file in `realised`, `estimates` or `observations`, and one
-//! entry in the list below.
+//! The contract consists of the table of endpoints with their parameters, the reply envelope and the error bodies. A
+//! client turns a typed query into a path and a query string, and a server does the reverse. Client and server use the
+//! same types, so each accepts what the other sends. Other services may implement the contract as well. An extension is
+//! an endpoint or a parameter that only some services have. Each endpoint is one file in `realised`, `estimates` or
+//! `observations`, and one entry in the list below.
 
 mod argument;
 mod arguments;
@@ -54,41 +56,45 @@ pub use refusal::BadQuery;
 pub(crate) use time::read_instant;
 pub use time::{At, Period};
 
-/// The response header of a server with a simulated market.
+/// Response header that marks a server with a simulated market.
 pub const SIMULATED: &str = "x-liqdata-simulated";
 
-/// The response header with the instant of the market in epoch milliseconds.
+/// Response header with the newest instant of the market data, in epoch milliseconds.
 ///
-/// Replies are as of this instant. It is 0 if nothing has been observed.
+/// Replies describe the market at this instant. The header is 0 if no data exists.
 pub const NOW: &str = "x-liqdata-now";
 
-/// The response header with the number of damaged archive files, if any.
+/// Response header with the number of damaged archive files; absent if there are none.
 ///
-/// The missing rows may belong to this reply or to others.
+/// The rows that are lost in these files may concern this reply or other replies.
 pub const DAMAGED: &str = "x-liqdata-damaged";
 
-/// The response header of an estimate without known open interest: [`RELATIVE`].
+/// Response header of an estimate for which open interest is unknown; the value is [`RELATIVE`].
 pub const OPEN_INTEREST: &str = "x-liqdata-open-interest";
 
-/// The response header with the age of the open interest of an estimate in milliseconds, if above [`CARRIED`].
+/// Response header with the age in milliseconds of an estimate's open interest; sent if above [`CARRIED`].
 pub const OPEN_INTEREST_AGE: &str = "x-liqdata-open-interest-age";
 
-/// The request header that asks for an explanation of the reply ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)):
-/// [`EXPLAINED`].
+/// Request header that asks for an explanation of the reply.
 ///
-/// Other services ignore it.
+/// The value is [`EXPLAINED`] ([RFC 7240](https://www.rfc-editor.org/rfc/rfc7240)). Services without explanations
+/// ignore this header.
 pub const PREFER: &str = "prefer";
 
-/// The response header that confirms a preference.
+/// Response header that confirms the preference given in [`PREFER`].
 pub const PREFERENCE_APPLIED: &str = "preference-applied";
 
-/// Age in milliseconds up to which a reading of open interest is carried forward silently: 15 minutes.
+/// Maximum age of open interest that is used without notice, in milliseconds.
+///
+/// The header [`OPEN_INTEREST_AGE`] reports a greater age.
 pub const CARRIED: i64 = 15 * 60 * 1000;
 
-/// Open interest is unknown, so a multiple of the volume is used.
+/// Value of [`OPEN_INTEREST`] for an estimate without open interest.
+///
+/// The estimate uses a multiple of the traded volume instead.
 pub const RELATIVE: &str = "relative";
 
-/// Calls the macro `then` with the endpoints of the contract, then with the extensions.
+/// Calls the macro `then` with all endpoints, those of the contract first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! endpoints {
@@ -109,10 +115,10 @@ pub(crate) use endpoints;
 
 macro_rules! entries {
     ([$($_name:ident($of_contract:ident))+] [$($_other:ident($extension:ident))*]) => {
-        /// The endpoints of the contract, in its order.
+        /// The endpoints of the contract, in the order of its documentation.
         pub const ENDPOINTS: &[EndpointEntry] = &[$($of_contract::ENTRY),+];
 
-        /// The endpoints that only our server has.
+        /// The extension endpoints that liqdata's server adds to the contract.
         pub const EXTENSIONS: &[EndpointEntry] = &[Stream::ENTRY $(, $extension::ENTRY)*];
     };
 }

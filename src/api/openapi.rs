@@ -1,7 +1,7 @@
 //! `/openapi.json`: the table of endpoints as an `OpenAPI` 3.1 document.
 //!
-//! Endpoints are described from the table that also checks requests. Only the pages about the service itself are
-//! written by hand.
+//! The descriptions of endpoints come from the same table that checks requests. Only the pages about the service, such
+//! as its status, are written by hand.
 
 use serde_json::{Map, Value, json};
 
@@ -11,10 +11,10 @@ use crate::api::realised::cascades::Cascades;
 use crate::api::realised::stream::Stream;
 use crate::model::{Column, Kind, Side, Vocabulary};
 
-/// The path of the document.
+/// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
 
-/// Refusals of any page: status and description.
+/// Errors that any page may return: status code and description.
 const REFUSALS: [(&str, &str); 7] = [
     (
         "400",
@@ -46,7 +46,9 @@ const REFUSALS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The document of a service of this `version`, with its endpoints; `guarded` adds the bearer token.
+/// Returns the document of a service; `guarded` adds the bearer token.
+///
+/// `version` is the version of the service.
 #[must_use]
 pub fn openapi(
     version: &str,
@@ -174,7 +176,7 @@ fn parameter(parameter: &Parameter, extensions: bool) -> Value {
     })
 }
 
-/// The schema of a whole reply.
+/// Returns the JSON schema of a whole reply, including the envelope.
 fn reply(entry: &EndpointEntry) -> Value {
     let explained = json!({"$ref": "#/components/schemas/Explanation"});
     if entry.enveloped {
@@ -194,7 +196,7 @@ fn reply(entry: &EndpointEntry) -> Value {
     schema
 }
 
-/// The schema of a reply without its envelope; for a stream, of one event.
+/// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.
 fn schema_of(shape: ReplyShape) -> Value {
     match shape {
         ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
@@ -222,7 +224,7 @@ fn row(columns: &[Column]) -> Value {
         .map(|column| column.name)
         .collect();
     let members = columns.iter().map(|column| {
-        // In the contract, the chart sends its hours as text.
+        // The contract sends the hours of the chart as text.
         let kind = match (column.name, column.kind) {
             ("hour", Kind::Time) => Kind::Decimal,
             (_, kind) => kind,
@@ -279,7 +281,7 @@ fn describe(schema: &mut Value, unit: &str, meaning: &str) {
     }
 }
 
-/// The schema of an object with these members and no others.
+/// Returns the JSON schema of an object that has exactly these members.
 pub(crate) fn object<'a>(
     members: impl IntoIterator<Item = (&'a str, Value)>,
     needed: &[&str],
@@ -337,10 +339,10 @@ fn responses() -> Value {
     Value::Object(document.collect())
 }
 
-/// The pages about the service itself.
+/// Returns the descriptions of the pages about the service.
 fn pages() -> [(&'static str, Value); 6] {
     let whole = || json!({"type": "integer"});
-    // An integer that is null until something has been observed.
+    // An integer that is null until the service has data.
     let maybe = || json!({"type": ["integer", "null"]});
     let plain = |schema: Value| json!({"application/json": {"schema": schema}});
     let health = object(

@@ -1,4 +1,4 @@
-//! Rules of parameters: how each kind is parsed, checked and written.
+//! Rules of query parameters: parsing, checking and formatting of values.
 
 use std::fmt::Display;
 
@@ -15,10 +15,10 @@ use crate::model::{
     exchange_name,
 };
 
-/// The name of the preference and of the parameter that ask for an explanation of the reply.
+/// Name of the preference and query parameter that request an explanation.
 pub const EXPLAINED: &str = "explain";
 
-/// Parameters that every endpoint of our server has in addition to its own.
+/// Additional parameters of every endpoint of liqdata's server.
 pub const EVERYWHERE: [Parameter; 2] = [
     Parameter {
         name: EXPLAINED,
@@ -51,29 +51,29 @@ pub const EVERYWHERE: [Parameter; 2] = [
     },
 ];
 
-/// A parameter of an endpoint, as the table of endpoints lists it.
+/// A parameter of an endpoint, as the list of endpoints describes it.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a field of its own in the list of endpoints"
 )]
 pub struct Parameter {
-    /// Name in every layer.
+    /// Name in the query string and in the client's methods.
     pub name: &'static str,
-    /// The default, as a query string spells it.
+    /// Default value, in the form of a query string.
     pub default: Option<&'static str>,
     /// One line of description.
     pub meaning: &'static str,
-    /// Whether it is a whole number; otherwise it is text or a fraction.
+    /// Whether the value is an integer.
     pub whole: bool,
-    /// Whether it is a number that may have a fraction.
+    /// Whether the value may have a fraction; a value that is neither is text.
     pub fraction: bool,
-    /// Whether it may be absent.
+    /// Whether the parameter may be absent.
     pub optional: bool,
-    /// Whether it was added to an extension endpoint later. A service that has the endpoint may then lack the
-    /// parameter.
+    /// Whether an extension endpoint received this parameter after the endpoint was introduced.
     ///
-    /// [`EndpointEntry::is_extension`](super::EndpointEntry::is_extension) covers all parameters.
+    /// An older service may have the endpoint without the parameter.
+    /// [`EndpointEntry::is_extension`](super::EndpointEntry::is_extension) also covers the endpoints of the contract.
     pub extension: bool,
     allowed: fn() -> String,
     schema: fn() -> Value,
@@ -82,7 +82,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The parameter `name` with the rule `R`.
+    /// Creates the parameter `name`, with values that follow the rule `R`.
     pub(crate) const fn new<R: Rule>(
         name: &'static str,
         default: Option<&'static str>,
@@ -103,13 +103,15 @@ impl Parameter {
         }
     }
 
-    /// The allowed values as a JSON schema, as far as it can express them.
+    /// Returns a JSON schema of the allowed values; the rule may be stricter.
     #[must_use]
     pub fn schema(&self) -> Value {
         (self.schema)()
     }
 
-    /// The same parameter, sent only to a service that announces it.
+    /// Returns the same parameter, marked as an extension.
+    ///
+    /// Clients send an extension only to a service that announces it.
     #[must_use]
     pub(crate) const fn extension(self) -> Self {
         Self {
@@ -118,13 +120,13 @@ impl Parameter {
         }
     }
 
-    /// The allowed values, as refusals list them.
+    /// Returns a description of the allowed values for error messages.
     #[must_use]
     pub fn allowed(&self) -> String {
         (self.allowed)()
     }
 
-    /// The values of a closed choice by their announced names; empty otherwise.
+    /// Returns the announced names of the choices; empty if the parameter is not a choice.
     #[must_use]
     pub fn values(&self) -> Vec<&'static str> {
         let mut values = (self.values)();
@@ -132,7 +134,7 @@ impl Parameter {
         values
     }
 
-    /// The announced name of a value of a choice.
+    /// Returns the name under which a service announces the value `text` of a choice.
     pub(crate) fn called(&self, text: &str) -> Option<&'static str> {
         let values = (self.values)();
         values
@@ -161,33 +163,34 @@ impl Serialize for Parameter {
     }
 }
 
-/// Parses, checks and writes one kind of parameter.
+/// Parses, checks and formats the values of one kind of parameter.
 ///
-/// Vocabularies, [`Coin`] and [`Symbol`] implement it themselves. Other rules are types named after their value.
+/// Vocabularies (closed sets of words), [`Coin`] and [`Symbol`] implement this trait themselves. Every other rule is a
+/// type without data, named after the value that it checks.
 pub trait Rule {
-    /// The checked value in a query.
+    /// The checked value, as stored in a query.
     type Value;
     /// The unchecked value: text, a number or nothing.
     type Raw<'a>;
-    /// Whether it is a whole number.
+    /// Whether the value is an integer.
     const WHOLE: bool = false;
-    /// Whether it is a number that may have a fraction.
+    /// Whether the value may have a fraction.
     const FRACTION: bool = false;
-    /// Whether it may be absent.
+    /// Whether the parameter may be absent.
     const OPTIONAL: bool = false;
-    /// The announced name of values outside [`values`](Self::values), if an open choice allows them.
+    /// Announced name for all values outside [`values`](Self::values), if allowed.
     const OPEN: Option<&'static str> = None;
 
-    /// The allowed values, as refusals list them.
+    /// Returns a description of the allowed values for error messages.
     fn allowed() -> String;
 
-    /// The values of a choice, as a query string spells them; empty otherwise.
+    /// Returns the values of a choice as a query string spells them; empty if the parameter is not a choice.
     #[must_use]
     fn values() -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// The allowed values as a JSON schema, as far as it can express them.
+    /// Returns a JSON schema of the allowed values; the rule may be stricter.
     #[must_use]
     fn schema() -> Value {
         let kind = match (Self::WHOLE, Self::FRACTION) {
@@ -199,28 +202,28 @@ pub trait Rule {
         json!({"type": kind})
     }
 
-    /// The unchecked value of an argument; an empty text if there is none.
+    /// Extracts the unchecked value of an argument; an absent text argument becomes an empty text.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for an argument of another type.
+    /// [`BadQuery`] if the argument has another type.
     fn raw<'a>(
         name: &'static str,
         argument: Option<Argument<'a>>,
     ) -> Result<Self::Raw<'a>, BadQuery>;
 
-    /// Checks the value.
+    /// Checks the unchecked value `raw` of the parameter `name`.
     ///
     /// # Errors
     ///
     /// [`BadQuery`] for a value that is not allowed.
     fn check(name: &'static str, raw: Self::Raw<'_>) -> Result<Self::Value, BadQuery>;
 
-    /// The text in a query string; `None` leaves the parameter out.
+    /// Formats the value for a query string; `None` omits the parameter.
     fn text(value: &Self::Value) -> Option<String>;
 }
 
-/// The text of an argument; empty if there is none.
+/// Returns the text of an argument; empty if there is no argument.
 ///
 /// # Errors
 ///
@@ -240,7 +243,7 @@ pub(crate) fn text_of<'a, R: Rule>(
     }
 }
 
-/// Implements [`Rule`] for text.
+/// Implements [`Rule`] for values that are given as text.
 macro_rules! texts {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
         $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt $($values:expr)?
@@ -312,7 +315,7 @@ texts! {
     }
 }
 
-/// All spellings of a vocabulary.
+/// Returns all names and aliases of a vocabulary.
 fn spelled<V: Vocabulary>() -> Vec<&'static str> {
     let spelled = V::ALL
         .iter()
@@ -324,9 +327,9 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
     BadQuery::new(name, format!("{text:?} is blank"), allowed)
 }
 
-/// Parses a coin or a pair in any spelling.
+/// Parses a coin or a trading pair in any accepted spelling.
 ///
-/// An option is refused, and so is a prefix with an exchange, as `exchange` is its own parameter.
+/// Options are rejected. A symbol with an exchange prefix is rejected too, because `exchange` is a separate parameter.
 pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
     symbol.gives_orders().map_err(|reason| {
@@ -345,11 +348,11 @@ pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symb
     }
 }
 
-/// The rule of an exchange name, in lower case.
+/// Rule for the name of an exchange, in lower case.
 #[derive(Debug)]
 pub struct Exchange;
 
-/// Implements [`Rule`] for whole numbers.
+/// Implements [`Rule`] for integers.
 macro_rules! numbers {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
         $allowed:expr; |$number:ident| $check:expr; $wrong:literal; $schema:tt
@@ -406,11 +409,11 @@ numbers! {
     }
 }
 
-/// The rule of a row limit from 1 to `MAX`.
+/// Rule for the number of rows, from 1 to `MAX`.
 #[derive(Debug)]
 pub struct RowLimit<const MAX: u16>;
 
-/// The rule of a row offset.
+/// Rule for the number of rows to skip.
 #[derive(Debug)]
 pub struct Offset;
 
@@ -451,18 +454,18 @@ impl Rule for BinWidth {
     }
 }
 
-/// The rule of a model: a number of the contract, or a [`Specification`] as base64url JSON.
+/// Rule for a model: its number, or a [`Specification`] as base64url JSON.
 #[derive(Debug)]
 pub struct ModelChoice;
 
-/// An unchecked model.
+/// An unchecked choice of a model.
 #[derive(Clone, Copy, Debug)]
 pub enum RawModel<'a> {
-    /// The number of a model.
+    /// A model number.
     Number(i128),
-    /// Parameters as base64url JSON.
+    /// The parameters of a model as base64url JSON.
     Coded(&'a str),
-    /// Parameters that have been checked.
+    /// The checked parameters of a model.
     Own(&'a Specification),
 }
 
@@ -544,7 +547,7 @@ impl Rule for ModelChoice {
 ///
 /// # Errors
 ///
-/// [`BadQuery`] that names the first invalid parameter.
+/// [`BadQuery`] with the name of the first invalid parameter.
 pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
     let mut read = serde_json::Deserializer::from_slice(json);
     let own: Specification = serde_path_to_error::deserialize(&mut read).map_err(|fault| {
@@ -569,9 +572,9 @@ pub fn specification(json: &[u8]) -> Result<Specification, BadQuery> {
     Ok(own)
 }
 
-/// The base64url JSON of a model, for a query string.
+/// Encodes the parameters of a model as base64url JSON for a query string.
 fn coded(own: &Specification) -> String {
-    // Numbers, lists and text always serialise.
+    // Serialisation of numbers, lists and text cannot fail.
     URL_SAFE_NO_PAD.encode(serde_json::to_string(own).unwrap_or_default())
 }
 

@@ -1,23 +1,25 @@
-//! The refusal of a value outside the contract, before a query is sent or computed.
+//! The error for a value outside the contract.
+//!
+//! It is raised before a query is sent or computed.
 
 use std::borrow::Cow;
 
 use crate::model::shortened;
 
-/// A value outside the vocabulary or bounds of the contract.
+/// An argument with a name or value that the contract does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {message}; allowed: {allowed}")]
 pub struct BadQuery {
-    /// The parameter at fault.
+    /// Name of the invalid parameter.
     pub parameter: Cow<'static, str>,
-    /// What is wrong, with the value.
+    /// What is wrong, including the given value.
     pub message: String,
-    /// The allowed values.
+    /// Description of the allowed values.
     pub allowed: String,
 }
 
 impl BadQuery {
-    /// A refusal of `parameter`; long values are shortened in the middle.
+    /// Creates an error for `parameter`; long values are shortened in the middle.
     pub fn new(
         parameter: impl Into<Cow<'static, str>>,
         message: impl Into<String>,

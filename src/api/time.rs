@@ -39,13 +39,13 @@ macro_rules! words {
     )+};
 }
 
-/// Shorter numbers are not epoch milliseconds.
+/// Smaller instants are written as ISO 8601, because their digits look like epoch seconds.
 const SHORT: u64 = 100_000_000_000;
-/// Thirty days, as ranges spell it; `read_span` does not accept it.
+/// Thirty days as a range is written; `read_span` does not accept this spelling.
 const MONTH: &str = "1M";
 
 words! {
-    /// A period length in milliseconds.
+    /// Rule for the length of a period, in milliseconds.
     Period = i64 {
         "whole minutes up to 366 days, such as 5m, 4h, 1d or 1M (which is 30d), or milliseconds";
         |text| text
@@ -58,7 +58,7 @@ words! {
     }
 }
 
-/// An instant.
+/// Rule for an instant.
 #[derive(Debug)]
 pub struct At;
 
@@ -87,7 +87,7 @@ impl Rule for At {
     }
 }
 
-/// The instant of a parameter, or what is wrong with it.
+/// Parses an instant; the error says what is wrong with the text.
 pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
     let unit = text.parse().ok().and_then(TimeUnit::of);
     if let Some(unit) = unit.filter(|unit| *unit != TimeUnit::Milliseconds) {

@@ -1,4 +1,4 @@
-//! `/api/liq-levels`: key liquidation levels per leverage tier.
+//! `/api/liq-levels`: the prices with the most estimated liquidations, per leverage tier.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::api::parameter::ModelChoice;
 use crate::model::{Coin, TierLevels};
 
 endpoint! {
-    /// Asks for the key liquidation levels of a coin.
+    /// Asks for the liquidation levels of a coin.
     Levels = "levels" at "/api/liq-levels", "the strongest estimated levels by leverage";
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
@@ -23,7 +23,7 @@ object! {
     "tiers" object: "by leverage, price and intensity (0 to 1) of the strongest level of either side" => tiers;
 }
 
-/// The schema of the levels by leverage.
+/// Returns the JSON schema of the levels by leverage tier.
 fn tiers() -> Value {
     let number = || json!({"type": "number"});
     let share = || json!({"type": "number", "minimum": 0, "maximum": 1});

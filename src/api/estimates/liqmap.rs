@@ -30,7 +30,7 @@ object! {
     "bins" list "USD": "price, side, USD by tier and in total of each bin" => bins;
 }
 
-/// The schema of a bin.
+/// Returns the JSON schema of one price bin of the map.
 fn bins() -> Value {
     let number = || json!({"type": "number"});
     let members = [

@@ -1,11 +1,11 @@
-//! `/api/maps`: recorded estimated maps; an extension of the contract.
+//! `/api/maps`: estimated maps that the service recorded; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::{At, words};
 use crate::model::{Coin, MapKind, MapRow};
 
 endpoint! {
-    /// Asks for the recorded maps.
+    /// Asks for the recorded estimated maps.
     Maps = "maps" at "/api/maps", "estimated maps as they were served";
     symbol: Option<Coin>, "coin; all where absent";
     kind: Option<MapKind>, "only answers to this question";
@@ -16,7 +16,7 @@ endpoint! {
 }
 
 words! {
-    /// The version of a model.
+    /// Rule for the version of a model.
     ModelVersion = String {
         "the version of a model, as its maps have it, or unknown";
         |text| (!text.trim().is_empty()).then(|| text.to_owned());

@@ -1,4 +1,4 @@
-//! `/api/liq-maxpain`: the strongest clusters of a day and a week.
+//! `/api/liq-maxpain`: the strongest estimated price clusters of a day and a week.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::api::parameter::ModelChoice;
 use crate::model::{Coin, MaxPain};
 
 endpoint! {
-    /// Asks for the strongest long and short clusters of a coin.
+    /// Asks for the largest long and short clusters of a coin.
     Maxpain = "maxpain" at "/api/liq-maxpain", "the strongest estimated clusters of a day and a week";
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
@@ -24,7 +24,7 @@ object! {
     "d7" object "USD": "the same over seven days" => pain;
 }
 
-/// The schema of the clusters of a range.
+/// Returns the JSON schema of the clusters of one range.
 fn pain() -> Value {
     let number = || json!({"type": "number"});
     let names = ["price", "usd", "distPct"];

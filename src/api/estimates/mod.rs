@@ -1,4 +1,4 @@
-//! Endpoints of estimates: heatmaps, liquidation maps, levels, max pain and recorded maps.
+//! Endpoints of estimated liquidations: heatmaps, liquidation maps, levels, max pain and recorded maps.
 
 pub(super) mod heatmap;
 pub(super) mod levels;

@@ -1,4 +1,4 @@
-//! `/api/bars`: the price bars behind estimates; an extension of the contract.
+//! `/api/bars`: the price bars from which estimates are computed; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::{At, Period};

@@ -1,11 +1,11 @@
-//! `/api/gaps`: recorded gaps in the collection; an extension of the contract.
+//! `/api/gaps`: time ranges in which orders or other data may be missing; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::At;
 use crate::model::CoverageGap;
 
 endpoint! {
-    /// Asks for the recorded gaps of all exchanges.
+    /// Asks for the gaps in the collected data of all exchanges.
     Gaps = "gaps" at "/api/gaps", "when orders of an exchange are known to have been missed";
     start: Option<At>, "only gaps that reach beyond it";
     end: Option<At>, "only gaps that begin before it";

@@ -1,4 +1,4 @@
-//! Endpoints of observations as they were collected: bars, open interest, positions, coverage and gaps.
+//! Endpoints that return collected data: bars, open interest, positions, coverage and gaps.
 
 pub(super) mod bars;
 pub(super) mod coverage;

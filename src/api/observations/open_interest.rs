@@ -1,11 +1,11 @@
-//! `/api/open-interest`: readings of open interest; an extension of the contract.
+//! `/api/open-interest`: open-interest readings; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::api::time::At;
 use crate::model::{Coin, ObservedOpenInterest};
 
 endpoint! {
-    /// Asks for the open interest readings of a coin.
+    /// Asks for the open-interest readings of a coin.
     OpenInterest = "open_interest" at "/api/open-interest", "readings of a coin's open interest";
     symbol: Coin = "BTC", "coin";
     start: Option<At>, "only readings from then on";

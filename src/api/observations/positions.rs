@@ -1,10 +1,10 @@
-//! `/api/positions`: observed positions of single accounts; an extension of the contract.
+//! `/api/positions`: observed trading positions of individual accounts; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
 use crate::model::{Coin, PositionRow};
 
 endpoint! {
-    /// Asks for the positions of a coin in the last account snapshot.
+    /// Asks for the trading positions of a coin in the newest snapshot of accounts.
     Positions = "positions" at "/api/positions", "positions of single accounts in the last snapshot of them";
     symbol: Coin = "BTC", "coin";
     => enveloped Vec<PositionRow>; large

@@ -1,4 +1,4 @@
-//! `/api/liquidations/cascades`: orders that follow each other closely; an extension of the contract.
+//! `/api/liquidations/cascades`: runs of orders that follow each other closely; an extension of the contract.
 
 use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
@@ -19,16 +19,16 @@ endpoint! {
     => enveloped Vec<CascadeRow>; large
 }
 
-/// A smaller number is probably in seconds, so it needs a unit.
+/// Smallest gap in milliseconds that needs no unit; a smaller bare number probably means seconds.
 const BARE: i64 = 1000;
 
-/// The text of a gap in a query string.
+/// Formats a cascade gap in milliseconds for a query string.
 pub(crate) fn gap_text(gap: i64) -> String {
     let unit = if gap < BARE { "ms" } else { "" };
     format!("{gap}{unit}")
 }
 
-/// The longest time between two orders of a cascade, in milliseconds.
+/// Rule for the maximum time between consecutive orders of a cascade, in milliseconds.
 #[derive(Debug)]
 pub struct CascadeGap;
 

@@ -1,4 +1,4 @@
-//! `/api/liquidations/coins`: the coin ranking.
+//! `/api/liquidations/coins`: coins ranked by liquidated USD.
 
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::RowLimit;

@@ -1,4 +1,4 @@
-//! `/api/liquidations/exchanges`: totals by exchange.
+//! `/api/liquidations/exchanges`: liquidated USD by exchange.
 
 use crate::api::endpoint::endpoint;
 use crate::model::{ExchangeTotals, Window};

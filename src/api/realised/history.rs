@@ -1,4 +1,4 @@
-//! `/api/liquidations/history`: liquidations by period, of any time range; an extension of the contract.
+//! `/api/liquidations/history`: liquidation totals per period over any time range; an extension of the contract.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::api::time::{At, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
-    /// Asks for liquidations by period.
+    /// Asks for liquidation totals per period.
     History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     interval: Period = "1h", "length of a period";
@@ -24,16 +24,16 @@ endpoint! {
     => enveloped Vec<PeriodRow>; large
 }
 
-/// A column that rows can be grouped by, in addition to the period.
+/// A column by which the totals of a period are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupColumn {
-    /// By coin.
+    /// Groups by coin.
     Coin,
-    /// By trading pair.
+    /// Groups by trading pair.
     Symbol,
-    /// By exchange.
+    /// Groups by exchange.
     Exchange,
-    /// By side.
+    /// Groups by side of the liquidated position.
     Side,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for GroupColumn {
     }
 }
 
-/// A list of coins and trading pairs.
+/// Rule for a comma-separated list of coins and trading pairs.
 #[derive(Debug)]
 pub struct SymbolList;
 
@@ -87,7 +87,7 @@ impl Rule for SymbolList {
 }
 
 words! {
-    /// Distinct group columns; the empty list is written as `none`.
+    /// Rule for a list of distinct group columns; the text `none` stands for the empty list.
     GroupBy = Vec<GroupColumn> {
         "coin, symbol, exchange and side, several with commas between them, or none";
         |text| if text == "none" {
@@ -109,7 +109,7 @@ words! {
             groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(",")
         }
     }
-    /// An amount of USD.
+    /// Rule for a non-negative amount in USD.
     UsdAmount = Decimal {
         "USD from 0 on, of at most 28 digits";
         |text| Decimal::from_str_exact(text)

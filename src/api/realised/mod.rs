@@ -1,4 +1,4 @@
-//! Endpoints of realised liquidations: totals, orders, history, cascades and the live stream.
+//! Endpoints of published liquidations: totals, orders, history, cascades and the live stream.
 
 pub(super) mod cascades;
 pub(super) mod chart;

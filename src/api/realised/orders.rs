@@ -21,10 +21,10 @@ endpoint! {
 }
 
 impl Orders {
-    /// The largest `limit`.
+    /// Maximum value of `limit`.
     pub const MAX: u16 = 1000;
 
-    /// Whether the query has a time range of its own; otherwise it covers the last day.
+    /// Whether the query has a time range; without one it covers the last day.
     #[must_use]
     pub fn has_time_range(&self) -> bool {
         self.start.is_some() || self.end.is_some()
@@ -36,7 +36,7 @@ impl Orders {
         self.groups == Some(Groups::Included)
     }
 
-    /// The rows, without `group_id` unless it was asked for.
+    /// Returns the rows, and removes `group_id` unless the query asks for it.
     #[must_use]
     pub fn shown(&self, mut rows: Vec<GroupedOrder>) -> Vec<GroupedOrder> {
         if !self.with_groups() {

@@ -1,4 +1,4 @@
-//! `/api/liquidations/overview`: totals of the four windows.
+//! `/api/liquidations/overview`: liquidation totals of the last 1, 4, 12 and 24 hours.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,9 @@ use crate::api::openapi;
 use crate::model::TotalsByWindow;
 
 endpoint! {
-    /// Asks for long, short and total USD and the count of the 1h, 4h, 12h and 24h windows.
+    /// Asks for the liquidation totals of the last 1, 4, 12 and 24 hours.
+    ///
+    /// Each window has long, short and total USD and the number of orders.
     #[derive(Copy, Default)]
     Overview = "overview" at "/api/liquidations/overview", "liquidated USD over the last 1, 4, 12 and 24 hours";
     => enveloped TotalsByWindow
@@ -21,7 +23,7 @@ object! {
     "24h" object: "the same of a day" => totals;
 }
 
-/// The schema of the totals of a window.
+/// Returns the JSON schema of the totals of one window.
 fn totals() -> Value {
     let usd = || json!({"type": "number"});
     let members = [

@@ -1,4 +1,4 @@
-//! `/api/liquidations/stream`: orders as they arrive, or cascades as they close, as server-sent events.
+//! `/api/liquidations/stream`: server-sent events with new orders or with finished cascades.
 //!
 //! The stream is an extension of the contract.
 
@@ -16,13 +16,13 @@ use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
 use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
 
-/// The kind of events in a stream.
+/// What the events of a stream contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamEvents {
-    /// Orders as they arrive.
+    /// Each order, when it arrives.
     #[default]
     Orders,
-    /// Cascades as they close.
+    /// Each cascade, when it is finished.
     Cascades,
 }
 
@@ -43,12 +43,12 @@ impl fmt::Display for StreamEvents {
     }
 }
 
-/// Asks for orders as they arrive, or for cascades as they close.
+/// Asks for a stream of orders, or of cascades.
 ///
-/// Each event is one order as in `/api/liquidations`, or one cascade as in `/api/liquidations/cascades`, named
-/// `cascade`. The id of an event is the stream position after it. A cascade is sent once the newest event time is later
-/// than its end by more than the gap. An event `gap` says that the requested position is no longer known, so that
-/// events are missing.
+/// An order event has the fields of a row of `/api/liquidations`. An event `cascade` has those of a row of
+/// `/api/liquidations/cascades`. The id of an event is the stream position directly after it. A cascade is sent once
+/// the newest event time is later than the end of the cascade by more than `gap`. An event `gap` says that the service
+/// no longer has the requested stream position, so events are missing.
 ///
 /// # Examples
 ///
@@ -62,17 +62,19 @@ impl fmt::Display for StreamEvents {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Trading pairs, or coins for all their pairs; empty for all. A stream of orders takes at most one.
+    /// Trading pairs, or coins for all pairs of a coin; an empty list selects all.
+    ///
+    /// A stream of orders accepts at most one.
     pub symbols: Vec<Symbol>,
-    /// Only this exchange, in lower case.
+    /// Exchange to which the orders are restricted, in lower case.
     pub exchange: Option<String>,
-    /// Only orders, or cascades, of at least this many USD.
+    /// Minimum value of an order or cascade, in USD.
     pub min_usd: Option<Decimal>,
-    /// The kind of events.
+    /// Whether the stream contains orders or cascades.
     pub events: StreamEvents,
-    /// The longest time between two orders of a cascade, in milliseconds.
+    /// Maximum time between consecutive orders of a cascade, in milliseconds.
     pub gap: i64,
-    /// The position to resume from; the newest order if absent.
+    /// Stream position to resume from; if absent, the stream starts after the newest order.
     pub last_event_id: Option<String>,
 }
 
@@ -90,9 +92,9 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Name of the page in every layer.
+    /// Name of the endpoint in URLs, clients and the command line.
     pub const NAME: &'static str = "stream";
-    /// Path below the base address.
+    /// Path after the base URL of the service.
     pub const PATH: &'static str = "/api/liquidations/stream";
     /// Names of the query parameters.
     pub const PARAMETERS: &'static [&'static str] = &[
@@ -103,7 +105,7 @@ impl Stream {
         "min_usd",
         "last_event_id",
     ];
-    /// The row of the page in the table of endpoints.
+    /// Entry of the stream in the table of endpoints.
     pub const ENTRY: EndpointEntry = EndpointEntry {
         name: Self::NAME,
         path: Self::PATH,
@@ -143,20 +145,20 @@ impl Stream {
         reply: ReplyShape::Events(Order::COLUMNS),
         large: false,
     };
-    /// Name of the event for a gap; orders have no name.
+    /// Name of the event that reports missing events; order events have no name.
     pub const GAP: &'static str = "gap";
-    /// Name of the event for a cascade.
+    /// Name of an event that contains a cascade.
     pub const CASCADE: &'static str = "cascade";
-    /// The response header with the keep-alive interval in seconds.
+    /// Response header with the keep-alive interval of the stream in seconds.
     pub const KEEP_ALIVE: &'static str = "x-liqdata-keep-alive";
-    /// The longest event id in bytes.
+    /// Maximum length of an event id, in bytes.
     pub const LONGEST_ID: usize = 256;
-    /// The default gap of cascades, as in [`Cascades`](crate::api::Cascades).
+    /// Default `gap` of cascades in milliseconds, the same as for [`Cascades`](crate::api::Cascades).
     const GAP_MILLIS: i64 = Millis::MINUTE;
-    /// The default least USD of cascades.
+    /// Default minimum value of a cascade, in USD.
     const LEAST: i64 = 100_000;
 
-    /// The query of these parameters.
+    /// Creates a query for a stream of orders.
     ///
     /// # Errors
     ///
@@ -176,12 +178,12 @@ impl Stream {
         })
     }
 
-    /// The query of these arguments.
+    /// Creates a query from named arguments.
     ///
     /// # Errors
     ///
-    /// [`BadQuery`] for a value outside the contract, for `as_of` and `explain`, and for parameters of the other kind
-    /// of events.
+    /// [`BadQuery`] for a value outside the contract and for the parameters `as_of` and `explain`. Also for `gap` with
+    /// a stream of orders, and for `exchange` with a stream of cascades.
     pub fn from_arguments(query: &Arguments) -> Result<Self, BadQuery> {
         for Parameter { name, .. } in EVERYWHERE {
             if query.text(name).is_some() {
@@ -221,13 +223,13 @@ impl Stream {
         })
     }
 
-    /// The least USD of cascades.
+    /// Minimum value of a cascade in USD: `min_usd` or the default.
     #[must_use]
     pub fn least(&self) -> Decimal {
         self.min_usd.unwrap_or_else(|| Self::LEAST.into())
     }
 
-    /// The pairs of the query string; the position is sent in the header `Last-Event-ID`.
+    /// Returns the query string as pairs. The stream position is not included; the header `Last-Event-ID` has it.
     #[must_use]
     pub fn to_query(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
@@ -248,13 +250,13 @@ impl Stream {
         pairs
     }
 
-    /// The parts of the query that only some services support.
+    /// Returns the parameters and values of the query that only some services support.
     #[must_use]
     pub fn beyond(&self) -> Vec<Extension> {
         Self::ENTRY.beyond(&self.to_query())
     }
 
-    /// Whether `order` matches.
+    /// Whether `order` matches the symbols, the exchange and the minimum value.
     #[must_use]
     pub fn wants(&self, order: &Order) -> bool {
         let means = |symbol: &Symbol| {
@@ -270,7 +272,7 @@ impl Stream {
     }
 }
 
-/// The rule of an event id, which must fit in a header.
+/// Rule for an event id: printable ASCII that fits in a header.
 struct EventId;
 
 impl Rule for EventId {

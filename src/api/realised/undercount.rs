@@ -4,7 +4,9 @@ use crate::api::endpoint::endpoint;
 use crate::model::{UndercountRow, Window};
 
 endpoint! {
-    /// Asks for an estimate of what sampled exchanges do not publish.
+    /// Asks for an estimate of liquidations that exchanges do not publish.
+    ///
+    /// The estimate concerns exchanges with incomplete feeds.
     #[derive(Copy)]
     Undercount = "undercount" at "/api/liquidations/undercount", "what sampled exchanges leave out, estimated";
     range: Window = "24h", "1h, 4h, 12h or 24h";
