@@ -10,13 +10,15 @@ use super::price_path::{
 use super::traders::{self, Habits, Plan};
 use crate::model::{Bar, Millis, Side};
 
-/// Length of a step in milliseconds; events lie strictly inside.
+/// Length of a step in milliseconds. No event falls on the boundary of a step.
 const STEP: i64 = INTERVAL / STEPS as i64;
 
-/// Book depth: market orders of this size, in units of the coin's scale, move the price by a factor of e.
+/// Size of market orders that change the price by a factor of e.
+///
+/// The unit is the coin's `scale`.
 const DEPTH: f64 = 5.0;
 
-/// A liquidation as the exchange sees it.
+/// A liquidation, as an exchange publishes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Liquidation {
     pub(super) time: Millis,
@@ -25,7 +27,7 @@ pub(super) struct Liquidation {
     pub(super) lots: i64,
     /// Average fill price, in ticks.
     pub(super) ticks: i64,
-    /// Mark price that triggered it.
+    /// Mark price that triggered the liquidation.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "tests hold the bars against it")
@@ -33,22 +35,22 @@ pub(super) struct Liquidation {
     pub(super) trigger: f64,
 }
 
-/// The simulated course of one coin.
+/// State and history of one simulated coin.
 #[derive(Debug)]
 pub(super) struct CoinSimulation {
     pub(super) coin: SimulatedCoin,
     habits: Habits,
     /// The bars after the warm-up.
     pub(super) bars: Vec<Bar>,
-    /// Open interest in lots by exchange: at the first open and at every close.
+    /// Open interest in lots by exchange, at the first open and at every close.
     pub(super) open_interest: Vec<[i64; VENUE_COUNT]>,
-    /// The liquidations after the warm-up, in order of time.
+    /// Liquidations after the warm-up, oldest first.
     pub(super) liquidations: Vec<Liquidation>,
-    /// The book at the end.
+    /// The position book at the end of the simulation.
     pub(super) book: PositionBook,
 }
 
-/// A bar under construction, in ticks and lots.
+/// A bar that is still being built; prices are in ticks and volume in lots.
 #[derive(Debug)]
 struct BarBuilder {
     open: i64,
@@ -59,7 +61,7 @@ struct BarBuilder {
 }
 
 impl CoinSimulation {
-    /// Simulates `coin` up to `end` with the shocks of the market.
+    /// Simulates `coin` up to `end`, with the market-wide shocks `market`.
     ///
     /// Stops early when `goes_on` returns false after a bar.
     pub(super) fn live(
@@ -128,7 +130,9 @@ impl CoinSimulation {
         history
     }
 
-    /// Opens a position of one trader at the fraction `part` of the leg; returns the lots traded.
+    /// Opens a position for a new trader; returns its lots.
+    ///
+    /// The trader arrives at the fraction `part` of the leg.
     fn arrive(
         &mut self,
         leg: &Leg,
@@ -150,7 +154,9 @@ impl CoinSimulation {
         terms.lots
     }
 
-    /// Moves the mark price along the leg and closes reached positions; returns the lots traded.
+    /// Moves the mark price along the leg; returns the closed lots.
+    ///
+    /// Every position that the price reaches is closed.
     fn sweep(&mut self, leg: &mut Leg, price: &mut PriceProcess, rng: &mut impl Rng) -> i64 {
         let Self {
             coin,
@@ -166,7 +172,7 @@ impl CoinSimulation {
             }
             let (from, to) = (coin.price(leg.from), coin.price(leg.to));
             let part = (ended.trigger - from) / (to - from);
-            // The fill lies between the trigger and the price at the end of the half minute.
+            // The fill price lies between the trigger and the price at the end of the step.
             let slipped: f64 = rng.random();
             let fill = ended.trigger + (to - ended.trigger) * slipped * slipped * 0.6;
             liquidations.push(Liquidation {
@@ -187,7 +193,9 @@ impl CoinSimulation {
         traded
     }
 
-    /// Open interest by exchange: the heavier side. The market maker holds the difference.
+    /// Returns open interest in lots by exchange.
+    ///
+    /// It is the larger of the traders' two sides; the market maker takes the difference.
     fn open_lots(&self) -> [i64; VENUE_COUNT] {
         std::array::from_fn(|venue| {
             let (longs, shorts) = self.book.open_lots(venue);
@@ -195,7 +203,7 @@ impl CoinSimulation {
         })
     }
 
-    /// Lots traded in a bar by short-term traders, at least one.
+    /// Draws the lots traded in a bar by short-term traders; at least one lot.
     fn others(&self, liveliness: f64, rng: &mut impl Rng) -> i64 {
         let open_interest: i64 = self.open_lots().iter().sum();
         let turnover = 2.5 / 288.0 * liveliness.powf(1.3) * (0.4 * normal(rng)).exp();
@@ -203,7 +211,7 @@ impl CoinSimulation {
     }
 }
 
-/// The straight path of the mark price in one step.
+/// The straight line along which the mark price moves in one step.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     from: i64,
@@ -212,13 +220,13 @@ struct Leg {
 }
 
 impl Leg {
-    /// The instant at the fraction `part`, strictly inside the step.
+    /// Returns the instant at the fraction `part` of the leg, strictly inside the step.
     fn time(&self, part: f64) -> Millis {
         let inside = nearest(part * count(STEP - 2));
         self.start.on(1 + inside.clamp(0, STEP - 2))
     }
 
-    /// The price at the fraction `part`, in ticks.
+    /// Returns the price at the fraction `part` of the leg, in ticks.
     fn ticks(&self, part: f64) -> i64 {
         self.from + nearest(part * count(self.to - self.from))
     }
@@ -254,17 +262,17 @@ impl BarBuilder {
     }
 }
 
-/// Mixes market and own shocks by the correlation.
+/// Mixes a market-wide shock with one of the coin, by their correlation.
 fn mixed(correlation: f64, market: f64, own: f64) -> f64 {
     correlation * market + (1.0 - correlation * correlation).sqrt() * own
 }
 
-/// Milliseconds of so many bars.
+/// Returns the length of `bars` bars in milliseconds.
 fn span(bars: usize) -> i64 {
     i64::try_from(bars).map_or(i64::MAX, |bars| bars.saturating_mul(INTERVAL))
 }
 
-/// Milliseconds of so many steps.
+/// Returns the length of `steps` steps in milliseconds.
 fn span_of_steps(steps: usize) -> i64 {
     i64::try_from(steps).map_or(i64::MAX, |steps| steps.saturating_mul(STEP))
 }

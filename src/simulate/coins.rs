@@ -1,24 +1,26 @@
-//! The simulated coins, exchanges and margin brackets.
+//! The coins, exchanges and margin brackets of the simulated market.
 
 use rust_decimal::Decimal;
 
 use crate::model::POWERS_OF_TEN_F64;
 
-/// An exchange and its share of the traders.
+/// An exchange, and the share of traders that use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedVenue {
     pub(super) name: &'static str,
     pub(super) share: f64,
-    /// Whether a liquidation is published fill by fill, as rows that may be equal, or as one order.
+    /// Whether a liquidation is published as one order per fill.
+    ///
+    /// Such orders may be identical. Other exchanges publish a liquidation as one order.
     pub(super) by_fill: bool,
-    /// Whether coins with tiny prices are listed in thousands.
+    /// Whether coins with very low prices are listed in units of a thousand coins.
     pub(super) thousands: bool,
 }
 
 /// Number of exchanges.
 pub(super) const VENUE_COUNT: usize = 5;
 
-/// The exchanges, largest first.
+/// The exchanges, in descending order of their share.
 pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     SimulatedVenue {
         name: "binance",
@@ -52,7 +54,7 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
     },
 ];
 
-/// A margin bracket: positions up to `cap` USD with this maintenance rate and maximum leverage.
+/// A margin bracket: maintenance rate and maximum leverage for positions up to `cap` USD.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bracket {
     pub(super) cap: f64,
@@ -104,19 +106,19 @@ const SMALL: &[Bracket] = &[
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedCoin {
     pub(super) symbol: &'static str,
-    /// The price at which the simulation starts, in USD per base unit.
+    /// Price at the start of the simulation, in USD per base unit.
     pub(super) start: f64,
-    /// Decimal digits of a price: the tick is `10^-price_digits`.
+    /// Number of decimals of a price: the tick is `10^-price_digits`.
     price_digits: u32,
-    /// Decimal digits of a quantity: the lot is `10^-lot_digits`; -3 means a thousand base units.
+    /// Number of decimals of a quantity: the lot is `10^-lot_digits`; -3 means a lot of a thousand base units.
     lot_digits: i32,
-    /// Scale of open interest in USD, for book depth and trader sizes.
+    /// Typical open interest in USD; book depth and position sizes are proportional to it.
     pub(super) scale: f64,
     /// Positions opened in an average bar; more arrivals mean smaller positions.
     pub(super) arrivals: f64,
     /// Standard deviation of the daily log return.
     pub(super) volatility: f64,
-    /// Correlation with the market.
+    /// Correlation of the coin's shocks with the market-wide shocks.
     pub(super) correlation: f64,
     pub(super) brackets: &'static [Bracket],
 }
@@ -141,7 +143,7 @@ const fn coin(
     }
 }
 
-/// The coins, largest first.
+/// The coins, in descending order of size.
 pub(super) const COINS: [SimulatedCoin; 10] = [
     coin("BTC", (95_000.0, 1, 3), (4.5e9, 26.0), (0.022, 0.95), MAJOR),
     coin("ETH", (3_200.0, 2, 3), (2.4e9, 18.0), (0.031, 0.85), MAJOR),
@@ -156,17 +158,17 @@ pub(super) const COINS: [SimulatedCoin; 10] = [
 ];
 
 impl SimulatedCoin {
-    /// Price of a number of ticks: the double nearest to the decimal.
+    /// Converts ticks to a price: the double nearest to the exact decimal.
     pub(super) fn price(&self, ticks: i64) -> f64 {
         count(ticks) / power_of_ten(self.price_digits)
     }
 
-    /// Nearest whole number of ticks, at least one.
+    /// Converts a price to the nearest whole number of ticks, at least one.
     pub(super) fn ticks(&self, price: f64) -> i64 {
         nearest(price * power_of_ten(self.price_digits)).max(1)
     }
 
-    /// Quantity of a number of lots in base units: the double nearest to the decimal.
+    /// Converts lots to base units: the double nearest to the exact decimal.
     pub(super) fn quantity(&self, lots: i64) -> f64 {
         let unit = power_of_ten(self.lot_digits.unsigned_abs());
         if self.lot_digits < 0 {
@@ -176,7 +178,7 @@ impl SimulatedCoin {
         }
     }
 
-    /// Nearest whole number of lots of a quantity, at least one.
+    /// Converts a quantity to the nearest whole number of lots, at least one.
     pub(super) fn lots(&self, quantity: f64) -> i64 {
         let unit = power_of_ten(self.lot_digits.unsigned_abs());
         let lots = if self.lot_digits < 0 {
@@ -187,9 +189,9 @@ impl SimulatedCoin {
         nearest(lots).max(1)
     }
 
-    /// Returns the margin bracket of a position of `notional` USD, and the bracket's maintenance deduction.
+    /// Returns the margin bracket for a position of `notional` USD, with its maintenance deduction.
     ///
-    /// The deduction makes the margin continuous across brackets.
+    /// The deduction is the amount in USD that makes the maintenance margin continuous across brackets.
     pub(super) fn bracket(&self, notional: f64) -> (Bracket, f64) {
         let mut deduction = 0.0;
         let mut below: Option<Bracket> = None;
@@ -205,7 +207,9 @@ impl SimulatedCoin {
         (bracket(f64::INFINITY, 0.05, 10.0), deduction)
     }
 
-    /// Pair, price and quantity as an exchange lists them.
+    /// Returns pair, price and quantity as an exchange publishes them.
+    ///
+    /// They may be in units of a thousand coins.
     pub(super) fn listed(
         &self,
         venue: SimulatedVenue,
@@ -235,7 +239,7 @@ impl SimulatedCoin {
     }
 }
 
-/// A count as a double; counts of ticks and lots stay far below 2^53.
+/// Converts a count to a double; counts of ticks and lots stay far below 2^53.
 #[expect(
     clippy::cast_precision_loss,
     reason = "ticks and lots stay far below 2^53"
@@ -244,7 +248,7 @@ pub(super) fn count(value: i64) -> f64 {
     value as f64
 }
 
-/// The nearest whole number.
+/// Rounds to the nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "ticks, lots and bars stay far below 2^53"

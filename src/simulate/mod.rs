@@ -1,17 +1,20 @@
-//! A simulated market with known positions, to test estimates without a network.
+//! A simulated market in which all positions are recorded, to test estimates without a network.
 //!
-//! Liquidations are not drawn from a template. Three groups of traders arrive one by one. Each takes a side, a size
-//! from a heavy-tailed distribution and a leverage of 2x to 125x under the margin brackets of the coin. Positions close
-//! after a holding time, at a stop, at a profit, or by liquidation. Some traders add margin, so their liquidation price
-//! is farther away than the nominal leverage implies. The price has clustered volatility, jumps and weak mean
-//! reversion. Liquidations move the price, so one can trigger the next; part of the impact reverts.
+//! Liquidations are not drawn from a template: they result from the positions of simulated traders. Three groups of
+//! traders arrive one by one. Each trader takes a side, a size from a heavy-tailed distribution, and a leverage of 2x
+//! to 125x under the margin brackets of the coin. A position closes after a holding time, at a stop loss, at a take
+//! profit, or by liquidation. Some traders add margin, so their liquidation price is farther away than the nominal
+//! leverage implies. The price has clustered volatility, jumps and weak mean reversion. Each liquidation moves the
+//! price, so it can trigger further liquidations; a part of this price impact reverts.
 //!
-//! Every contract has a long and a short side. New traders favour the lighter side of their exchange. The market maker
-//! of the exchange holds the difference at 2x with margin added every bar, so it is never liquidated. Open interest is
-//! the sum of one side, the maker included.
+//! Every contract has a long and a short side. New traders favour the side of their exchange that has fewer open lots.
+//! The market maker of the exchange takes the difference between the two sides. Its leverage is 2x and it adds margin
+//! in every bar, so it is never liquidated. Open interest is the sum of all positions on one side, including that of
+//! the market maker.
 //!
-//! The mark price equals the traded price. It moves in straight legs of half a minute, so every crossing has an exact
-//! instant. A warm-up of ten days precedes the first shown bar, so that the book is grown.
+//! The mark price equals the traded price. It moves along a straight line in each step of half a minute, so the instant
+//! at which it reaches a price is exact. The simulation starts ten days before the first returned bar, so that
+//! positions have built up by then.
 
 mod coin_simulation;
 mod coins;
@@ -36,27 +39,30 @@ pub use traders::Habits;
 
 /// Leverage of the market makers.
 const MAKER_LEVERAGE: f64 = 2.0;
-/// Largest fill in USD on an exchange that publishes liquidations by fill.
+/// Maximum size of a fill in USD, on exchanges that publish fills.
 const FILL: f64 = 100_000.0;
 
-/// A simulated market: observations and the positions behind them.
+/// Result of a simulation: the observations, and the positions that produced them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// The instant of the simulation.
+    /// The instant up to which the market is simulated.
     pub now: Millis,
-    /// Liquidations from 24 hours before `now` on, oldest first.
+    /// Liquidations later than 24 hours before `now`, oldest first.
     pub orders: Vec<ObservedOrder>,
-    /// Five-minute bars per coin: 30 days up to `now`, rounded down to a bar, and the bars beyond.
+    /// Five-minute bars of each coin, over 30 days up to `now` rounded down to a bar.
+    ///
+    /// Bars simulated after `now` follow.
     pub bars: Vec<ObservedBar>,
-    /// Open interest per coin and exchange, at the first open and at every close.
+    /// Open interest by coin and exchange, at the first open and at every close.
     pub open_interest: Vec<ObservedOpenInterest>,
-    /// Open positions at the last close: per coin the traders, oldest first, then the market makers.
+    /// Open positions at the last close. For each coin, the positions of traders, oldest first, precede those of the
+    /// market makers.
     pub positions: Vec<Position>,
 }
 
 /// Simulates a market up to `now`.
 ///
-/// The same seed and instant give the same market, bit for bit.
+/// Equal seeds and instants give identical markets, bit for bit.
 ///
 /// # Examples
 ///
@@ -74,15 +80,15 @@ pub fn simulate(seed: u64, now: Millis) -> Simulation {
     simulate_with(Habits::default(), seed, now)
 }
 
-/// As [`simulate`], with other habits of the traders.
+/// Does the same as [`simulate`], with the traders' behaviour changed by `habits`.
 #[must_use]
 pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
     simulate_beyond(habits, seed, now, 0)
 }
 
-/// As [`simulate_with`], continued for `bars` more bars.
+/// Does the same as [`simulate_with`], and continues for `bars` more bars.
 ///
-/// Everything up to `now` is the same for any `bars`. The positions are those at the end.
+/// The orders, bars and open interest up to `now` do not depend on `bars`. The positions are those at the last close.
 ///
 /// # Examples
 ///
@@ -100,9 +106,10 @@ pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> S
     simulate_watched(habits, seed, now, bars, &|| true)
 }
 
-/// As [`simulate_beyond`], with a callback after every bar of a coin, [`bars_to_live`] times in all.
+/// Does the same as [`simulate_beyond`], and calls `goes_on` after each bar of each coin.
 ///
-/// The simulation stops when it returns false; the result is then incomplete.
+/// A full simulation calls it [`bars_to_live`] times. A coin's simulation stops when `goes_on` returns false; the
+/// result is then incomplete.
 ///
 /// # Examples
 ///
@@ -129,7 +136,9 @@ pub fn simulate_watched(
     observed(&live(habits, seed, end, bars, goes_on), now)
 }
 
-/// Number of simulated bars over all coins, for `beyond` bars after now.
+/// Returns the number of simulated bars of all coins.
+///
+/// `beyond` is the number of bars after the simulated instant.
 #[must_use]
 pub fn bars_to_live(beyond: usize) -> usize {
     (WARM_UP + BARS)
@@ -137,7 +146,7 @@ pub fn bars_to_live(beyond: usize) -> usize {
         .saturating_mul(COINS.len())
 }
 
-/// Simulates every coin up to `end` and `beyond` bars more.
+/// Simulates every coin up to `end`, and `beyond` bars after it.
 fn live(
     habits: Habits,
     seed: u64,
@@ -146,7 +155,7 @@ fn live(
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Vec<CoinSimulation> {
     let market = weather(end, beyond, &mut stream(seed, 0));
-    // Each coin has its own random stream, so results do not depend on other coins or on thread timing.
+    // Each coin has a separate random stream, so its result depends neither on other coins nor on thread timing.
     std::thread::scope(|scope| {
         let market = market.as_slice();
         let living: Vec<_> = (1..)
@@ -177,7 +186,7 @@ fn stream(seed: u64, number: u64) -> ChaCha8Rng {
     rng
 }
 
-/// Market shocks per bar, warm-up included.
+/// Draws the market-wide shocks of each bar, including the warm-up.
 fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<BarShocks> {
     let mut climate = VolatilityProcess::new(1.0);
     let opens = (1..).map(|bars| end.back(INTERVAL.saturating_mul(bars)));
@@ -191,7 +200,7 @@ fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<BarShocks> {
         .collect()
 }
 
-/// Turns simulated coins into observations and positions.
+/// Converts the simulated coins to observations and positions.
 fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
     let mut simulation = Simulation {
         now,
@@ -226,12 +235,12 @@ fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
             .bars
             .extend(history.bars.iter().map(|bar| bar.of_coin(coin.symbol)));
     }
-    // Stable sort: orders of one millisecond stay in the order of the coins.
+    // The sort is stable: orders of the same millisecond stay in the order of the coins.
     simulation.orders.sort_by_key(|row| row.order.timestamp);
     simulation
 }
 
-/// Publishes a liquidation as one order, or by fills; equal fills are equal rows.
+/// Publishes a liquidation as one order, or as one order per fill; two fills may have identical orders.
 fn publish(coin: &SimulatedCoin, liquidation: &Liquidation, orders: &mut Vec<ObservedOrder>) {
     let Some(&venue) = VENUES.get(liquidation.venue) else {
         return;
@@ -256,7 +265,7 @@ fn row(
     lots: i64,
 ) -> ObservedOrder {
     let (symbol, price, qty) = coin.listed(venue, liquidation.ticks, lots);
-    // Exact: both have fewer than 14 digits and together at most 12 decimals.
+    // The product is exact: each factor has fewer than 14 digits, and both together have at most 12 decimals.
     let value_usd: Decimal = price * qty;
     ObservedOrder {
         order: Order {
@@ -274,7 +283,7 @@ fn row(
     }
 }
 
-/// Lists the open positions of a coin, of traders and of market makers.
+/// Appends the open positions of a coin: those of traders, then those of market makers.
 fn hold(history: &CoinSimulation, positions: &mut Vec<Position>) {
     let coin = history.coin;
     positions.extend(history.book.open().map(|open| Position {

@@ -1,4 +1,4 @@
-//! Open positions of a coin, by the prices that close them.
+//! The traders' open positions in one coin, ordered by the prices that close them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ pub(super) struct OpenPosition {
     )]
     pub(super) opened: Millis,
     alive: bool,
-    /// Index of the next position that expires in the same bar: a linked list.
+    /// Index of the next position that expires in the same bar; these positions form a linked list.
     next: Option<u32>,
 }
 
@@ -28,28 +28,29 @@ pub(super) struct ClosedPosition {
     pub(super) side: Side,
     pub(super) venue: usize,
     pub(super) lots: i64,
-    /// The price that closed it.
+    /// Price at which the position closed.
     pub(super) trigger: f64,
     pub(super) liquidated: bool,
 }
 
-/// All positions of a coin in two heaps of trigger prices.
+/// All positions of a coin, with two heaps of the prices that close them.
 ///
-/// A trigger is stored as the bits of a positive double, which sort like the number. Ties are broken by age, so every
-/// run gives the same order. Entries of closed positions are skipped.
+/// A price is stored as the bits of a positive double; these bits sort like the number. Positions with equal prices
+/// close in a fixed order, so every run gives the same result. Heap entries of positions that are already closed are
+/// skipped.
 #[derive(Debug)]
 pub(super) struct PositionBook {
     positions: Vec<OpenPosition>,
     falling: BinaryHeap<(u64, u32)>,
     rising: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Per bar, the head of a linked list of expiring positions.
+    /// For each bar, the first of a linked list of positions that expire in it.
     due: Vec<Option<u32>>,
-    /// Open lots by exchange and side.
+    /// Lots in open positions, by exchange and side.
     open_lots: [[i64; 2]; VENUE_COUNT],
 }
 
 impl PositionBook {
-    /// Creates an empty book for so many bars.
+    /// Creates an empty book for a simulation of `bars` bars.
     pub(super) fn new(bars: usize) -> Self {
         Self {
             positions: Vec::new(),
@@ -60,7 +61,7 @@ impl PositionBook {
         }
     }
 
-    /// Open lots of traders on an exchange, long and short.
+    /// Returns the lots in open positions of traders on an exchange: long, short.
     pub(super) fn open_lots(&self, venue: usize) -> (i64, i64) {
         self.open_lots
             .get(venue)
@@ -72,7 +73,7 @@ impl PositionBook {
         self.positions.iter().filter(|position| position.alive)
     }
 
-    /// Opens a position that expires at the start of bar `due`.
+    /// Opens a position that closes at the start of bar `due` at the latest.
     pub(super) fn enter(
         &mut self,
         terms: PositionTerms,
@@ -81,7 +82,7 @@ impl PositionBook {
         opened: Millis,
         due: usize,
     ) {
-        // Never reached: a run opens fewer than 2³² positions.
+        // Unreachable, because a simulation opens fewer than 2³² positions.
         let Ok(id) = u32::try_from(self.positions.len()) else {
             return;
         };
@@ -105,7 +106,9 @@ impl PositionBook {
         self.add(venue, terms.side, terms.lots);
     }
 
-    /// Closes every position with a trigger on the path to `to`, in order of the path.
+    /// Closes every position that the price reaches on its way to `to`.
+    ///
+    /// Positions close in the order in which the price reaches them.
     pub(super) fn cross(&mut self, to: f64, mut on_end: impl FnMut(ClosedPosition)) {
         while let Some(&(bits, id)) = self.falling.peek()
             && f64::from_bits(bits) >= to
@@ -125,7 +128,7 @@ impl PositionBook {
         }
     }
 
-    /// Closes the positions that expire in bar `bar` at `price`, and returns their lots.
+    /// Closes the positions that expire in bar `bar` at `price`; returns the closed lots.
     pub(super) fn expire(&mut self, bar: usize, price: f64) -> i64 {
         let mut lots = 0_i64;
         let mut next = self.due.get_mut(bar).and_then(Option::take);

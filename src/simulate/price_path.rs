@@ -1,4 +1,4 @@
-//! The price path: correlated shocks with clustered volatility and jumps.
+//! The price path of a simulated coin: correlated shocks with clustered volatility and jumps.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -8,24 +8,24 @@ use crate::model::Millis;
 
 /// Length of a bar in milliseconds.
 pub(super) const INTERVAL: i64 = 5 * Millis::MINUTE;
-/// Straight legs of the mark price per bar.
+/// Number of steps per bar; the mark price moves along a straight line in each.
 pub(super) const STEPS: u8 = 10;
-/// Bars shown: 30 days.
+/// Number of bars in the result up to the simulated instant: 30 days.
 pub(super) const BARS: usize = 30 * 288;
-/// Bars simulated before the first one shown: 10 days.
+/// Number of bars simulated before the first bar of the result: 10 days.
 pub(super) const WARM_UP: usize = 10 * 288;
 const BARS_PER_DAY: f64 = 288.0;
 
-/// Shocks of one bar, in standard deviations of an average day, and its volatility.
+/// The random shocks of one bar, and its volatility.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BarShocks {
-    /// One shock per step; a day of average volatility has a standard deviation of one.
+    /// One shock per step. The unit is the standard deviation of the log return over a day of average volatility.
     pub(super) shocks: [f64; STEPS as usize],
-    /// Volatility over its average.
+    /// Volatility of the bar divided by average volatility.
     pub(super) volatility: f64,
 }
 
-/// A stochastic volatility process with a slow and a fast component; jumps raise the fast one.
+/// A stochastic volatility process with a slow and a fast component; jumps raise the fast component.
 #[derive(Debug)]
 pub(super) struct VolatilityProcess {
     slow: f64,
@@ -42,7 +42,7 @@ impl VolatilityProcess {
         }
     }
 
-    /// The next bar, which opens at `open`.
+    /// Draws the shocks of the next bar, which opens at `open`.
     pub(super) fn next(&mut self, open: Millis, rng: &mut impl Rng) -> BarShocks {
         const SLOW_SPREAD: f64 = 0.35;
         const FAST_SPREAD: f64 = 0.35;
@@ -50,7 +50,7 @@ impl VolatilityProcess {
         let fast_memory = half_life(BARS_PER_DAY / 16.0);
         self.slow = remembered(self.slow, slow_memory, SLOW_SPREAD, rng);
         self.fast = remembered(self.fast, fast_memory, FAST_SPREAD, rng);
-        // The subtraction removes the mean of the log-normal variable, so that volatility averages one.
+        // The subtraction offsets the mean of the log-normal variable, so that volatility averages one.
         let level = self.slow + self.fast
             - f64::midpoint(SLOW_SPREAD * SLOW_SPREAD, FAST_SPREAD * FAST_SPREAD);
         let volatility = level.exp() * hour_of_day(open);
@@ -72,38 +72,38 @@ fn steps_per_day() -> f64 {
     BARS_PER_DAY * f64::from(STEPS)
 }
 
-/// One step of a mean-reverting (Ornstein–Uhlenbeck) value with the stationary spread `spread`.
+/// Advances a mean-reverting (Ornstein–Uhlenbeck) value by one step; its long-run standard deviation is `spread`.
 fn remembered(value: f64, memory: f64, spread: f64, rng: &mut impl Rng) -> f64 {
     value * memory + spread * (1.0 - memory * memory).sqrt() * normal(rng)
 }
 
-/// Decay factor per bar for a half-life of `bars` bars.
+/// Returns the decay factor per bar that halves a value in `bars` bars.
 fn half_life(bars: f64) -> f64 {
     (-1.0 / bars).exp2()
 }
 
-/// Activity by hour of day, highest at 15:00 UTC.
+/// Returns the activity factor for the hour of day, highest at 15:00 UTC.
 fn hour_of_day(open: Millis) -> f64 {
     let day = count(open.0.rem_euclid(Millis::DAY)) / count(Millis::DAY);
     1.0 + 0.3 * ((day - 15.0 / 24.0) * std::f64::consts::TAU).cos()
 }
 
-/// The log price of a coin, with the impact of liquidations and mean reversion.
+/// The log price of a coin: shocks, mean reversion and the price impact of liquidations.
 #[derive(Debug)]
 pub(super) struct PriceProcess {
     ln: f64,
-    /// Slow average that the price reverts to.
+    /// Slow average of the log price, to which the price reverts.
     anchor: f64,
-    /// Price impact of the coming steps, because the impact per step is limited.
+    /// Price impact that is still to come, because the impact per step is limited.
     pending: f64,
-    /// Impact of liquidations that has not reverted yet.
+    /// Temporary price impact of liquidations that has not reverted yet.
     displaced: f64,
 }
 
 impl PriceProcess {
-    /// Largest impact per step; the rest follows later.
+    /// Maximum price impact per step, as a change of the log price; the rest is applied in later steps.
     const PUSH: f64 = 0.003;
-    /// Share of the impact that reverts.
+    /// Share of the price impact that reverts.
     const TRANSIENT: f64 = 0.6;
 
     pub(super) fn new(start: f64) -> Self {
@@ -116,7 +116,7 @@ impl PriceProcess {
         }
     }
 
-    /// Moves the price by a shock and returns it.
+    /// Advances the price by one step with a shock; returns the new price.
     pub(super) fn step(&mut self, shock: f64) -> f64 {
         let push = self.pending.clamp(-Self::PUSH, Self::PUSH);
         self.pending -= push;
@@ -128,18 +128,18 @@ impl PriceProcess {
         self.ln.exp()
     }
 
-    /// Adds market orders with a total impact of `ln` on the log price.
+    /// Adds a price impact of `ln` on the log price, applied in the next steps.
     pub(super) fn press(&mut self, ln: f64) {
         self.pending += ln;
     }
 }
 
-/// Draws a standard normal number.
+/// Draws a standard normal random number.
 pub(super) fn normal(rng: &mut impl Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Draws an exponential number of mean one.
+/// Draws an exponentially distributed random number with mean one.
 pub(super) fn exponential(rng: &mut impl Rng) -> f64 {
     Exp1.sample(rng)
 }

@@ -5,7 +5,7 @@ use super::coins::count;
 use super::*;
 use crate::model::{coin_of_pair, nearest_f64};
 
-/// The instant is not on the edge of a bar, so that the end is really rounded down.
+/// The instant lies inside a bar, so the test covers rounding the end down to a bar.
 const NOW: Millis = Millis(1_781_136_123_456);
 const END: Millis = Millis(1_781_136_000_000);
 
@@ -112,7 +112,7 @@ fn bitcoin_has_tens_of_thousands_of_open_interest() {
 #[test]
 fn no_open_position_was_crossed_since_it_was_opened() {
     for history in HISTORIES.iter() {
-        // Lowest low and highest high from each bar to the end.
+        // Lowest low and highest high from each bar to the last bar.
         let mut extremes = vec![(f64::INFINITY, 0.0_f64)];
         for bar in history.bars.iter().rev() {
             let (low, high) = extremes[extremes.len() - 1];
@@ -260,7 +260,7 @@ fn some_rows_are_equal_and_yet_two_orders() {
 
 #[test]
 fn liquidations_come_in_clusters_of_time() {
-    // Liquidations are over-dispersed: their number per bar varies far more than that of independent events.
+    // Liquidations cluster: their number per bar varies far more than that of independent events.
     for history in HISTORIES.iter() {
         let mut counts = vec![0.0_f64; BARS];
         for liquidation in &history.liquidations {
@@ -364,7 +364,7 @@ fn describe(history: &CoinSimulation) {
         coin.quantity(largest) * close,
         history.book.open().count(),
     );
-    // USD by distance from the price, in percent.
+    // Size of the open positions in million USD, by distance of the liquidation price from the close in percent.
     let mut mass = [0.0; 40];
     for open in history.book.open() {
         let distance = 100.0 * (open.terms.liquidation / close - 1.0);

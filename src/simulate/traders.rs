@@ -1,4 +1,4 @@
-//! Traders: their size, leverage, holding time and exits.
+//! Traders of the simulated market: position size, leverage, holding time and closing prices.
 
 use rand::{Rng, RngExt};
 
@@ -6,23 +6,23 @@ use super::coins::{SimulatedCoin, count, nearest};
 use super::price_path::exponential;
 use crate::model::Side;
 
-/// A group of traders with common parameters.
+/// A group of traders that share the parameters of their random draws.
 #[derive(Debug)]
 struct Crowd {
     share: f64,
-    /// Leverages with their weights.
+    /// Selectable leverages, each with its probability.
     leverages: &'static [(f64, f64)],
-    /// Smallest position size, as a multiple of the coin's scale divided by its arrivals.
+    /// Smallest position size, in multiples of the coin's `scale` divided by its `arrivals`.
     size: f64,
-    /// Exponent of the power law of sizes; smaller values have a heavier tail.
+    /// Exponent of the power law of position sizes; a smaller exponent gives more large positions.
     tail: f64,
-    /// Probability of the largest sizes, at which the tail is cut off.
+    /// Probability of sizes above the maximum; the power law is cut off there.
     beyond: f64,
     /// Mean holding time in bars.
     patience: f64,
 }
 
-/// Gamblers, day traders and holders. Leverages cluster at round values of order forms.
+/// Gamblers, day traders and long-term holders. Leverages cluster at round values, as in order forms.
 const CROWDS: [Crowd; 3] = [
     Crowd {
         share: 0.62,
@@ -72,14 +72,14 @@ const CROWDS: [Crowd; 3] = [
     },
 ];
 
-/// Changes to the default behaviour of traders in a simulation.
+/// Changes to the default behaviour of the simulated traders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
-    /// Exponent of the leverage in the weights; below zero, traders choose lower leverages.
+    /// Each leverage's weight is multiplied by the leverage to this power; below zero, low leverages prevail.
     pub tilt: f64,
-    /// Factor of the holding times.
+    /// Factor by which holding times are multiplied.
     pub patience: f64,
-    /// Share of the traders that add margin, which moves their liquidation price away.
+    /// Share of traders that add margin; added margin moves the liquidation price away from the entry.
     pub extra: f64,
 }
 
@@ -94,7 +94,7 @@ impl Default for Habits {
 }
 
 impl Habits {
-    /// Draws a leverage of a crowd.
+    /// Draws a leverage from those of the crowd.
     fn leverage(&self, crowd: &Crowd, rng: &mut impl Rng) -> Option<f64> {
         let usual = crowd.leverages.iter().copied();
         if self.tilt == 0.0 {
@@ -109,43 +109,43 @@ impl Habits {
     }
 }
 
-/// The plan of a trader before the entry price is known.
+/// The position that a trader wants to open, before the entry price is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     leverage: f64,
     /// Notional in USD.
     notional: f64,
-    /// Bars until the position closes at the latest.
+    /// Maximum number of bars until the position closes.
     pub(super) bars: usize,
-    /// Added margin, in multiples of the initial margin; 0 for a plain isolated position.
+    /// Added margin, roughly in multiples of the initial margin; 0 if the trader adds none.
     extra: f64,
-    /// Stop loss, as a fraction of the distance to liquidation.
+    /// Stop loss as a fraction of the distance from entry to liquidation; `None` without a stop.
     stop: Option<f64>,
-    /// Take profit, in multiples of the distance to liquidation.
+    /// Take profit in multiples of the distance from entry to liquidation; `None` without one.
     profit: Option<f64>,
 }
 
-/// The terms of a position.
+/// Side, leverage, entry, size and liquidation price of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PositionTerms {
     pub(super) side: Side,
     pub(super) leverage: f64,
     pub(super) entry: f64,
     pub(super) lots: i64,
-    /// Mark price at which it is liquidated.
+    /// Mark price at which the position is liquidated.
     pub(super) liquidation: f64,
 }
 
-/// The prices that close a position.
+/// Prices at which a position is closed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exits {
-    /// Price below the entry that closes the position: liquidation, stop or profit.
+    /// Lower price at which the position closes: liquidation, stop loss or take profit.
     pub(super) down: Option<f64>,
-    /// Price above the entry that closes the position.
+    /// Upper price at which the position closes: liquidation, stop loss or take profit.
     pub(super) up: Option<f64>,
 }
 
-/// Draws one of `items` by weight.
+/// Draws one of `items` by its weight; the weights sum to 1.
 fn pick<T: Copy>(items: impl Iterator<Item = (T, f64)>, rng: &mut impl Rng) -> Option<T> {
     let mut left: f64 = rng.random();
     let mut last = None;
@@ -165,7 +165,7 @@ pub(super) fn place(weights: impl Iterator<Item = f64>, rng: &mut impl Rng) -> u
 }
 
 impl Plan {
-    /// Draws a trader of `coin`; `None` only without crowds.
+    /// Draws the plan of a new trader of `coin`; `None` only if there are no crowds.
     pub(super) fn draw(coin: &SimulatedCoin, habits: &Habits, rng: &mut impl Rng) -> Option<Self> {
         let crowd = pick(CROWDS.iter().map(|crowd| (crowd, crowd.share)), rng)?;
         let wished = habits.leverage(crowd, rng)?;
@@ -191,9 +191,9 @@ impl Plan {
         })
     }
 
-    /// Opens the plan at a price under the margin brackets of the coin.
+    /// Opens the planned position at the price `entry`, under the margin brackets of the coin.
     ///
-    /// The leverage is limited to that of the bracket.
+    /// The leverage is limited to the maximum of the bracket.
     pub(super) fn take(
         &self,
         coin: &SimulatedCoin,
@@ -204,7 +204,8 @@ impl Plan {
         let quantity = coin.quantity(lots);
         let (bracket, deduction) = coin.bracket(quantity * entry);
         let leverage = self.leverage.min(bracket.leverage);
-        // All values are per base unit. Added margin covers a part of the uncovered value, never all of it.
+        // All values are per base unit. Added margin covers a part of what the initial margin leaves uncovered, never
+        // all of it.
         let initial = entry / leverage;
         let relief = deduction / quantity;
         let uncovered = entry - initial - relief;
@@ -235,7 +236,7 @@ impl Plan {
     }
 }
 
-/// Draws the side of the next trader: momentum and funding shift the odds.
+/// Draws the side of the next trader; rising prices favour longs, a surplus of longs favours shorts.
 pub(super) fn side(momentum: f64, longs: i64, shorts: i64, rng: &mut impl Rng) -> Side {
     let total = count(longs.saturating_add(shorts)).max(1.0);
     let crowding = count(longs.saturating_sub(shorts)) / total;
