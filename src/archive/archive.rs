@@ -1,4 +1,4 @@
-//! The archive as its readers use it: every public method, in one file.
+//! All public methods for reading an archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,15 +29,15 @@ use crate::archive::{
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
-/// An archive that is open for reading.
+/// Read access to an archive.
 ///
-/// Any number of readers may be open next to one [`Writer`](crate::archive::Writer).
+/// Any number of readers may be open at the same time as one [`Writer`](crate::archive::Writer).
 #[derive(Debug)]
 pub struct Archive {
     pub(crate) store: Arc<Store>,
 }
 
-/// Opening.
+/// Opening and reopening.
 impl Archive {
     fn of(store: Store) -> Self {
         Self {
@@ -45,12 +45,12 @@ impl Archive {
         }
     }
 
-    /// Opens the archive in the folder `path` for reading. Files that are missing, cut short or quarantined are logged.
+    /// Opens the archive in the folder `path` for reading. Logs missing, truncated and quarantined files.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] if there is none, [`ArchiveError::Damaged`] where a journal of up to 64 MiB is
-    /// damaged, else as [`Archive::create_or_open`].
+    /// [`ArchiveError::NotAnArchive`] if the folder contains no archive, [`ArchiveError::Damaged`] if the journal is
+    /// damaged (checked only for journals of up to 64 MiB), else the errors of [`Archive::create_or_open`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
         let mut store = Store::open(path.as_ref())?;
         verify::refuse_damaged_journal(&store)?;
@@ -59,11 +59,13 @@ impl Archive {
         Ok(Self::of(store))
     }
 
-    /// Opens an archive as [`Archive::read`] does; returns none where nothing has been written yet.
+    /// Opens an archive as [`Archive::read`] does.
+    ///
+    /// Returns `None` if its journal does not exist or is empty.
     ///
     /// # Errors
     ///
-    /// As [`Archive::read`], but for a journal that is missing or empty.
+    /// As [`Archive::read`], except for a missing or empty journal.
     pub fn read_if_begun(path: impl AsRef<Path>) -> Result<Option<Self>, ArchiveError> {
         let path = path.as_ref();
         if !path.join(database::FILE).exists() {
@@ -77,16 +79,16 @@ impl Archive {
         }
     }
 
-    /// Opens the archive in the folder `path` to [`verify`](Self::verify) it; a damaged one is not refused.
+    /// Opens the archive in the folder `path` to [`verify`](Self::verify) it, even if it is damaged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::NotAnArchive`] if there is none, else as [`Archive::create_or_open`].
+    /// [`ArchiveError::NotAnArchive`] if the folder contains no archive, else as [`Archive::create_or_open`].
     pub fn to_verify(path: impl AsRef<Path>) -> Result<Self, ArchiveError> {
         Store::open(path.as_ref()).map(Self::of)
     }
 
-    /// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
+    /// Quarantines damaged files, replaces a damaged journal, and records the lost time ranges as gaps.
     ///
     /// # Errors
     ///
@@ -96,8 +98,9 @@ impl Archive {
         Self::repair_while(path, &goes_on, &|_, _| ())
     }
 
-    /// As [`Archive::repair`]; stops if `goes_on` returns false, and passes the done and total number of files to
-    /// `progress`.
+    /// As [`Archive::repair`], with progress reports. Stops if `goes_on` returns false.
+    ///
+    /// `progress` gets the number of files that are done and the total number of files.
     ///
     /// # Errors
     ///
@@ -119,13 +122,14 @@ impl Archive {
         repair::finish_repair(path.as_ref())
     }
 
-    /// Merges archives into a new one in the folder `into`. Returns false if `goes_on` stopped the merge.
+    /// Merges archives into a new archive in the folder `into`.
     ///
-    /// `goes_on` gets the number of merged days and of all days.
+    /// `goes_on` gets the number of days merged so far and the total number of days. If it returns false, the merge
+    /// stops and this function returns false.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] where an archive cannot be read, or the new one cannot be written.
+    /// [`ArchiveError`] if an archive cannot be read, or the new archive cannot be written.
     pub fn merge(
         archives: &[Self],
         into: &Path,
@@ -135,7 +139,7 @@ impl Archive {
         merge::merge(&archives, into, goes_on)
     }
 
-    /// Opens another reader of the same archive. Both share what they know of sound and damaged files.
+    /// Opens another reader of the same archive. Both readers share the record of sound and damaged files.
     ///
     /// # Errors
     ///
@@ -144,26 +148,29 @@ impl Archive {
         self.store.another().map(Self::of)
     }
 
-    /// Switches to the journal that replaced the one that was opened, after a restore for example.
+    /// Reopens the journal after its file was replaced, for example by a restore.
     ///
     /// # Errors
     ///
-    /// As [`Archive::read`], and [`ArchiveError::Replaced`] where the journal changed meanwhile; nothing has happened then.
+    /// As [`Archive::read`], and [`ArchiveError::Replaced`] if the journal changes during the call. In that case the
+    /// reader still uses the old journal.
     pub fn reopen(&self) -> Result<(), ArchiveError> {
         self.store
             .reopen(&|fresh| verify::refuse_damaged_journal(fresh))
     }
 
-    /// Fails where the journal is no longer the one that was opened.
+    /// Returns an error if the journal file was deleted or replaced since it was opened.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Replaced`] where it is not, and [`ArchiveError`] where it cannot be looked at.
+    /// [`ArchiveError::Replaced`] if it was, and [`ArchiveError`] if the file cannot be inspected.
     pub fn check_journal(&self) -> Result<(), ArchiveError> {
         self.store.check_journal()
     }
 
-    /// Calls `goes_on` every few milliseconds while the journal is read. If it returns false, the read fails.
+    /// Makes every later query of the journal interruptible.
+    ///
+    /// A query calls `goes_on` every few milliseconds. If it returns false, the query fails.
     ///
     /// # Errors
     ///
@@ -178,7 +185,9 @@ impl Archive {
         &self.store.folder
     }
 
-    /// A number that changes with every commit; compare two of them to detect changes.
+    /// A number that changes with every commit of another connection.
+    ///
+    /// Compare two such numbers of the same reader to detect changes.
     ///
     /// # Errors
     ///
@@ -188,9 +197,9 @@ impl Archive {
     }
 }
 
-/// What the archive holds.
+/// Contents.
 impl Archive {
-    /// Summary of the whole archive.
+    /// Row counts and latest time of the archive, read without a scan.
     ///
     /// # Errors
     ///
@@ -199,7 +208,9 @@ impl Archive {
         self.store.ask(stats::known)
     }
 
-    /// Coins with a bar that had closed and been received by `as_of`, by name; all coins if it is absent.
+    /// Coins with bars, sorted by name.
+    ///
+    /// If `as_of` is given, only coins with a bar that had closed and been received by then.
     ///
     /// # Errors
     ///
@@ -208,7 +219,7 @@ impl Archive {
         self.store.ask(|journal| stats::coins(journal, as_of))
     }
 
-    /// Exchanges with rows in the archive, by name.
+    /// Exchanges with rows in the archive, sorted by name.
     ///
     /// # Errors
     ///
@@ -218,9 +229,9 @@ impl Archive {
     }
 }
 
-/// Ingests.
+/// Ingests: imports of historical data.
 impl Archive {
-    /// All ingests, the first one first.
+    /// All ingests, oldest first.
     ///
     /// # Errors
     ///
@@ -229,7 +240,9 @@ impl Archive {
         self.store.ask(ingests::all)
     }
 
-    /// Ids of the ingests that the archive no longer has completely: undone ones, and those that repeated rows of them.
+    /// Ids of the ingests that may lack rows in the archive.
+    ///
+    /// These are the undone ingests, and the ingests that repeated rows of an undone one.
     ///
     /// # Errors
     ///
@@ -241,19 +254,19 @@ impl Archive {
 
 /// Reading rows.
 impl Archive {
-    /// Orders that match `filter`, by time, exchange and dedupe key.
+    /// Orders that match `filter`, sorted by time, exchange and dedupe key.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if the filter ends before it starts, or the archive cannot be read. Damaged segments are
-    /// no error: they are listed in the result.
+    /// [`ArchiveError`] if the filter ends before it starts, or the archive cannot be read. Damaged segments are no
+    /// error: they are listed in the result.
     pub fn orders(&self, filter: &Filter) -> Result<Scan<OrderRow>, ArchiveError> {
         table_scan::orders(&self.store, filter)
     }
 
-    /// Orders that match `filter`, one day at a time, for results that exceed memory.
+    /// Orders that match `filter`, one UTC day at a time.
     ///
-    /// Each day is read when it is requested.
+    /// Use this for results that are too large for memory: each day is read only when the iterator reaches it.
     ///
     /// # Errors
     ///
@@ -262,7 +275,7 @@ impl Archive {
         table_scan::order_days(&self.store, filter)
     }
 
-    /// Start of each day that may have matching orders.
+    /// Start of each UTC day that may have matching orders, in order.
     ///
     /// # Errors
     ///
@@ -271,7 +284,7 @@ impl Archive {
         table_scan::days_with_orders(&self.store, filter)
     }
 
-    /// Start of each day that may have matching orders, bars or open interest.
+    /// Start of each UTC day that may have matching orders, bars or open interest, in order.
     ///
     /// # Errors
     ///
@@ -280,9 +293,10 @@ impl Archive {
         table_scan::days_of_rows(&self.store, filter)
     }
 
-    /// Matching orders of the day of `at`, newest first.
+    /// Matching orders of the day that contains `at`, newest first.
     ///
-    /// Orders of one instant are in order of receipt, then of arrival. Damaged segments are skipped and logged.
+    /// Orders with the same time are sorted by time of receipt, then by order of arrival. Damaged segments are skipped
+    /// and logged.
     ///
     /// # Errors
     ///
@@ -295,7 +309,9 @@ impl Archive {
         table_scan::day_of_orders(&self.store, at, filter)
     }
 
-    /// As [`Archive::day_of_orders`]; `None` if they take more than about `most` bytes.
+    /// As [`Archive::day_of_orders`].
+    ///
+    /// Returns `None` if the orders need more than about `most` bytes of memory.
     ///
     /// # Errors
     ///
@@ -309,7 +325,9 @@ impl Archive {
         table_scan::part_of_orders(&self.store, at, filter, most)
     }
 
-    /// Matching bars of every length as they were observed, by exchange, coin, length and time.
+    /// Matching bars of every length, as received.
+    ///
+    /// They are sorted by exchange, coin, length and time.
     ///
     /// # Errors
     ///
@@ -336,11 +354,11 @@ impl Archive {
         table_scan::first_bar(&self.store, filter)
     }
 
-    /// Bars of `size` milliseconds, a whole number of minutes, by exchange, coin and time.
+    /// Bars of `size` milliseconds, resampled from shorter bars.
     ///
-    /// A bar opens at a multiple of its size. It is returned if it lies completely between the filter's start
-    /// and end and had closed by `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are
-    /// missing.
+    /// `size` must be a whole number of minutes. The bars are sorted by exchange, coin and time. A bar opens at a
+    /// multiple of its size. It is returned if it lies completely between the filter's start and end and had closed by
+    /// `as_of`. [`ResampledBar::observed`] is smaller than the size if source bars are missing.
     ///
     /// # Errors
     ///
@@ -349,10 +367,10 @@ impl Archive {
         table_scan::bars(&self.store, filter, size)
     }
 
-    /// Matching bars of the shortest length available at each time.
+    /// For each time, the matching bars of the shortest length that is stored.
     ///
-    /// A longer bar is returned where no exchange has a shorter one. If `size` is given, bars of that size are
-    /// resampled from the lengths that divide it, and come first.
+    /// Where no exchange has a shorter bar, a longer one is returned. If `size` is given, bars of that many
+    /// milliseconds are resampled from the lengths that divide it, and are preferred to all stored lengths.
     ///
     /// # Errors
     ///
@@ -365,7 +383,7 @@ impl Archive {
         table_scan::finest_bars(&self.store, filter, size)
     }
 
-    /// Matching open interest readings, by time, coin and exchange.
+    /// Matching open interest readings, sorted by time, coin and exchange.
     ///
     /// # Errors
     ///
@@ -374,14 +392,15 @@ impl Archive {
         table_scan::open_interest(&self.store, filter)
     }
 
-    /// Folds all matching orders into values that `new` makes, and returns these with the state of the archive.
+    /// Aggregates all matching orders into [`OrderFold`] values that `new` creates.
     ///
-    /// The orders are split among threads, each share with its own fold. Folds are returned in order: first the
-    /// journal in order of arrival, then the segments, each in order of time.
+    /// The orders are split into shares that run on several threads, and each share has its own fold. Returns the
+    /// folds, and the [`ArchiveSummary`] of the state that was read. The folds of the journal come first, in order of
+    /// arrival. The folds of the segments follow, in order of time.
     ///
     /// # Errors
     ///
-    /// As [`Archive::orders`]; a damaged segment is skipped and logged.
+    /// As [`Archive::orders`]. A damaged segment is skipped and logged.
     pub fn fold_orders<G: OrderFold>(
         &self,
         filter: &Filter,
@@ -392,7 +411,7 @@ impl Archive {
 
     /// End of the last day that has order segments, if any.
     ///
-    /// A late order of an earlier time may be a duplicate of one in a segment.
+    /// An order in the journal with an earlier time may be a duplicate of an order in a segment.
     ///
     /// # Errors
     ///
@@ -401,10 +420,10 @@ impl Archive {
         parallel::compacted_until(&self.store)
     }
 
-    /// Passes all matching orders to `sink` in no particular order; returns the state of the archive.
+    /// Passes all matching orders to `sink`, in no particular order.
     ///
-    /// Use it for few orders, or for an aggregate that cannot be split; otherwise [`Archive::fold_orders`] is
-    /// faster.
+    /// Returns the [`ArchiveSummary`] of the state that was read. For many orders [`Archive::fold_orders`] is faster,
+    /// if the aggregate can be split among threads.
     ///
     /// # Errors
     ///
@@ -417,7 +436,9 @@ impl Archive {
         parallel::visit_orders(&self.store, filter, sink)
     }
 
-    /// Passes the orders after `place` to `sink` in order of arrival, unless there are more than `most`.
+    /// Passes the orders that arrived after `place` to `sink`, in order of arrival.
+    ///
+    /// Passes no orders if there are more than `most`.
     ///
     /// # Errors
     ///
@@ -431,7 +452,9 @@ impl Archive {
         tail::tail(&self.store, place, most, sink)
     }
 
-    /// Passes up to `limit` journal orders with an id above `after` to `sink`, in order of arrival.
+    /// Passes journal orders with an id above `after` to `sink`, in order of arrival.
+    ///
+    /// Passes at most `limit` orders. Returns the [`ArchiveSummary`] of the state that was read.
     ///
     /// # Errors
     ///
@@ -445,7 +468,7 @@ impl Archive {
         tail::arrivals(&self.store, after, limit, sink)
     }
 
-    /// Positions that match `filter`, by snapshot, exchange, coin and account.
+    /// Trading positions that match `filter`, sorted by snapshot, exchange, coin and account.
     ///
     /// # Errors
     ///
@@ -454,10 +477,11 @@ impl Archive {
         snapshots::positions(&self.store, filter)
     }
 
-    /// Positions of a coin in the last snapshot of each exchange, by exchange and account.
+    /// Trading positions of a coin in the last snapshot of each exchange.
     ///
-    /// Uses snapshots up to `as_of`, and only `exchange` if it is given. An exchange with a last snapshot more
-    /// than an hour older than the newest is left out. An empty snapshot returns no positions.
+    /// They are sorted by exchange and account. Uses only snapshots up to `as_of`, and only those of `exchange` if it
+    /// is given. An exchange is left out if its last snapshot is more than an hour older than the newest snapshot of
+    /// all exchanges. An empty snapshot returns no positions.
     ///
     /// # Errors
     ///
@@ -471,20 +495,20 @@ impl Archive {
         snapshots::last_positions(&self.store, coin, exchange, as_of)
     }
 
-    /// The maps that match `filter` and `kind`, by time, coin, kind, parameters and time of computation.
+    /// Estimated maps that match `filter` and `kind`.
     ///
-    /// `start` and `end` apply to the close of the last bar, `as_of` to the time of computation.
+    /// They are sorted by time, coin, kind, parameters and time of computation. `start` and `end` apply to the close
+    /// time of the last bar that a map uses, `as_of` to the time of computation.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRange`] if the filter ends before it starts, or the maps are larger than 1 GiB; else
-    /// [`ArchiveError`] if the archive cannot be read. Damaged segments are no error: they are listed in the
-    /// result.
+    /// [`ArchiveError::BadRange`] if the filter ends before it starts, or the maps need more than 1 GiB; else
+    /// [`ArchiveError`] if the archive cannot be read. Damaged segments are no error: they are listed in the result.
     pub fn maps(&self, filter: &Filter, kind: Option<&str>) -> Result<Scan<MapRow>, ArchiveError> {
         maps_reader::maps(&self.store, filter, kind)
     }
 
-    /// As [`Archive::maps`], with a limit of `most` bytes, at most 1 GiB.
+    /// As [`Archive::maps`], with a memory limit of `most` bytes, at most 1 GiB.
     ///
     /// # Errors
     ///
@@ -498,7 +522,7 @@ impl Archive {
         maps_reader::maps_within(&self.store, filter, kind, most)
     }
 
-    /// Compressed size of the maps of the day of `at`, in bytes.
+    /// Compressed size, in bytes, of all maps of the day that contains `at`.
     ///
     /// # Errors
     ///
@@ -510,9 +534,9 @@ impl Archive {
 
 /// Coverage and gaps.
 impl Archive {
-    /// Known gaps between `start` and `end`, by start.
+    /// Known gaps of orders that overlap `start` to `end`, sorted by start.
     ///
-    /// Includes the gaps of segments that are damaged now, whether a writer has quarantined them or not.
+    /// Includes the gaps of segments that are damaged now, whether or not a writer has quarantined those segments.
     ///
     /// # Errors
     ///
@@ -535,7 +559,7 @@ impl Archive {
         report::gaps_known(&self.store, start, end, as_of)
     }
 
-    /// Sessions that overlap the range from `start` to `end`, by start.
+    /// Sessions that overlap the range from `start` to `end`, sorted by start.
     ///
     /// # Errors
     ///
@@ -544,7 +568,7 @@ impl Archive {
         report::sessions(&self.store, start, end)
     }
 
-    /// Coverage of each exchange from `start` to `end`, by name.
+    /// Coverage of each exchange from `start` to `end`, sorted by exchange name.
     ///
     /// # Errors
     ///
@@ -553,7 +577,9 @@ impl Archive {
         report::coverage(&self.store, start, end)
     }
 
-    /// As [`Archive::coverage`], with given order counts and last event times, and as of an instant.
+    /// As [`Archive::coverage`] as of an instant, with order counts from the caller.
+    ///
+    /// `counts` maps an exchange to its number of orders and the time of its last order.
     ///
     /// # Errors
     ///
@@ -568,10 +594,10 @@ impl Archive {
         report::coverage_of(&self.store, start, end, counts, as_of)
     }
 
-    /// Time ranges in which each exchange was connected and no gap is known, in order and disjoint.
+    /// Time ranges in which each exchange was connected and has no known gap.
     ///
-    /// Lists every exchange that ever had a session. Gaps that were recovered by `as_of` count as covered; so
-    /// does a gap of a single topic.
+    /// The ranges are sorted and disjoint. Lists every exchange that ever had a session. Gaps that were recovered by
+    /// `as_of` count as covered. Gaps of single topics also count as covered.
     ///
     /// # Errors
     ///
@@ -585,7 +611,9 @@ impl Archive {
         report::covered(&self.store, start, end, as_of)
     }
 
-    /// As [`Archive::covered`], of complete channels only, and without the gaps of single topics.
+    /// As [`Archive::covered`], but only for channels that report every order.
+    ///
+    /// Gaps of single topics do not count as covered.
     ///
     /// # Errors
     ///
@@ -599,7 +627,9 @@ impl Archive {
         report::fully_covered(&self.store, start, end, as_of)
     }
 
-    /// Gaps of single topics between `start` and `end`, by start, as recorded by `as_of`.
+    /// Gaps of single topics, as known at `as_of`, sorted by start.
+    ///
+    /// Returns the gaps that overlap `start` to `end`.
     ///
     /// # Errors
     ///
@@ -613,7 +643,9 @@ impl Archive {
         report::topic_gaps(&self.store, start, end, as_of)
     }
 
-    /// Gap outcomes between `start` and `end`, by start, as recorded by `as_of`.
+    /// Gap outcomes, as known at `as_of`, sorted by start.
+    ///
+    /// Returns the outcomes that overlap `start` to `end`.
     ///
     /// # Errors
     ///
@@ -627,10 +659,10 @@ impl Archive {
         report::outcomes(&self.store, start, end, as_of)
     }
 
-    /// Gaps of exchanges and of single topics between `start` and `end`, each with its status, by start.
+    /// Gaps of exchanges and of single topics, each with its status, sorted by start.
     ///
-    /// The status is the one that was known at `as_of`. If one request covered several gaps, all orders that it
-    /// recovered are counted for each of them.
+    /// Lists the gaps that overlap `start` to `end`. The status is the one known at `as_of`. If one recovery request
+    /// covered several gaps, each of these gaps counts all orders that the request recovered.
     ///
     /// # Errors
     ///
@@ -644,8 +676,9 @@ impl Archive {
         gap_status::gap_statuses(&self.store, start, end, as_of)
     }
 
-    /// Open gaps of exchanges that have never connected, if no exchange has connected since the first of these
-    /// gaps began.
+    /// Gaps of exchanges to which the collector has not connected yet.
+    ///
+    /// Returns no gaps if any exchange has been connected since the first of these gaps began.
     ///
     /// # Errors
     ///
@@ -654,10 +687,10 @@ impl Archive {
         gap_status::pending_gaps(&self.store)
     }
 
-    /// Parts of an exchange's gaps that are neither recovered nor lost, in order and disjoint.
+    /// Parts of an exchange's gaps that are neither recovered nor lost, sorted and disjoint.
     ///
-    /// Gaps of damaged segments are included if they end after `damaged_since`, because finding them reads the
-    /// files.
+    /// Gaps of damaged segments are included only if they end after `damaged_since`. The limit is needed because the
+    /// search for damage reads the segment files.
     ///
     /// # Errors
     ///
@@ -670,10 +703,10 @@ impl Archive {
         gap_status::open_ranges(&self.store, exchange, damaged_since)
     }
 
-    /// Gaps that damaged order segments leave between `start` and `end`, by start.
+    /// Gaps left by damaged order segments from `start` to `end`, sorted by start.
     ///
-    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing
-    /// from every answer, so no `as_of` hides these gaps.
+    /// Includes quarantined segments and damaged ones that no writer has quarantined yet. The rows are missing from
+    /// every result, so these gaps do not depend on `as_of`.
     ///
     /// # Errors
     ///
@@ -682,10 +715,10 @@ impl Archive {
         damage_gaps::damage_gaps(&self.store, start, end)
     }
 
-    /// Known damaged segments of these tables that had rows between `start` and `end`.
+    /// Known damaged segments of the tables `kinds` that had rows between `start` and `end`.
     ///
-    /// Includes the journal if it is damaged, because it may have held such rows. No file is read: only damage
-    /// that earlier reads and checks found is reported.
+    /// Includes a damaged journal, because it may contain such rows. Reads no segment: reports only damage that earlier
+    /// reads and checks found.
     ///
     /// # Errors
     ///
@@ -699,20 +732,20 @@ impl Archive {
         damage_gaps::damage_within(&self.store, kinds, start, end)
     }
 
-    /// All quarantined and all known damaged segments.
+    /// All quarantined segments, and all other parts that are known to be damaged.
     ///
-    /// A segment is known to be damaged if it is missing, if its length has changed, or if a read or a check
-    /// found it damaged.
+    /// A segment counts as damaged if it is missing or its length has changed. It also counts as damaged if a read or a
+    /// check found it damaged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Replaced`] if the journal is no longer the one that was opened, else [`ArchiveError`] if
-    /// it or a segment cannot be read.
+    /// [`ArchiveError::Replaced`] if the journal file was replaced since it was opened, else [`ArchiveError`] if the
+    /// journal or a segment cannot be read.
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         damage_gaps::damage(&self.store)
     }
 
-    /// Whether any process, this one included, has the archive open for writing.
+    /// Whether any process, including this one, has the archive open for writing.
     ///
     /// # Errors
     ///
@@ -733,7 +766,7 @@ impl Archive {
 
 /// Verification and damage.
 impl Archive {
-    /// Reads every file and the journal and compares them with what was written.
+    /// Reads the journal and every file, and compares their contents with the stored checksums.
     ///
     /// # Errors
     ///
@@ -742,9 +775,10 @@ impl Archive {
         verify::verify(&self.store)
     }
 
-    /// As [`Archive::verify`]; calls `goes_on` after each file with the number of files read and in all.
+    /// As [`Archive::verify`], with progress reports.
     ///
-    /// If it returns false, the remaining files are not checked.
+    /// Calls `goes_on` after each file with the number of files read so far and the total number of files. If it
+    /// returns false, the remaining files are not checked.
     ///
     /// # Errors
     ///
@@ -756,10 +790,10 @@ impl Archive {
         verify::verify_observed(&self.store, goes_on)
     }
 
-    /// Checks the journal and every file, newest first, and logs damage; returns how many files were read.
+    /// Checks the journal and every file, newest first, and logs damage.
     ///
-    /// Asks `goes_on` before each file and while it is read. A file that this process found sound less than an hour
-    /// ago is skipped.
+    /// Returns the number of files read. Calls `goes_on` before each file and while the file is read, and stops once it
+    /// returns false. A file that this process found sound less than an hour ago is skipped.
     ///
     /// # Errors
     ///
@@ -768,34 +802,36 @@ impl Archive {
         scrub::check_files(&self.store, goes_on)
     }
 
-    /// Starts a thread that checks all files at once and again every hour.
+    /// Starts a thread that checks all files immediately and then every hour.
     #[must_use]
     pub fn scrub_hourly(&self) -> Scrubber {
         Scrubber::hourly(&self.store)
     }
 
-    /// Starts a thread that checks all files once, after a second.
+    /// Starts a thread that waits one second and then checks all files once.
     #[must_use]
     pub fn scrub_once(&self) -> Scrubber {
         Scrubber::once(&self.store)
     }
 
-    /// How many files are known to be damaged.
+    /// Number of files that are known to be damaged.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Forked`] in another process than the one that opened the archive.
+    /// [`ArchiveError::Forked`] in a process forked from the one that opened the archive.
     pub fn damaged_files(&self) -> Result<usize, ArchiveError> {
         self.store.damaged_files()
     }
 
-    /// Number of changes to the known damage since the archive was opened, and the time of the last one.
+    /// Number of changes to the known damage, and the time of the last change.
+    ///
+    /// Counts the changes since the archive was opened.
     #[must_use]
     pub fn changes_of_damage(&self) -> (u64, Millis) {
         self.store.changes_of_damage()
     }
 
-    /// Clears the known damage. Logs again the files that are missing, cut short or quarantined.
+    /// Clears the record of known damage, then logs missing, truncated and quarantined files again.
     ///
     /// # Errors
     ///
@@ -823,7 +859,7 @@ impl Archive {
 
 /// Raw frames and export.
 impl Archive {
-    /// Files of raw frames, by day and creation.
+    /// Files of raw frames, sorted by day and time of creation.
     ///
     /// # Errors
     ///
@@ -832,7 +868,7 @@ impl Archive {
         line::raw_files(&self.store)
     }
 
-    /// Links in the folder of raw frames; they are not followed.
+    /// Symbolic links in the folder of raw frames. Reads do not follow them.
     ///
     /// # Errors
     ///
@@ -841,7 +877,7 @@ impl Archive {
         line::raw_links(&self.store)
     }
 
-    /// Lines of a file of raw frames.
+    /// Opens a file of raw frames and iterates over its lines.
     ///
     /// # Errors
     ///
@@ -850,7 +886,7 @@ impl Archive {
         line::raw_lines(part)
     }
 
-    /// Lists the contents of the archive.
+    /// Lists the segments, journal rows and other contents of the archive.
     ///
     /// # Errors
     ///
@@ -859,15 +895,15 @@ impl Archive {
         closed_days::lists(&self.store)
     }
 
-    /// Writes a journal for the selected part of this archive into the folder `into`, and lists its contents.
+    /// Copies the selected part of the journal into the folder `into` and lists its contents.
     ///
-    /// This archive is only read, and its writer may go on.
+    /// Only reads this archive; its writer may continue to write.
     ///
     /// # Errors
     ///
     /// [`ArchiveError::BadRange`] if the selection does not start and end at day boundaries,
-    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the
-    /// copy cannot be written or exists already.
+    /// [`ArchiveError::Damaged`] if the journal is damaged, else [`ArchiveError`] if it cannot be read, or the copy
+    /// cannot be written or exists already.
     pub fn export_journal(
         &self,
         into: &Path,

@@ -24,25 +24,25 @@ pub struct Batch {
     pub bars: Vec<BarRow>,
     /// Open interest readings.
     pub open_interest: Vec<OpenInterestRow>,
-    /// Estimated maps, exactly as a server returned them.
+    /// Estimated liquidation maps, exactly as a server returned them.
     pub maps: Vec<MapRow>,
-    /// Positions of single accounts, in complete snapshots.
+    /// Trading positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,
-    /// Gaps.
+    /// Time ranges in which rows of an exchange may be missing.
     pub gaps: Vec<Gap>,
-    /// Exchanges that have not connected yet.
+    /// Exchanges that the collector has not connected to yet.
     ///
-    /// The collector repeats the record with a later end until they connect.
+    /// The collector repeats the record with a later end until it connects.
     pub pending: Vec<PendingExchange>,
-    /// Last instant at which each session was connected.
+    /// Sessions to extend, each with the last instant at which it was connected.
     pub seen: Vec<(SessionId, Millis)>,
     /// Gaps of single topics. The collector repeats the record with a later end while the gap lasts.
     pub topic_gaps: Vec<TopicGap>,
-    /// Outcomes of gaps.
+    /// Results of attempts to recover gaps.
     pub outcomes: Vec<GapOutcome>,
-    /// Increments of counters.
+    /// Increments of daily counters.
     pub counters: Vec<Counter>,
-    /// Measurements of data channels.
+    /// Measurements of the exchanges' data channels.
     pub measurements: Vec<Measurement>,
 }
 
@@ -66,7 +66,7 @@ impl Batch {
             && self.measurements.is_empty()
     }
 
-    /// Refuses a batch with anything that cannot be stored exactly.
+    /// Returns an error if a row or record cannot be stored exactly.
     pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         check_all(OrderRow::TABLE, &self.orders, Row::check)?;
         check_all(BarRow::TABLE, &self.bars, Row::check)?;
@@ -81,7 +81,7 @@ impl Batch {
         check_all("marks", &self.measurements, events::check_measurement)
     }
 
-    /// Number of rows, without coverage records.
+    /// Number of rows; gaps and other coverage records do not count.
     pub(crate) fn rows(&self) -> usize {
         self.orders.len()
             + self.bars.len()
@@ -91,19 +91,19 @@ impl Batch {
     }
 }
 
-/// Outcome of a batch that is durable.
+/// Numbers of new and duplicate rows of a durable batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// New orders.
+    /// Number of new orders.
     pub orders: usize,
-    /// New bars.
+    /// Number of new bars.
     pub bars: usize,
-    /// New open interest readings.
+    /// Number of new open interest readings.
     pub open_interest: usize,
-    /// New maps.
+    /// Number of new maps.
     pub maps: usize,
-    /// New positions.
+    /// Number of new trading positions.
     pub positions: usize,
-    /// Duplicate rows, which were ignored.
+    /// Number of duplicate rows, which were ignored.
     pub repeated: usize,
 }

@@ -1,4 +1,4 @@
-//! The wall clock, for the time at which something becomes known.
+//! The wall clock of this machine, used for the times at which records become known.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

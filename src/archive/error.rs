@@ -7,33 +7,33 @@ use rusqlite::ErrorCode;
 
 /// Error of an operation on an archive.
 ///
-/// The message says what to do.
+/// The message suggests a remedy where there is one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
     /// Another process has the archive open for writing.
     #[error("{} is being written by {holder}; open it for reading instead", path.display())]
     Locked {
-        /// The archive.
+        /// Folder of the archive.
         path: PathBuf,
         /// The writing process, if the lock file names it.
         pid: Option<u32>,
-        /// The writing process and its start, in words.
+        /// Description of the writing process and of the time at which it locked the archive.
         holder: String,
     },
-    /// The path is not an archive.
+    /// The path does not contain an archive.
     #[error("{} is not an archive: {message}", path.display())]
     NotAnArchive {
-        /// The path.
+        /// The path that was to be opened.
         path: PathBuf,
         /// What the path contains instead of an archive.
         message: String,
     },
-    /// The format version is not the one that this build reads.
+    /// The archive has another format version than this build reads.
     #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata that \
              wrote it, then ingest them into a new archive", path.display())]
     OtherVersion {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
         /// Format version of the archive.
         version: i32,
@@ -51,95 +51,93 @@ pub enum ArchiveError {
     /// The archive cannot be written, or cannot be opened for reading without writing.
     #[error("{} cannot be written: {message}", path.display())]
     ReadOnly {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What was refused, and what to do.
+        /// Why it cannot be written, and a remedy.
         message: String,
     },
     /// This process lacks a permission.
     #[error("{}: {message}; see who may read and write it", path.display())]
     Denied {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What was denied.
+        /// The operation that was denied, or the system's error message.
         message: String,
     },
     /// The archive is on a network file system, where locks and shared memory are unreliable.
     #[error("{} lies on a network file system ({kind}), where the journal is not safe; keep the archive on a local \
              disk (other engines may read its Parquet files from anywhere)", path.display())]
     NetworkFileSystem {
-        /// The archive.
+        /// Folder of the archive.
         path: PathBuf,
         /// Type of the file system, such as `nfs4`.
         kind: String,
     },
-    /// The disk is full. Nothing of this call was stored.
-    ///
-    /// Earlier commits are safe.
+    /// The disk is full. The failed call has stored nothing; earlier commits are safe.
     #[error("no space is left for {}; nothing of this call was stored", path.display())]
     DiskFull {
-        /// The file that was being written.
+        /// Path of the file that was being written.
         path: PathBuf,
     },
-    /// A row cannot be stored exactly. Nothing of the batch was stored.
+    /// A row cannot be stored exactly. No row of the batch was stored.
     #[error("{table}: column {column:?}, row {row}: {message}")]
     BadRow {
-        /// `orders`, `bars`, `open_interest`, `maps`, `positions`, `gaps` or another table.
+        /// Table of the row: `orders`, `bars`, `open_interest`, `maps`, `positions`, `gaps` or another table.
         table: &'static str,
-        /// The invalid column.
+        /// Name of the column with the invalid value.
         column: &'static str,
         /// Position of the row in the batch, from 0.
         row: usize,
-        /// What is wrong, with the value and what is allowed.
+        /// Description of the fault: the value and the allowed range.
         message: String,
     },
-    /// A read has an invalid parameter.
+    /// A parameter of the call is invalid.
     #[error("{parameter}: {message}")]
     BadRange {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: &'static str,
-        /// What is wrong, with the value and what is allowed.
+        /// Description of the fault: the value and the allowed range.
         message: String,
     },
-    /// An open file was deleted or replaced, so that the archive is no longer the one that was opened.
+    /// The lock file or the journal was deleted or replaced since it was opened.
     ///
-    /// Nothing of this call was stored.
+    /// The failed call has stored nothing.
     #[error("{} was {what} since this process opened its archive: what it has open is no longer the archive's, and nothing \
              of this call was kept; open the archive again (a new liqdata.open, or a new server or collector)", path.display())]
     Replaced {
-        /// The lock file or the journal.
+        /// Path of the lock file or the journal.
         path: PathBuf,
-        /// `deleted` or `replaced`.
+        /// What happened to the file: `deleted` or `replaced`.
         what: &'static str,
     },
-    /// The archive was opened before this process was forked; open it again.
+    /// The archive was opened before a fork, and this process is the forked child.
     #[error("{} was opened in process {opened_by}, before a fork; open it again in this process", path.display())]
     Forked {
-        /// The archive.
+        /// Folder of the archive.
         path: PathBuf,
-        /// The process that opened it.
+        /// Id of the process that opened the archive.
         opened_by: u32,
     },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Another error of the journal.
+    /// `SQLite` reported an error of the journal that no other variant describes.
     #[error("{}: {source}", path.display())]
     Journal {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// The cause.
+        /// The error of `SQLite`.
         source: rusqlite::Error,
     },
 }
 
 impl ArchiveError {
-    /// The file or folder of the error, if any.
+    /// Path of the file or folder that the error concerns, if any.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -159,7 +157,7 @@ impl ArchiveError {
         }
     }
 
-    /// Converts an I/O error of the file at `path`.
+    /// Converts an I/O error for the file at `path` into the variant that describes it.
     pub(crate) fn of_file(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -176,7 +174,7 @@ impl ArchiveError {
         }
     }
 
-    /// Converts an error of the journal at `path`.
+    /// Converts a `SQLite` error for the journal at `path` into the variant that describes it.
     pub(crate) fn of_journal(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match &source {
@@ -202,7 +200,9 @@ impl ArchiveError {
         }
     }
 
-    /// Whether the journal must be reopened.
+    /// Whether the error is an I/O error of the journal.
+    ///
+    /// After such an error the writer must reopen the journal.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self, Self::Journal { source, .. }
             if source.sqlite_error_code() == Some(ErrorCode::SystemIoFailure))

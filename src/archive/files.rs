@@ -11,10 +11,12 @@ use super::ArchiveError;
 /// Folder for damaged files.
 pub(crate) const QUARANTINE: &str = "quarantine";
 
-/// Progress of writing a segment; a crash before [`SegmentStep::Committed`] loses no row.
+/// Steps of writing a segment.
+///
+/// A crash before [`SegmentStep::Committed`] loses no rows, because they are still in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentStep {
-    /// The segment is pending in the manifest.
+    /// The manifest lists the segment as unfinished.
     Intended,
     /// The temporary file is written.
     Written,
@@ -22,7 +24,7 @@ pub enum SegmentStep {
     Synced,
     /// The file has its final name.
     Renamed,
-    /// The name is durable.
+    /// The new file name is durable.
     FolderSynced,
     /// The rows belong to the segment and have left the journal.
     Committed,
@@ -45,22 +47,24 @@ pub(crate) fn settled(path: &Path) -> Result<PathBuf, ArchiveError> {
     std::path::absolute(path).map_err(|source| ArchiveError::of_file(path, source))
 }
 
-/// Name of a temporary file: hidden and with another extension, so that no engine reads it.
+/// Path of the temporary file for `path`.
+///
+/// The name is hidden and has another extension, so that other query engines do not read the file.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tmp"))
 }
 
-/// Deletes a file and its temporary form, durably.
+/// Durably deletes a file and its temporary file.
 pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     unlink(path, &mut changed)?;
     changed.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Deletes a file and its temporary form.
+/// Deletes a file and its temporary file.
 ///
-/// Adds its folder to `changed` to be synced.
+/// Adds the folder to `changed`; the caller syncs it.
 pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for path in [unfinished(path), path.to_owned()] {
         match fs::remove_file(&path) {
@@ -72,7 +76,7 @@ pub(crate) fn unlink(path: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<(),
     Ok(())
 }
 
-/// Creates `folder` and its missing parents below `base`, durably.
+/// Creates `folder` and its missing parents below `base`, and syncs the changed folders.
 pub(crate) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError> {
     let mut changed = BTreeSet::new();
     made_folder(base, folder, &mut changed)?;
@@ -81,7 +85,7 @@ pub(crate) fn make_folder(base: &Path, folder: &Path) -> Result<(), ArchiveError
 
 /// Creates `folder` and its missing parents.
 ///
-/// Adds folders with new entries to `changed` to be synced.
+/// Adds folders with new entries to `changed`; the caller syncs them.
 pub(crate) fn made_folder(
     base: &Path,
     folder: &Path,
@@ -123,9 +127,9 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Path in the quarantine for the file `from`.
+/// Chooses the path in the quarantine folder for the file `from`.
 ///
-/// It keeps its path below the archive, or gets a unique name if that path is taken.
+/// The path below the archive folder stays the same. If that path is already used, the file gets a unique name.
 pub(crate) fn quarantine_path(
     folder: &Path,
     relative: &Path,
@@ -141,7 +145,7 @@ pub(crate) fn quarantine_path(
     Ok(folder.join(to))
 }
 
-/// Device and inode of a file, if the system has them.
+/// Device and inode of a file; `None` on systems without them.
 pub(crate) type Identity = Option<(u64, u64)>;
 
 /// Identity of a file from its metadata.
@@ -154,13 +158,13 @@ pub(crate) fn identity(found: &fs::Metadata) -> Identity {
 
 /// Identity of a file from its metadata.
 ///
-/// An open file cannot be replaced on this system.
+/// Systems other than Unix need no identity, because they do not allow replacing an open file.
 #[cfg(not(unix))]
 pub(crate) fn identity(_: &fs::Metadata) -> Identity {
     None
 }
 
-/// Returns an error if the file at `path` is no longer the one with this identity.
+/// Returns an error if the file at `path` does not have the identity `ours`.
 pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveError> {
     let what = match fs::symlink_metadata(path) {
         Ok(found) if identity(&found) == ours => return Ok(()),
@@ -174,9 +178,9 @@ pub(crate) fn refuse_another(path: &Path, ours: Identity) -> Result<(), ArchiveE
     })
 }
 
-/// Returns an error for a link, a pipe or a folder.
+/// Returns an error if `path` is a link, a pipe or a folder.
 ///
-/// A missing file is no error.
+/// A missing file is not an error.
 pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
@@ -198,7 +202,7 @@ pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// The first link on the path from `base` to a file, if any.
+/// Returns the first symbolic link on the path from `base` to a file, if any.
 pub(crate) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut path = base.to_owned();
     for name in relative {
@@ -213,7 +217,9 @@ pub(crate) fn link_in(base: &Path, relative: &Path) -> std::io::Result<Option<Pa
     Ok(None)
 }
 
-/// Returns an error if a path contains a link, because its target is not part of the archive.
+/// Returns an error if a path contains a symbolic link.
+///
+/// The target of a link may lie outside the archive.
 pub(crate) fn refuse_link(base: &Path, relative: &Path) -> Result<(), ArchiveError> {
     let link = link_in(base, relative)
         .map_err(|source| ArchiveError::of_file(&base.join(relative), source))?;

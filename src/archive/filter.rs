@@ -1,4 +1,4 @@
-//! Filters of reads, and their memory budget.
+//! Row filters of reads, and the memory budget of a read.
 
 use super::ArchiveError;
 use crate::archive::rows::row::Row;
@@ -11,21 +11,21 @@ pub struct Filter {
     pub start: Option<Millis>,
     /// Rows before this instant.
     pub end: Option<Millis>,
-    /// Rows received by this instant; bars must have closed by then too.
+    /// Rows received by this instant. Bars must also have closed by this instant.
     pub as_of: Option<Millis>,
-    /// Rows of this exchange; maps have none.
+    /// Rows of this exchange. Maps have no exchange.
     pub exchange: Option<String>,
-    /// Orders of this pair; bars, open interest and maps of this coin.
+    /// Orders of this traded pair. For bars, open interest and maps: rows of this coin.
     pub symbol: Option<String>,
     /// Rows of this coin.
     pub coin: Option<String>,
-    /// Maps of this kind; no other table has kinds.
+    /// Maps of this kind. Other tables have no kind.
     pub kind: Option<String>,
     /// Maps of this model version; [`Filter::UNKNOWN`] selects maps without a known version.
     pub version: Option<String>,
 }
 
-/// Memory that a read may use; see [`Row::weight`].
+/// Remaining memory of a read in bytes; [`Row::weight`] gives the size of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryBudget(Option<usize>);
 
@@ -40,7 +40,7 @@ impl MemoryBudget {
         Self::of(usize::MAX)
     }
 
-    /// Subtracts the size of a row from the budget. Returns false once the budget is exceeded.
+    /// Subtracts the size of a row from the budget. Returns false if the budget is exceeded.
     pub(crate) fn take<R: Row>(&mut self, row: &R) -> bool {
         self.0 = self.0.and_then(|left| left.checked_sub(row.weight()));
         !self.is_exceeded()
@@ -73,14 +73,14 @@ impl Filter {
             && self.version.is_none()
     }
 
-    /// Whether a row of this time matches, given when it became known.
+    /// Whether a row with this time, known from `known_by` on, matches the time fields.
     fn admits_at(&self, at: Millis, known_by: Millis) -> bool {
         self.start.is_none_or(|start| at >= start)
             && self.end.is_none_or(|end| at < end)
             && self.as_of.is_none_or(|as_of| known_by <= as_of)
     }
 
-    /// Whether a row with these names matches.
+    /// Whether a row with these names matches the name fields.
     fn names(&self, exchange: Option<&str>, symbol: &str, coin: &str) -> bool {
         let named = |wanted: &Option<String>, name: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == name
@@ -90,7 +90,7 @@ impl Filter {
             && named(&self.coin, Some(coin))
     }
 
-    /// The name columns of orders, each with the name that this filter requests.
+    /// The columns with names of an order, each with the name that this filter requires.
     pub(crate) fn all_names(&self) -> [(&'static str, Option<&str>); 3] {
         [
             ("exchange", self.exchange.as_deref()),

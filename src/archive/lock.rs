@@ -1,4 +1,6 @@
-//! The lock file that allows one writer, and file systems without reliable locks.
+//! The lock file that admits only one writer.
+//!
+//! An archive on a network file system is refused, because locks are not reliable there.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -14,11 +16,11 @@ pub(crate) const FILE: &str = "writer.lock";
 
 /// Number of attempts to lock.
 ///
-/// Another process may hold the lock for a moment to inspect it.
+/// Another process may lock the file for a moment, only to inspect it.
 const TRIES: u32 = 10;
 const A_MOMENT: Duration = Duration::from_millis(5);
 
-/// File systems with locks or shared memory that other machines do not see.
+/// Network file systems: their locks or shared memory may not work between machines.
 const NETWORK: [&str; 16] = [
     "nfs",
     "nfs4",
@@ -38,9 +40,10 @@ const NETWORK: [&str; 16] = [
     "davfs",
 ];
 
-/// The exclusive right to write, released on drop or when the process dies.
+/// The writer's exclusive lock, released on drop or when the process ends.
 ///
-/// It belongs to the process that locked it: a forked child shares the file handle and does not release it.
+/// Only the process that took the lock releases it. A forked child shares the file handle but does not release the
+/// lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -49,7 +52,9 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks the archive in `folder` and writes the owner into the lock file.
+    /// Locks the archive in `folder`.
+    ///
+    /// Writes the process id and the time into the lock file.
     pub(crate) fn take(folder: &Path, now: Millis) -> Result<Self, ArchiveError> {
         Self::take_waiting(folder, now, || thread::sleep(A_MOMENT))
     }
@@ -96,7 +101,9 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Returns an error if the lock file was replaced: another writer may have locked the new one.
+    /// Returns an error if the lock file was deleted or replaced.
+    ///
+    /// Another writer may have locked the new file.
     pub(crate) fn check(&self) -> Result<(), ArchiveError> {
         let ours = self
             .file
@@ -108,11 +115,11 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // In a forked child the lock belongs to the parent, and unlocking here would release it.
+        // In a forked child, unlocking would release the lock of the parent process.
         if self.taken_by != std::process::id() {
             return;
         }
-        // The file is emptied before the unlock, so that it does not name a process that no longer writes.
+        // The file is emptied before the unlock, so that it does not name a process that has stopped writing.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
     }
@@ -125,12 +132,12 @@ pub(crate) fn is_locked(folder: &Path) -> Result<bool, ArchiveError> {
     files::refuse_other_than_file(&path)?;
     let file = match File::open(&path) {
         Ok(file) => file,
-        // A copy of an archive that was never written to.
+        // Without a lock file the archive is a copy that was never opened for writing.
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(fault(source)),
     };
     match file.try_lock_shared() {
-        // The lock is released at once, so that a process forked now does not inherit it.
+        // The shared lock is released immediately, so that a process forked later does not inherit it.
         Ok(()) => file.unlock().map(|()| false).map_err(fault),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(source)) => Err(fault(source)),
@@ -139,7 +146,7 @@ pub(crate) fn is_locked(folder: &Path) -> Result<bool, ArchiveError> {
 
 fn locked_error(folder: &Path, file: &mut File) -> ArchiveError {
     let mut text = String::new();
-    // The file may lack the name of the process that has just locked it; the archive counts as locked anyway.
+    // The process that has just locked the file may not have written its id yet. The archive counts as locked anyway.
     let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
     let after = |word: &str| {
         text.lines()
@@ -158,7 +165,9 @@ fn locked_error(folder: &Path, file: &mut File) -> ArchiveError {
     }
 }
 
-/// Refuses a folder on a network file system, if it can be detected.
+/// Returns an error if the folder is on a network file system.
+///
+/// Only Linux reports the file system; on other systems the check passes.
 pub(crate) fn refuse_network(folder: &Path) -> Result<(), ArchiveError> {
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
         return Ok(());
@@ -184,12 +193,13 @@ fn file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
             path.starts_with(&point)
                 .then(|| (point.components().count(), kind))
         })
-        // A later mount on the same point hides the earlier one; `max_by_key` returns the last.
+        // A later mount on the same mount point hides the earlier mount. Of mounts with equal depth, `max_by_key`
+        // returns the last.
         .max_by_key(|(depth, _)| *depth)
         .map(|(_, kind)| kind)
 }
 
-/// Undoes the octal escapes in a mount point.
+/// Decodes the octal escapes in a mount point.
 fn unescaped(text: &str) -> PathBuf {
     PathBuf::from(
         text.replace("\\040", " ")
@@ -254,7 +264,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         assert!(!is_locked(&folder).unwrap(), "there is none yet");
         drop(Lock::take(&folder, Millis(0)).unwrap());
-        // Holds a shared lock, like a process that inspects the lock, but for longer than any inspection.
+        // A shared lock, like that of a process that inspects the lock file, which lasts until the last attempt.
         let look = File::open(folder.join(FILE)).unwrap();
         look.try_lock_shared().unwrap();
         let mut waits = 0;

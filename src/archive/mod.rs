@@ -1,13 +1,13 @@
 //! Durable storage of observed market data.
 //!
-//! An archive is a folder. New rows are appended to a *journal*, a `SQLite` database with one writer; a batch is
-//! acknowledged once its transaction is durable. *Compaction* moves the rows of finished days into Parquet
-//! *segments*, which other engines can read. Reads combine both and return each row once. Any number of readers
-//! may run during writes.
+//! An archive is a folder. New rows are appended to a *journal*, a `SQLite` database with one writer process. The
+//! writer acknowledges a batch once its transaction is durable. *Compaction* moves the rows of finished days into
+//! *segments*. These are Parquet files, which other query engines can read. Reads combine the journal and the segments,
+//! and return each row once. Any number of readers may run during writes.
 //!
-//! The archive also stores *coverage*: sessions (when an exchange was connected) and gaps (what is missing, and
-//! why). Values are never rounded. Every row and file has a checksum; damaged files are reported in results and
-//! in the log.
+//! The archive also stores *coverage*: sessions (when an exchange was connected) and gaps (time ranges in which rows
+//! are missing, and the cause). Values are never rounded. Every row and every file has a checksum. Results and the log
+//! name the damaged files.
 //!
 //! # Examples
 //!

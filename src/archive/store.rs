@@ -1,4 +1,4 @@
-//! An open archive below its public interface: folder, journal connection and known damage.
+//! State of an open archive, internal to the crate: folder, journal connection and known damage.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,10 +20,12 @@ use crate::model::Millis;
 /// Callback that returns false to stop a long operation. Any thread may call it.
 pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Identity of a journal, and the row id up to which its orders have been checked.
+/// Identity of a journal file, and a row id.
+///
+/// The checksums of the journal's orders up to this id were verified.
 type CheckedOrders = Option<(Identity, i64)>;
 
-/// An archive that is open in this process.
+/// An archive that this process has open for reading.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) folder: PathBuf,
@@ -31,14 +33,15 @@ pub(crate) struct Store {
     /// Identity of the journal that was opened.
     identity: Mutex<Identity>,
     journal: Mutex<Connection>,
-    /// State shared by all readers that were opened from the same one.
+    /// State shared with readers that were opened through [`Store::another`] or a [`Twin`].
     shared: Shared,
-    /// Whether a query that meets a damaged journal records the damage for all readers. Set only after the journal was
-    /// found sound on opening.
+    /// Whether a query that finds the journal damaged records this for all readers.
+    ///
+    /// Set only after a check on opening found the journal sound.
     pub(crate) notes: bool,
 }
 
-/// State shared by the readers of one archive.
+/// State shared by readers of one archive: sound files, known damage and checked orders.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     sound: Arc<Mutex<HashMap<String, Stamp>>>,
@@ -46,7 +49,7 @@ struct Shared {
     checked_orders: Arc<Mutex<CheckedOrders>>,
 }
 
-/// Opens another reader of the same archive, for example on another thread.
+/// Factory for further readers of the same archive, for example on another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Twin {
     folder: PathBuf,
@@ -54,7 +57,7 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Opens the reader.
+    /// Opens a reader that shares known damage with the original.
     pub(crate) fn open(&self) -> Result<Store, ArchiveError> {
         let Self { folder, shared } = self.clone();
         let opened = Store::open(&folder).inspect_err(|fault| note(&folder, &shared, fault))?;
@@ -100,7 +103,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Store {
-    /// Opens the archive in a folder; nothing is checked yet.
+    /// Opens the archive in a folder without an integrity check.
     pub(crate) fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let folder = &files::settled(folder)?;
         let journal = folder.join(database::FILE);
@@ -122,7 +125,7 @@ impl Store {
         Self::opened(folder, database::open_to_read(&journal)?)
     }
 
-    /// The archive in a folder, with a connection to its journal.
+    /// Creates a store for a folder, with an open connection to its journal.
     pub(crate) fn opened(folder: &Path, journal: Connection) -> Result<Self, ArchiveError> {
         let path = folder.join(database::FILE);
         let found =
@@ -142,7 +145,7 @@ impl Store {
         &self.folder
     }
 
-    /// Fails where the journal is no longer the one that was opened.
+    /// Returns an error if the journal file was deleted or replaced since it was opened.
     pub(crate) fn check_journal(&self) -> Result<(), ArchiveError> {
         files::refuse_another(&self.folder.join(database::FILE), self.identity())
     }
@@ -152,16 +155,17 @@ impl Store {
         *locked(&self.identity)
     }
 
-    /// Switches to the journal that replaced the one that was opened, if `check` accepts it.
+    /// Reopens the journal after its file was replaced, if `check` accepts the new file.
     ///
-    /// Forgets which files were found sound.
+    /// Clears the record of files that were found sound.
     pub(crate) fn reopen(
         &self,
         check: &dyn Fn(&Self) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         self.check_process()?;
         let path = self.folder.join(database::FILE);
-        // A journal that is still being copied may look complete, so its size and time must not change meanwhile.
+        // A journal that is still being copied may look complete. Its size and modification time must therefore be the
+        // same before and after the check.
         let look = || fs::metadata(&path).map(|found| (found.len(), found.modified().ok()));
         let before = look().ok();
         let fresh = Self::open(&self.folder)?;
@@ -198,10 +202,12 @@ impl Store {
         }
     }
 
-    /// A number that changes with every commit; compare two of them to detect changes.
+    /// A number that changes with every commit of another connection.
+    ///
+    /// Compare two such numbers of the same reader to detect changes.
     pub(crate) fn version(&self) -> Result<i64, ArchiveError> {
-        // Nearly every answer reads the version, so this avoids an explicit transaction: one statement is a
-        // transaction by itself.
+        // Nearly every request to the archive reads the version, so this code opens no explicit transaction: a single
+        // statement is a transaction anyway.
         let journal = self.journal()?;
         let version = journal
             .prepare_cached("PRAGMA data_version")
@@ -210,20 +216,22 @@ impl Store {
         version.map_err(|source| self.met(source))
     }
 
-    /// Calls `goes_on` every few milliseconds while the journal is read; if it returns false, the read fails.
+    /// Makes every later query of the journal call `goes_on` every few milliseconds.
+    ///
+    /// If it returns false, the query fails.
     pub(crate) fn look_while(&self, goes_on: &GoesOn) -> Result<(), ArchiveError> {
         let looked = database::look_while(&mut *self.journal()?, goes_on);
         looked.map_err(|source| self.of_journal(source))
     }
 
-    /// Locks the journal for one query. Fails if another file has replaced the journal.
+    /// Locks the journal for one query. Returns an error if another file has replaced the journal.
     fn journal(&self) -> Result<MutexGuard<'_, Connection>, ArchiveError> {
         self.check_process()?;
         self.check_journal()?;
         Ok(locked(&self.journal))
     }
 
-    /// Queries the journal in one transaction, so that all results are of one instant.
+    /// Queries the journal in one transaction, so that all results describe the same state.
     pub(crate) fn ask<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -238,10 +246,10 @@ impl Store {
         answered.map_err(|source| self.met(source))
     }
 
-    /// Queries a damaged journal, each statement in a transaction of its own.
+    /// Queries a damaged journal, with a separate transaction for each statement.
     ///
-    /// In one transaction, every statement after a damaged page would fail. Without a common transaction, results
-    /// agree only if the caller has the writer's lock.
+    /// In one transaction, every statement after a damaged page would fail. Without a common transaction, the results
+    /// describe the same state only if the caller has the writer's lock.
     pub(crate) fn ask_in_steps<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -250,7 +258,7 @@ impl Store {
         question(&journal).map_err(|source| self.of_journal(source))
     }
 
-    /// Segments in use, and quarantined segments.
+    /// Lists the active segments and the quarantined segments, as two vectors.
     pub(crate) fn segments(&self) -> Result<(Vec<SegmentEntry>, Vec<SegmentEntry>), ArchiveError> {
         self.ask(|journal| {
             Ok((
@@ -260,7 +268,7 @@ impl Store {
         })
     }
 
-    /// The error of a query; records damage of the journal.
+    /// Converts the error of a query; records the damage if the journal is damaged.
     fn met(&self, source: rusqlite::Error) -> ArchiveError {
         let fault = self.of_journal(source);
         self.note(&fault);
@@ -274,12 +282,12 @@ impl Store {
         }
     }
 
-    /// The error of a query to the journal.
+    /// Converts an error of the journal.
     pub(crate) fn of_journal(&self, source: rusqlite::Error) -> ArchiveError {
         ArchiveError::of_journal(&self.folder.join(database::FILE), source)
     }
 
-    /// Fails in a forked process: a database connection must not cross a fork.
+    /// Returns an error in a forked process, where a `SQLite` connection must not be used.
     pub(crate) fn check_process(&self) -> Result<(), ArchiveError> {
         if self.opened_by == std::process::id() {
             Ok(())
@@ -291,27 +299,28 @@ impl Store {
         }
     }
 
-    /// The row id up to which the orders of this journal have been checked.
+    /// The row id up to which the checksums of this journal's orders were verified.
     pub(crate) fn checked_orders(&self) -> i64 {
         let identity = self.identity();
         match *locked(&self.shared.checked_orders) {
-            // On a system without file identities no check is remembered.
+            // On a system without file identities, earlier checks do not count.
             Some((of, until)) if of == identity && identity.is_some() => until,
             _ => 0,
         }
     }
 
-    /// Records that all orders up to a row id have been checked.
+    /// Records that all orders up to a row id were verified.
     pub(crate) fn set_checked_orders(&self, until: i64) {
         *locked(&self.shared.checked_orders) = Some((self.identity(), until));
     }
 
-    /// The size and time that a file had when it was last found sound.
+    /// Size and modification time of a file when it was last found sound.
     pub(crate) fn known(&self, path: &str) -> Option<Stamp> {
         locked(&self.shared.sound).get(path).copied()
     }
 
-    /// Records the stamp of a sound file, or removes that of a file that is not sound (`None`).
+    /// Records the stamp (size and modification time) of a sound file. `None` removes the stamp, because the file is
+    /// not sound.
     pub(crate) fn learn(&self, path: &str, stamp: Option<Stamp>) {
         let mut sound = locked(&self.shared.sound);
         match stamp {
@@ -329,9 +338,9 @@ impl Store {
         damage_state::known(&self.shared.damage)
     }
 
-    /// How many files are known to be damaged.
+    /// Number of files that are known to be damaged.
     ///
-    /// Fails in a forked process, where a thread that no longer exists may have the lock.
+    /// Returns an error in a forked process, where the mutex may be locked by a thread that the fork did not copy.
     pub(crate) fn damaged_files(&self) -> Result<usize, ArchiveError> {
         self.check_process()?;
         Ok(self.damage().files())
@@ -342,22 +351,22 @@ impl Store {
         self.damage().changes()
     }
 
-    /// Clears the known damage.
+    /// Clears the record of known damage.
     pub(crate) fn forget_damage(&self) {
         self.damage().forget_all();
     }
 
-    /// What is known to be wrong with a file.
+    /// Reason why a segment is known to be damaged, if it is.
     pub(crate) fn warned_of(&self, part: &SegmentEntry) -> Option<String> {
         self.damage().of(&part.path).cloned()
     }
 
-    /// Logs and records that the journal is damaged, once.
+    /// Records that the journal is damaged, and logs it if it was not recorded yet.
     pub(crate) fn warn_of_journal(&self, reason: &str) {
         note_journal(&self.folder, &self.shared, reason);
     }
 
-    /// Records that the journal is sound.
+    /// Records that the journal is no longer damaged.
     pub(crate) fn clear_journal(&self) {
         self.damage().clear_journal();
     }
@@ -372,7 +381,7 @@ impl Store {
         self.damage().of_journal().is_some()
     }
 
-    /// The journal as a damaged part, where it is known to be damaged.
+    /// The journal as a [`DamagedPart`], if it is known to be damaged.
     pub(crate) fn damaged_journal(&self) -> Option<DamagedPart> {
         let reason = self.damage().of_journal().cloned()?;
         Some(DamagedPart {
@@ -385,7 +394,9 @@ impl Store {
         })
     }
 
-    /// Logs that rows of a damaged file are missing, once for each reason.
+    /// Logs that rows of a damaged file are missing.
+    ///
+    /// Logs nothing if the file was logged for the same reason before.
     pub(crate) fn warn(&self, part: &SegmentEntry, reason: &str) {
         if !self.damage().note(&part.path, reason) {
             return;

@@ -1,4 +1,4 @@
-//! An archive that is open for writing, below its public interface: the writer's lock and connection.
+//! State of an archive that is open for writing, internal to the crate.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::archive::segment::atomic_write;
 use crate::archive::store::Store;
 use crate::archive::{ArchiveError, files};
 
-/// An archive that this process has open for writing.
+/// The writing connection, the lock and the [`Store`] of an archive.
 #[derive(Debug)]
 pub(crate) struct WriteStore {
     // Rust drops fields in this order, so the journal is closed before the lock is released.
@@ -38,18 +38,18 @@ impl Deref for WriteStore {
     }
 }
 
-/// Removed files. The removal is not durable yet.
+/// Segment files that were removed, before the removal is durable.
 #[derive(Debug)]
 pub(crate) struct Unlinked<'a> {
     parts: Vec<&'a str>,
-    /// Folders that contained them.
+    /// Folders that contained the files.
     folders: BTreeSet<PathBuf>,
     /// The first error, if a file could not be removed.
     outcome: Result<(), ArchiveError>,
 }
 
 impl WriteStore {
-    /// Opens the archive in a folder for writing; creates it if the folder is missing or empty.
+    /// Implements `Archive::create_or_open`.
     pub(crate) fn create_or_open(path: &Path) -> Result<Self, ArchiveError> {
         let folder = &files::settled(path)?;
         match fs::create_dir(folder) {
@@ -70,7 +70,9 @@ impl WriteStore {
         Self::locked(folder, lock, false)
     }
 
-    /// Opens the archive with its lock taken; after a repair it quarantines unfinished segments.
+    /// Opens the archive under `lock`.
+    ///
+    /// If `is_repaired`, quarantines unfinished segments instead of removing them.
     pub(crate) fn locked(
         folder: &Path,
         lock: Lock,
@@ -93,8 +95,9 @@ impl WriteStore {
         Ok(writer)
     }
 
-    /// Quarantines unfinished segments after a repair: their rows may be lost from the journal, so the files may be
-    /// the only copy.
+    /// Quarantines unfinished segments after a repair.
+    ///
+    /// The repaired journal may lack their rows, so the files may be the only copy.
     fn quarantine_pending(&mut self) -> Result<(), ArchiveError> {
         for part in self
             .store
@@ -113,7 +116,7 @@ impl WriteStore {
         Ok(())
     }
 
-    /// Removes segments of interrupted compactions.
+    /// Removes the unfinished segments of interrupted compactions.
     fn recover(&mut self) -> Result<(), ArchiveError> {
         let pending = self
             .store
@@ -121,10 +124,10 @@ impl WriteStore {
         self.withdraw(pending.iter().map(|part| part.path.as_str()))
     }
 
-    /// Removes those of `parts` that are unfinished segments, with their manifest entries. Active segments stay.
+    /// Removes the unfinished segments among `parts`, with their manifest entries.
     ///
-    /// Syncs the disk twice, however many segments there are: their folders, then the journal. The entry of a segment
-    /// that cannot be removed stays.
+    /// Active segments stay. Syncs the folders of all segments first, then commits once to the journal. A segment that
+    /// cannot be removed stays in the manifest.
     pub(crate) fn withdraw<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
@@ -137,7 +140,7 @@ impl WriteStore {
         if parts.is_empty() {
             return outcome;
         }
-        // A file that was already gone needs a sync of its folder too, because its removal may not be durable.
+        // Also syncs the folder of a file that did not exist: an earlier removal of that file may not be durable yet.
         let above = parts
             .iter()
             .filter_map(|part| self.store.folder.join(part).parent().map(Path::to_owned));
@@ -153,7 +156,7 @@ impl WriteStore {
         outcome
     }
 
-    /// Removes unfinished segments without a sync; opening the archive again removes their entries.
+    /// Removes unfinished segments without a sync; the next open removes their manifest entries.
     pub(crate) fn unlink<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
@@ -164,8 +167,8 @@ impl WriteStore {
             outcome: Ok(()),
         };
         for part in parts {
-            // The query uses the writing connection. After a failed commit that is a new connection, which sees what
-            // was really committed.
+            // The query uses the writing connection. After a failed commit this is a new connection, which sees the
+            // state that was actually committed.
             if !self.change(|journal| manifest::is_pending(journal, part))? {
                 continue;
             }
@@ -179,7 +182,7 @@ impl WriteStore {
         Ok(unlinked)
     }
 
-    /// Appends checked batches in one transaction, and records `gaps` or extends them.
+    /// Appends checked batches in one transaction, and records `gaps` or extends existing ones.
     pub(crate) fn append_all(
         &mut self,
         batches: &[Batch],
@@ -188,10 +191,10 @@ impl WriteStore {
         self.change(|journal| database::append(journal, batches, gaps))
     }
 
-    /// Changes the journal.
+    /// Runs `change` on the writing connection of the journal.
     ///
-    /// After an I/O error the connection is closed and the next change opens a new one: a second fsync may succeed
-    /// although the data of the first is lost.
+    /// After an I/O error the connection is closed, and the next change opens a new one. The old connection is unsafe:
+    /// after a failed fsync, the next fsync may succeed although data was lost.
     pub(crate) fn change<T>(
         &mut self,
         change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
@@ -210,9 +213,10 @@ impl WriteStore {
         outcome
     }
 
-    /// A new connection to the journal after an I/O error, with everything in its log written to the database.
+    /// Opens a new connection after an I/O error.
     ///
-    /// Later commits must not depend on pages that were never synced.
+    /// Writes the journal's write-ahead log to the database file. Later commits must not depend on pages that were
+    /// never synced.
     fn reopened(&self) -> Result<Connection, ArchiveError> {
         let connection = database::open_to_write(&self.store.folder.join(database::FILE))?;
         let busy = database::checkpoint(&connection);
@@ -232,7 +236,7 @@ impl WriteStore {
     }
 }
 
-/// Refuses a folder that contains something else than an archive.
+/// Returns an error if the folder contains files but no archive.
 fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     let refused = |message| {
         Err(ArchiveError::NotAnArchive {
@@ -314,7 +318,7 @@ mod tests {
         let last = writer.ask(database::last::<OpenInterestRow>).unwrap();
         assert_eq!(last, 2);
 
-        // After another error the connection stays open.
+        // An error other than an I/O error leaves the connection open.
         let full = ffi::Error::new(ffi::SQLITE_FULL);
         let fault = writer
             .change(|_| Err::<(), _>(rusqlite::Error::SqliteFailure(full, None)))
@@ -329,7 +333,7 @@ mod tests {
     fn a_handle_from_another_process_answers_nothing() {
         let folder = std::env::temp_dir().join(format!("liqdata-fork-{}", std::process::id()));
         let mut writer = WriteStore::create_or_open(&folder).unwrap();
-        // As in a forked child.
+        // Simulates a forked child process.
         Arc::get_mut(&mut writer.store).unwrap().opened_by = std::process::id() + 1;
         for fault in [
             writer

@@ -1,4 +1,4 @@
-//! The archive as its one writer uses it: every public method, in one file.
+//! All public methods for writing an archive.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -18,7 +18,9 @@ use crate::archive::{
 };
 use crate::model::Millis;
 
-/// An archive that is open for writing, and for reading; one at a time.
+/// Write and read access to an archive.
+///
+/// Only one writer may exist at a time.
 #[derive(Debug)]
 pub struct Writer {
     archive: Archive,
@@ -34,15 +36,16 @@ impl Deref for Writer {
 }
 
 impl Archive {
-    /// Opens the archive in the folder `path` for writing; creates it if the folder is missing or empty.
+    /// Opens or creates the archive in the folder `path` for writing.
     ///
-    /// If the last writer was killed, its unfinished segments are removed first.
+    /// Creates the archive if the folder is missing or empty. If the last writer was killed, this removes the segments
+    /// that it left unfinished.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Locked`] while another process writes, [`ArchiveError::NotAnArchive`] if the folder contains
-    /// something else, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`], [`ArchiveError::Damaged`],
-    /// [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as they are described.
+    /// [`ArchiveError::Locked`] while another process has the archive open for writing, [`ArchiveError::NotAnArchive`]
+    /// if the folder contains other files, [`ArchiveError::NetworkFileSystem`], [`ArchiveError::ReadOnly`],
+    /// [`ArchiveError::Damaged`], [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as documented there.
     pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
         let write = WriteStore::create_or_open(path.as_ref())?;
         let store = Arc::clone(&write.store);
@@ -54,17 +57,17 @@ impl Archive {
 }
 
 impl Writer {
-    /// Moves every day that ended by `until` into segments.
+    /// Moves the rows of every day that ended by `until` into segments.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if a segment or the journal cannot be written. Moved rows stay moved, the others stay in
-    /// the journal.
+    /// [`ArchiveError`] if a segment or the journal cannot be written. Rows that were moved before the error stay in
+    /// segments; the other rows stay in the journal.
     pub fn compact(&mut self, until: Millis) -> Result<CompactionReport, ArchiveError> {
         compactor::compact(&mut self.write, until)
     }
 
-    /// As [`Writer::compact`]; calls `done` after every step of every segment.
+    /// As [`Writer::compact`]; calls `done` after every [`SegmentStep`] of every segment.
     ///
     /// # Errors
     ///
@@ -77,15 +80,15 @@ impl Writer {
         compactor::compact_observed(&mut self.write, until, done)
     }
 
-    /// Applies a correction to the orders of the day that begins at `day`, completely or not at all.
+    /// Corrects the orders of the day that begins at `day`, in one transaction.
     ///
-    /// Reads as of an earlier instant return the old rows. Returns the instant from which the correction is
-    /// valid.
+    /// Returns the instant from which the correction is valid. Reads as of an earlier instant still return the old
+    /// rows.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRow`] if a row cannot be stored exactly, else [`ArchiveError`] if a segment or the
-    /// journal cannot be read or written. Nothing has changed then.
+    /// [`ArchiveError::BadRow`] if a row cannot be stored exactly, else [`ArchiveError`] if a segment or the journal
+    /// cannot be read or written. On an error the archive is unchanged.
     pub fn supersede(
         &mut self,
         day: Millis,
@@ -94,7 +97,7 @@ impl Writer {
         supersede::supersede(&mut self.write, day, correction)
     }
 
-    /// As [`Writer::supersede`]; calls `done` after every step of every segment.
+    /// As [`Writer::supersede`]; calls `done` after every [`SegmentStep`] of every segment.
     ///
     /// # Errors
     ///
@@ -108,16 +111,16 @@ impl Writer {
         supersede::supersede_observed(&mut self.write, day, correction, done)
     }
 
-    /// Stores tables of historical data, several days at a time.
+    /// Imports tables of historical data, several days at a time.
     ///
-    /// Rows of days that are over become segments, other rows go to the journal. Each lot of days is stored completely or
-    /// not at all, with its sessions. `goes_on` gets the number of rows that are processed, and may end the import. Returns
-    /// what was stored, and whether it is everything.
+    /// Rows of past days become segments, other rows go to the journal. Each group of days is stored in one
+    /// transaction, together with its sessions. `goes_on` gets the number of rows processed so far; if it returns
+    /// false, the import stops. Returns what was stored, and whether the import is complete.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if a segment or the journal cannot be written, or a segment of one of the days cannot be
-    /// read.
+    /// [`ArchiveError`] if a segment or the journal cannot be written, or an existing segment of an imported day cannot
+    /// be read.
     pub fn import(
         &mut self,
         tables: Tables,
@@ -127,7 +130,7 @@ impl Writer {
         self.import_observed(tables, scope, goes_on, &mut |_, _| ())
     }
 
-    /// As [`Writer::import`]; calls `done` after every step of every segment.
+    /// As [`Writer::import`]; calls `done` after every [`SegmentStep`] of every segment.
     ///
     /// # Errors
     ///
@@ -142,20 +145,23 @@ impl Writer {
         importer::import_tables(&mut self.write, tables, scope, goes_on, done)
     }
 
-    /// Takes an ingest back: its rows are superseded, and its sessions no longer count as covered.
+    /// Undoes an ingest: supersedes its rows, and no longer counts its sessions as covered.
     ///
-    /// Reads as of an earlier instant return the rows. Collected rows stay, also those that the ingest brought first.
-    /// Returns the ingest, and then the ingests to run again because they repeated its rows.
+    /// Reads as of an earlier instant still return the rows. Rows that the collector also received stay, even if the
+    /// ingest stored them first. Returns the undone ingest, followed by the ingests that must be run again because they
+    /// repeated its rows.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::BadRange`] if there is no such ingest or it was undone already, else [`ArchiveError`] if a segment or
-    /// the journal cannot be read or written. Nothing has changed then.
+    /// [`ArchiveError::BadRange`] if there is no such ingest or it was undone already, else [`ArchiveError`] if a
+    /// segment or the journal cannot be read or written. On an error the archive is unchanged.
     pub fn undo(&mut self, ingest: &str) -> Result<Vec<UndoRow>, ArchiveError> {
         undo::undo(&mut self.write, ingest)
     }
 
-    /// Moves damaged files to the folder `quarantine` and records what is missing as gaps.
+    /// Moves damaged files to the folder `quarantine`.
+    ///
+    /// Records the time ranges of the missing rows as gaps.
     ///
     /// # Errors
     ///
@@ -164,7 +170,7 @@ impl Writer {
         verify::quarantine(&mut self.write)
     }
 
-    /// As [`Archive::look_while`], for writes as well.
+    /// As [`Archive::look_while`], for statements that write as well.
     ///
     /// # Errors
     ///
@@ -175,10 +181,10 @@ impl Writer {
             .change(|journal| database::look_while(journal, goes_on))
     }
 
-    /// Appends a batch and returns once all of it is durable; on an error nothing is stored.
+    /// Appends a batch and returns once it is durable. On an error nothing is stored.
     ///
-    /// A row that is stored already stays as it is, so sending a batch again is safe. A repeated row of a day in
-    /// segments counts as new here; reads return it once.
+    /// A row that is already stored is not changed, so appending a batch again is safe. A repeated row of a compacted
+    /// day is counted as new in [`Acknowledged`]; reads return the row once.
     ///
     /// # Errors
     ///
@@ -190,13 +196,15 @@ impl Writer {
         Ok(acknowledged.into_iter().next().unwrap_or_default())
     }
 
-    /// Starts a session of an exchange; records the time since its last session as a gap, unless one covers it.
+    /// Starts a session of an exchange.
     ///
-    /// Extend the session with [`Batch::seen`].
+    /// Records the time since the exchange's last session as a gap, unless an existing gap covers it. Extend the
+    /// session with [`Batch::seen`].
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if a name is blank, the instant has no date, or the journal cannot be written.
+    /// [`ArchiveError`] if the name is blank, the instant is outside the years 1970 to 9999, or the journal cannot be
+    /// written.
     pub fn begin_session(
         &mut self,
         exchange: &str,

@@ -1,7 +1,7 @@
-//! The time in which each segment is valid: its start and its end.
+//! The time range in which each segment is valid.
 //!
-//! A corrected day gets new segments that supersede the old ones. The old ones stay for reads as of an earlier
-//! instant. Most segments have no entry in this table: they superseded no other segment and were never superseded.
+//! A corrected day gets new segments that supersede the old segments. The old segments stay for reads as of an earlier
+//! instant. A segment that neither superseded another segment nor was superseded has no entry in this table.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -18,10 +18,10 @@ pub(crate) const CREATE: &str = "
 /// The columns that the checksum of an entry covers.
 pub(crate) const COLUMNS: &str = "path, since, superseded_at";
 
-/// The time in which a segment is valid: start and end.
+/// The time range in which a segment is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Generation {
-    /// When this segment superseded older ones; `None` if it superseded none.
+    /// When this segment superseded older segments; `None` if it superseded none.
     pub(crate) since: Option<Millis>,
     /// When newer segments superseded this one; `None` if it is still valid.
     pub(crate) superseded_at: Option<Millis>,
@@ -40,7 +40,7 @@ pub(crate) fn at(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-/// Reads the time in which a segment is valid.
+/// Reads the time range in which a segment is valid.
 pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generation> {
     let found = journal
         .prepare_cached("SELECT since, superseded_at FROM generations WHERE path = ?1")?
@@ -54,7 +54,9 @@ pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generatio
     Ok(found.unwrap_or_default())
 }
 
-/// Records the time in which a segment is valid; does nothing for a default value.
+/// Records the time range in which a segment is valid.
+///
+/// Does nothing for the default value.
 pub(crate) fn set(journal: &Connection, path: &str, version: Generation) -> rusqlite::Result<()> {
     if version == Generation::default() {
         return Ok(());
@@ -73,13 +75,15 @@ pub(crate) fn set(journal: &Connection, path: &str, version: Generation) -> rusq
         .map(drop)
 }
 
-/// An instant for a change of versions: two changes never have the same, even if the clock was set back.
+/// Returns an instant for a change that supersedes segments.
+///
+/// It is later than the instants of all earlier changes, even if the clock was set back.
 pub(crate) fn next_instant(journal: &Connection) -> rusqlite::Result<Millis> {
     let last = last(journal)?;
     Ok(last.map_or_else(wall_clock, |last| wall_clock().max(last.on(1))))
 }
 
-/// Last instant at which a segment was superseded.
+/// Instant of the last change that superseded segments.
 fn last(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT max(coalesce(superseded_at, since)) FROM generations")?

@@ -1,7 +1,7 @@
-//! The list of ingests: what each import brought in, and whether it was undone.
+//! The list of ingests: imports, each with the number of rows that it added.
 //!
-//! Each segment and each journal row of an import has the id of its ingest. A row that an ingest gave again is stored once;
-//! the ingest records how many rows it repeated, and of which ingest.
+//! Each segment and each journal row of an import has the id of its ingest. A row that is imported again is stored only
+//! once. The later ingest records how many rows it repeated, and of which ingest.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(crate) const CREATE: &str = "
         PRIMARY KEY (path, key)
     ) STRICT;";
 
-/// The tables of ingests, each with the columns that its checksums cover.
+/// Tables about ingests, each with the columns that its checksums cover.
 pub(crate) const TABLES: [(&str, &str); 3] = [
     ("ingests", COLUMNS),
     ("ingest_repeats", "ingest, original, rows"),
@@ -54,16 +54,16 @@ const COLUMNS: &str =
 /// Identity and origin of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngestOrigin {
-    /// Identifier; see [`IngestOrigin::new_id`].
+    /// Id of the ingest; see [`IngestOrigin::new_id`].
     pub id: String,
-    /// Where the data is from, in the user's words.
+    /// Source of the data, as the user described it.
     pub source: Option<String>,
-    /// The files that are read.
+    /// Names of the imported files.
     pub files: Vec<String>,
 }
 
 impl IngestOrigin {
-    /// A new identifier: a UUID of version 7, so that ids sort by time.
+    /// Returns a new id: a UUID of version 7, so that ids sort by time.
     #[must_use]
     pub fn new_id() -> String {
         uuid::Uuid::now_v7().to_string()
@@ -71,14 +71,14 @@ impl IngestOrigin {
 }
 
 record! {
-    /// An ingest and the rows that it brought in.
+    /// An ingest and the number of rows that it added.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct IngestRow {
-        /// Identifier.
+        /// Id of the ingest.
         pub id: String,
-        /// Where the data is from, in the user's words.
+        /// Source of the data, as the user described it.
         pub source: Option<String>,
-        /// The files that were read, separated by line breaks.
+        /// Names of the imported files, separated by line breaks.
         pub files: String,
         /// Time of the first new row.
         pub first: Option<Millis>,
@@ -86,34 +86,36 @@ record! {
         pub last: Option<Millis>,
         /// When the ingest began to store rows.
         pub received_at: Millis,
-        /// New orders.
+        /// Number of new orders.
         pub orders: u64,
-        /// New bars.
+        /// Number of new bars.
         pub bars: u64,
-        /// New open interest readings.
+        /// Number of new open interest readings.
         pub open_interest: u64,
-        /// New positions.
+        /// Number of new trading positions.
         pub positions: u64,
-        /// When it was undone.
+        /// When the ingest was undone, if it was.
         pub undone: Option<Millis>,
     }
 }
 
 record! {
-    /// An ingest that was undone, or one to run again because it repeated rows of it.
+    /// An undone ingest, or an ingest to run again after an undo.
+    ///
+    /// An ingest must run again if it repeated rows of the undone ingest.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct UndoRow {
-        /// Identifier.
+        /// Id of the ingest.
         pub id: String,
-        /// Where the data is from, in the user's words.
+        /// Source of the data, as the user described it.
         pub source: Option<String>,
-        /// The files that were read, separated by line breaks.
+        /// Names of the imported files, separated by line breaks.
         pub files: String,
-        /// New rows of all tables.
+        /// Number of new rows of all tables.
         pub rows: u64,
-        /// When it was undone; absent for an ingest to run again.
+        /// When the ingest was undone; absent for an ingest to run again.
         pub undone: Option<Millis>,
-        /// Rows of the undone ingest that this one repeated, so that it must run again to have them.
+        /// Number of rows of the undone ingest that this ingest repeated; running it again restores them.
         pub run_again: u64,
     }
 }
@@ -131,19 +133,23 @@ impl UndoRow {
     }
 }
 
-/// What an ingest adds with one commit.
+/// Row counts that an ingest adds with one commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IngestCounts {
     /// Times of the first and the last new row.
     ends: Option<(Millis, Millis)>,
-    /// New rows by table.
+    /// Number of new rows by table.
     new: BTreeMap<&'static str, u64>,
-    /// Repeated rows by the ingest that brought them; an empty id is a collector.
+    /// Number of repeated rows by the id of the ingest that stored them first.
+    ///
+    /// An empty id means a collector.
     repeats: BTreeMap<String, u64>,
 }
 
 impl IngestCounts {
-    /// Adds new rows of a table between two instants.
+    /// Adds a number of new rows of a table.
+    ///
+    /// `first` and `last` are the times of the first and the last row.
     pub(crate) fn add_new(
         &mut self,
         table: &'static str,
@@ -158,7 +164,9 @@ impl IngestCounts {
         self.ends = Some((start.min(first), end.max(last)));
     }
 
-    /// Adds a row that the archive has from an ingest, or from a collector.
+    /// Counts a row that is already stored.
+    ///
+    /// `original` is the ingest that stored it; `None` means a collector.
     pub(crate) fn add_repeat(&mut self, original: Option<&str>) {
         let original = original.unwrap_or_default();
         match self.repeats.get_mut(original) {
@@ -172,7 +180,7 @@ impl IngestCounts {
         self.new.is_empty() && self.repeats.is_empty()
     }
 
-    /// Adds the counts to the list.
+    /// Adds the counts to the list of ingests.
     pub(crate) fn write(
         &self,
         journal: &Connection,
@@ -217,7 +225,7 @@ impl IngestCounts {
     }
 }
 
-/// All ingests, the first one first.
+/// All ingests, oldest first.
 pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<IngestRow>> {
     journal
         .prepare_cached(&format!(
@@ -227,7 +235,7 @@ pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<IngestRow>> {
         .collect()
 }
 
-/// The ingest of an id.
+/// Finds the ingest with an id.
 pub(crate) fn find(journal: &Connection, id: &str) -> rusqlite::Result<Option<IngestRow>> {
     journal
         .prepare_cached(&format!("SELECT {COLUMNS} FROM ingests WHERE id = ?1"))?
@@ -253,7 +261,7 @@ pub(crate) fn undo_rows(journal: &Connection, id: &str) -> rusqlite::Result<Vec<
     Ok(rows)
 }
 
-/// Ids of the ingests that the archive no longer has completely: undone ones, and those that repeated their rows.
+/// Ids of the undone ingests, and of the ingests that repeated rows of an undone one.
 pub(crate) fn incomplete(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached(
@@ -272,7 +280,7 @@ pub(crate) fn set_undone(journal: &Connection, id: &str, at: Millis) -> rusqlite
         .map(drop)
 }
 
-/// Records that a collector delivered a row of an ingest's segment too.
+/// Records that a collector also delivered a row of an ingest's segment.
 pub(crate) fn add_collected(journal: &Connection, path: &str, key: &str) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -282,7 +290,7 @@ pub(crate) fn add_collected(journal: &Connection, path: &str, key: &str) -> rusq
         .map(drop)
 }
 
-/// Keys of the rows of a segment that a collector delivered too.
+/// Keys of the rows of a segment that a collector also delivered.
 pub(crate) fn collected(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached("SELECT key FROM collected_again WHERE path = ?1")?

@@ -1,4 +1,6 @@
-//! The manifest: the list of Parquet segments, and what each contains.
+//! The manifest: the list of Parquet segments, with the contents of each.
+//!
+//! A partition is the rows of one table and day and, for bars, of one bar length; its segments lie in one folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -44,14 +46,14 @@ pub(crate) const CREATE: &str = "
         PRIMARY KEY (path, exchange)
     ) STRICT;";
 
-/// The state of a segment.
+/// State of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentState {
-    /// The segment is being written. Its rows are still in the journal.
+    /// The segment is being written and is not read yet.
     Pending,
-    /// The segment is in use. Its rows are no longer in the journal.
+    /// The segment is complete; reads use it unless it was superseded.
     Active,
-    /// Damaged and not in use.
+    /// The segment is damaged; reads do not use it.
     Quarantined,
 }
 
@@ -65,7 +67,7 @@ impl SegmentState {
     }
 }
 
-/// A UTC day, counted from the epoch.
+/// A UTC day, as the number of days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Day(pub(crate) i64);
 
@@ -82,13 +84,13 @@ impl Day {
         self.start().on(Millis::DAY)
     }
 
-    /// The date, as `2026-11-20`.
+    /// The date in ISO format, such as `2026-11-20`.
     pub(crate) fn name(self) -> String {
         self.start().to_string().chars().take(10).collect()
     }
 }
 
-/// The rows of one folder: one day and, for bars, one length.
+/// A partition: one day and, for bars, one bar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {
     pub(crate) day: Day,
@@ -134,14 +136,16 @@ pub(crate) struct SegmentEntry {
     pub(crate) sha256: String,
     pub(crate) first: Millis,
     pub(crate) last: Millis,
-    /// Why it is quarantined, if it is.
+    /// Why the segment is quarantined, if it is.
     pub(crate) reason: Option<String>,
-    /// Id of the ingest that brought its rows, if one did.
+    /// Id of the ingest that stored the rows; `None` for collected rows.
     pub(crate) ingest: Option<String>,
 }
 
 impl SegmentEntry {
-    /// Creates the entry of a segment at the path `relative`; its content is `bytes`, which encode `rows`.
+    /// Creates the entry of a segment at the path `relative`.
+    ///
+    /// The segment's content is `bytes`, which encode `rows`.
     pub(crate) fn of<R: Row>(
         rows: &[R],
         partition: Partition,
@@ -153,12 +157,14 @@ impl SegmentEntry {
         Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
     }
 
-    /// End of the time range of the rows, exclusive. For bars, this is the close of the last one.
+    /// End of the time range of the rows, exclusive. For bars, this is the close time of the last bar.
     pub(crate) fn end(&self) -> Millis {
         self.last.on(self.partition.interval.max(1))
     }
 
-    /// As [`SegmentEntry::of`], from the number of rows and the times of the first and the last one.
+    /// As [`SegmentEntry::of`], for rows that are not available as values.
+    ///
+    /// Takes the number of rows and the times of the first and the last row instead.
     pub(crate) fn holding<R: Row>(
         rows: usize,
         (first, last): (Millis, Millis),
@@ -185,8 +191,8 @@ impl SegmentEntry {
     }
 }
 
-/// Whether compaction could have generated this path. Any other path is refused, because it may lead outside the
-/// archive.
+/// Whether compaction could have generated this path. A manifest entry with any other path is refused, because the path
+/// may lead outside the archive.
 fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
     let folder = match holds {
         OrderRow::TABLE => partition.folder::<OrderRow>(),
@@ -250,7 +256,7 @@ pub(crate) fn has(
         })
 }
 
-/// Segments of a table and day in a state that are valid now, oldest first.
+/// Segments of a table, day and state that are valid now, oldest first.
 pub(crate) fn of_day(
     journal: &Connection,
     holds: &str,
@@ -260,7 +266,7 @@ pub(crate) fn of_day(
     of_day_at(journal, holds, day, state, None)
 }
 
-/// Segments of a table and day in a state that are valid at an instant, oldest first.
+/// Segments of a table, day and state that are valid at `as_of`, oldest first.
 pub(crate) fn of_day_at(
     journal: &Connection,
     holds: &str,
@@ -281,7 +287,7 @@ pub(crate) fn of_day_at(
         .collect()
 }
 
-/// Segments of a table and day in a state, superseded ones included, oldest first.
+/// Segments of a table, day and state, oldest first; includes superseded segments.
 pub(crate) fn of_day_ever(
     journal: &Connection,
     holds: &str,
@@ -297,7 +303,7 @@ pub(crate) fn of_day_ever(
         .collect()
 }
 
-/// All segments in a state that are valid now.
+/// All segments with a state that are valid now.
 pub(crate) fn current(
     journal: &Connection,
     state: SegmentState,
@@ -311,7 +317,7 @@ pub(crate) fn current(
         .collect()
 }
 
-/// Segments of an ingest that are valid now, quarantined ones included.
+/// Segments of an ingest that are valid now; includes quarantined segments.
 pub(crate) fn of_ingest(journal: &Connection, ingest: &str) -> rusqlite::Result<Vec<SegmentEntry>> {
     let is_valid = file_versions::is_valid("?2");
     journal
@@ -338,7 +344,7 @@ pub(crate) fn undone(
         .collect()
 }
 
-/// All segments in a state, superseded ones included.
+/// All segments with a state; includes superseded segments.
 pub(crate) fn all(
     journal: &Connection,
     state: SegmentState,
@@ -351,7 +357,7 @@ pub(crate) fn all(
         .collect()
 }
 
-/// Days with active or quarantined segments, in order.
+/// Days with active or quarantined segments of a table, in order.
 pub(crate) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Day>> {
     journal
         .prepare_cached(
@@ -361,7 +367,7 @@ pub(crate) fn days(journal: &Connection, holds: &str) -> rusqlite::Result<Vec<Da
         .collect()
 }
 
-/// Records that a segment is about to be written.
+/// Lists a segment as pending, before its file is written.
 pub(crate) fn intend(
     journal: &Connection,
     part: &SegmentEntry,
@@ -403,24 +409,24 @@ pub(crate) fn mark(
         .map(drop)
 }
 
-/// Whether a segment is listed with this state.
+/// Whether a segment has the state `state`.
 fn is(journal: &Connection, path: &str, state: SegmentState) -> rusqlite::Result<bool> {
     journal
         .prepare_cached("SELECT 1 FROM manifest WHERE path = ?1 AND state = ?2")?
         .exists([path, state.name()])
 }
 
-/// Whether a segment is being written, or was when its compaction was interrupted.
+/// Whether a segment is pending: being written, or left unfinished by an interruption.
 pub(crate) fn is_pending(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
     is(journal, path, SegmentState::Pending)
 }
 
-/// Whether a segment is in use.
+/// Whether a segment is active.
 pub(crate) fn is_active(journal: &Connection, path: &str) -> rusqlite::Result<bool> {
     is(journal, path, SegmentState::Active)
 }
 
-/// Removes the entry of a segment that was never in use.
+/// Removes the manifest entry of a pending segment.
 pub(crate) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
     journal
         .prepare_cached("DELETE FROM manifest WHERE path = ?1 AND state = 'pending'")?
@@ -431,7 +437,9 @@ pub(crate) fn forget(journal: &Connection, path: &str) -> rusqlite::Result<()> {
 /// Row count and time of the last row, per exchange.
 pub(crate) type Venues = BTreeMap<String, (i64, Millis)>;
 
-/// Row count and time of the last row, per exchange; rows without an exchange are left out.
+/// Computes the row count and the time of the last row per exchange.
+///
+/// Ignores rows without an exchange.
 pub(crate) fn venues(rows: &[impl Row]) -> Venues {
     let mut venues = Venues::new();
     for row in rows {
@@ -448,7 +456,7 @@ pub(crate) fn venues(rows: &[impl Row]) -> Venues {
     venues
 }
 
-/// Records the exchanges of a segment.
+/// Records the exchanges of a segment, with their row counts and last times.
 pub(crate) fn list_venues(
     journal: &Connection,
     path: &str,
@@ -463,7 +471,7 @@ pub(crate) fn list_venues(
     Ok(())
 }
 
-/// The exchanges of a segment, by name.
+/// The exchanges of a segment, sorted by name.
 pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
     journal
         .prepare_cached("SELECT exchange FROM part_venues WHERE path = ?1 ORDER BY exchange")?
@@ -471,10 +479,12 @@ pub(crate) fn exchanges(journal: &Connection, path: &str) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// Message for a missing file.
+/// Fault message for a missing file.
 pub(crate) const MISSING: &str = "the file is missing";
 
-/// Checks a segment by length and checksum; asks `goes_on` while it is read.
+/// Checks the length and the checksum of a segment; returns the fault, if any.
+///
+/// Calls `goes_on` while the file is read.
 pub(crate) fn fault_of(
     folder: &Path,
     part: &SegmentEntry,
@@ -493,9 +503,9 @@ pub(crate) fn fault_of(
     Ok(other_checksum(&checksum_of(&mut file, goes_on)?, part))
 }
 
-/// Checks the name and the length of a segment.
+/// Checks the type and the length of a segment's file without reading it.
 ///
-/// Opens nothing that is a link, a pipe or larger than it should be.
+/// Returns the fault, if any. A link, a pipe or a file with another length is a fault.
 pub(crate) fn fault_at(folder: &Path, part: &SegmentEntry) -> std::io::Result<Option<String>> {
     if let Some(link) = files::link_in(folder, Path::new(&part.path))? {
         return Ok(Some(format!(
@@ -513,7 +523,9 @@ pub(crate) fn fault_at(folder: &Path, part: &SegmentEntry) -> std::io::Result<Op
     }
 }
 
-/// Checks the length and checksum of a segment's bytes.
+/// Checks the length and the checksum of a segment's bytes.
+///
+/// Returns the fault, if any.
 pub(crate) fn fault_in(bytes: &[u8], part: &SegmentEntry) -> Option<String> {
     let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     other_length(len, part).or_else(|| other_checksum(&checksum(bytes), part))

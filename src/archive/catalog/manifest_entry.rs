@@ -1,4 +1,4 @@
-//! A manifest entry with everything that another archive needs to take the segment over.
+//! A manifest entry with all data that another archive needs to adopt the segment.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState, Venues};
 use crate::model::Millis;
 
-/// A segment with its state, its time of compaction and its rows per exchange.
+/// A segment with its state, time of compaction, row counts per exchange and validity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) part: SegmentEntry,
@@ -18,7 +18,7 @@ pub(crate) struct Listed {
     pub(crate) generation: Generation,
 }
 
-/// Active and quarantined segments of a table and day.
+/// Active and quarantined segments of a table and day; includes superseded segments.
 pub(crate) fn of_day(journal: &Connection, holds: &str, day: Day) -> rusqlite::Result<Vec<Listed>> {
     let mut found = Vec::new();
     for state in [SegmentState::Active, SegmentState::Quarantined] {

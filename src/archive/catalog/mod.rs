@@ -1,7 +1,8 @@
-//! Which segments count, what each holds, and what is known of the whole archive.
+//! The catalog: segments, their validity, ingests and statistics of the archive.
 //!
-//! The catalog lies in tables of the journal: the manifest of Parquet segments, the time from which and until which each
-//! segment is valid (`file_versions`), and statistics that are read without a scan (`stats`).
+//! The catalog consists of journal tables. The `manifest` lists the Parquet segments, and `file_versions` stores from
+//! when and until when each segment is valid. `ingests` lists the imports, and `stats` contains statistics that are
+//! read without a scan.
 
 pub(super) mod file_versions;
 pub(super) mod ingests;

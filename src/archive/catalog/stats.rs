@@ -1,4 +1,4 @@
-//! Statistics of the archive that need no scan: newest instant, coins, and row ids.
+//! Statistics that are read without a scan: newest instant, coins and row ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ pub(crate) const CREATE: &str = "
 
 /// Random number that identifies this archive's sequence of row ids.
 const SERIES: &str = "series";
-/// Newest of the orders' times, the bars' closes and the open interest readings.
+/// Name of the newest instant; see [`ArchiveSummary::newest`].
 const NEWEST: &str = "newest";
-/// End of the last day of an exported copy.
+/// End of the last exported day; set only in an exported copy.
 const CLOSED: &str = "closed";
 
 record! {
@@ -33,14 +33,14 @@ record! {
     pub struct KnownCoin {
         /// Coin symbol.
         pub symbol: String,
-        /// When its first bar was known: closed and received.
+        /// Instant from which its first bar was both closed and received.
         pub known_from: Millis,
-        /// When its last bar closed.
+        /// Close time of its last bar.
         pub last_close: Millis,
     }
 }
 
-/// The last row id of each table, as a position in the order of arrival.
+/// Position in the order of arrival: the last row id of each table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalPosition {
     /// Id of the last order.
@@ -51,21 +51,23 @@ pub struct ArrivalPosition {
     pub open_interest: i64,
 }
 
-/// Summary of an archive.
+/// Row ids and newest instant of an archive, which identify its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveSummary {
     /// Identifies the archive's sequence of row ids.
     pub series: u64,
-    /// Newest of the orders' times, the bars' closes and the open interest readings.
+    /// Newest instant of all rows.
+    ///
+    /// For orders and open interest readings this is their time, for bars the close time.
     pub newest: Option<Millis>,
     /// The last row id of each table. Rows that arrive later have larger ids.
     pub end: ArrivalPosition,
-    /// Rows with these ids and lower ones may have been moved to segments.
+    /// Largest row ids that may have left the journal. Rows with these or lower ids may be in segments.
     pub rolled: ArrivalPosition,
 }
 
 impl ArrivalPosition {
-    /// The field for `table`; `None` for a table without one.
+    /// Returns the field for `table`, if there is one.
     fn of(&mut self, table: &str) -> Option<&mut i64> {
         match table {
             OrderRow::TABLE => Some(&mut self.orders),
@@ -97,7 +99,7 @@ pub(crate) fn begin(journal: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Stores the series number and the statistics of the source in its copy.
+/// Stores the series number and the statistics of the source archive in its exported copy.
 pub(crate) fn begin_as(
     journal: &Connection,
     series: u64,
@@ -114,7 +116,7 @@ pub(crate) fn begin_as(
     Ok(())
 }
 
-/// End of the last day of an exported copy.
+/// End of the last exported day, if the archive is an exported copy.
 pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached("SELECT value FROM state WHERE name = ?1")?
@@ -122,7 +124,7 @@ pub(crate) fn closed(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
         .optional()
 }
 
-/// Records bars of a coin.
+/// Updates the statistics of a coin for new bars.
 pub(crate) fn note_coin(
     journal: &Connection,
     symbol: &str,
@@ -140,7 +142,9 @@ pub(crate) fn note_coin(
         .map(drop)
 }
 
-/// Records that bars of a coin were undone: when the last of the others closes; `None` if there are no others.
+/// Updates the statistics of a coin after bars of it were undone.
+///
+/// `last_close` is the close time of the last remaining bar; `None` if no bar remains.
 pub(crate) fn recall_coin(
     journal: &Connection,
     symbol: &str,
@@ -156,7 +160,7 @@ pub(crate) fn recall_coin(
         .map(drop)
 }
 
-/// Computes the newest instant again, after rows were undone.
+/// Recomputes the newest instant after rows were undone.
 pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
     let is_valid = file_versions::is_valid("?1");
     let newest: Option<Option<i64>> = journal
@@ -185,12 +189,12 @@ pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
 #[derive(Debug, Default)]
 pub(crate) struct StatsUpdate {
     newest: Option<Millis>,
-    /// By coin: when its first bar was known, and when its last bar closed.
+    /// For each coin with new bars, the values of [`KnownCoin::known_from`] and [`KnownCoin::last_close`].
     coins: BTreeMap<String, (Millis, Millis)>,
 }
 
 impl StatsUpdate {
-    /// Adds rows.
+    /// Adds new rows.
     pub(crate) fn take<R: Row>(&mut self, rows: &[R]) {
         for row in rows {
             let final_at = row.known_at();
@@ -202,12 +206,14 @@ impl StatsUpdate {
         }
     }
 
-    /// Adds rows. `final_at` is the instant at which the newest of them is final.
+    /// Adds new rows.
+    ///
+    /// `final_at` is the instant at which the newest of these rows became final.
     pub(crate) fn take_newest(&mut self, final_at: Millis) {
         self.newest = self.newest.max(Some(final_at));
     }
 
-    /// Adds bars of a coin: when the first was known, and when the last closed.
+    /// Adds new bars of a coin; the parameters are those of [`KnownCoin`].
     pub(crate) fn take_coin(&mut self, symbol: &str, known_from: Millis, last_close: Millis) {
         if let Some(coin) = self.coins.get_mut(symbol) {
             *coin = (coin.0.min(known_from), coin.1.max(last_close));
@@ -228,7 +234,7 @@ impl StatsUpdate {
     }
 }
 
-/// Records a batch.
+/// Updates the statistics for the rows of a batch.
 pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
     let mut noted = StatsUpdate::default();
     noted.take(&batch.orders);
@@ -237,8 +243,9 @@ pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> 
     noted.write(journal)
 }
 
-/// Skips row ids for rows that were written to segments directly, one id per row. A reader that follows by row id then
-/// notices that it has missed rows.
+/// Skips one row id for each row that was written directly to a segment.
+///
+/// A reader that follows the table by row id thus detects that it has missed rows.
 pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite::Result<()> {
     let by = i64::try_from(rows).unwrap_or(i64::MAX);
     let moved = journal
@@ -257,8 +264,8 @@ pub(crate) fn skip_ids(journal: &Connection, table: &str, rows: u64) -> rusqlite
 
 /// Last row id that a table has used.
 ///
-/// `SQLite` stores this id without a checksum. The largest id of removed rows is stored with one, so the larger of
-/// both counts.
+/// `SQLite` stores this id without a checksum. The largest id of removed rows is stored separately with a checksum. The
+/// larger of the two ids is returned.
 pub(crate) fn last_id(journal: &Connection, table: &str) -> rusqlite::Result<i64> {
     let remembered = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?1";
     let left = "SELECT coalesce(max(value), 0) FROM state WHERE name = ?1";
@@ -293,7 +300,8 @@ pub(crate) fn record_removed(
     }
 }
 
-/// Reads the summary. Call it in the transaction that reads the rows, so that both agree.
+/// Reads the summary. Call this function in the transaction that reads the rows, so that rows and summary describe the
+/// same state.
 pub(crate) fn known(journal: &Connection) -> rusqlite::Result<ArchiveSummary> {
     let mut known = ArchiveSummary::default();
     let mut sequences = journal.prepare_cached("SELECT name, seq FROM sqlite_sequence")?;
@@ -320,7 +328,9 @@ pub(crate) fn known(journal: &Connection) -> rusqlite::Result<ArchiveSummary> {
     Ok(known)
 }
 
-/// Coins with a bar that had closed and been received by `as_of`, by name; all coins if it is absent.
+/// Coins with a bar that had closed and been received by `as_of`, sorted by name.
+///
+/// Returns all coins if `as_of` is absent.
 pub(crate) fn coins(
     journal: &Connection,
     as_of: Option<Millis>,
@@ -335,7 +345,7 @@ pub(crate) fn coins(
         .collect()
 }
 
-/// The exchanges that the journal or a file has rows of.
+/// Exchanges that have rows in the journal or in a segment.
 pub(crate) fn exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let is_valid = file_versions::is_valid("?1");
     let mut found: BTreeSet<String> = journal

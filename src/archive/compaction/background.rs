@@ -1,7 +1,7 @@
-//! Compaction on a thread of its own while the group commit writer goes on.
+//! Compaction on a separate thread while the group commit writer continues to commit.
 //!
-//! The thread reads rows and writes segments. It hands each short transaction to the writer's queue, so that
-//! batches become durable in between.
+//! The thread reads rows and writes segments. It sends each short transaction to the writer's queue, so that the writer
+//! can commit batches between these transactions.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::archive::store::Store;
 use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
-/// Access to the writer through its queue.
+/// Runs the transactions of a compaction through the writer's queue.
 struct QueuedWriter {
     archive: Archive,
     queue: WriteQueue,
@@ -42,20 +42,20 @@ impl WriterAccess for QueuedWriter {
 }
 
 impl WriteQueue {
-    /// Moves every day that ended by `until` into segments, while appends go on.
+    /// Moves the rows of every day that ended by `until` into segments, on another thread.
     ///
-    /// Compactions run one after the other. When the writer stops, the running one ends: moved rows stay moved,
-    /// the others stay in the journal.
+    /// Compactions run one after the other. If the writer stops, the running compaction ends. Rows that were moved by
+    /// then stay in segments. The other rows stay in the journal.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Stopped`] after the writer has stopped, [`CommitError::Archive`] if no thread can be
-    /// started; the handle returns the outcome of the compaction.
+    /// [`CommitError::Stopped`] after the writer has stopped, [`CommitError::Archive`] if no thread can be started; the
+    /// handle returns the outcome of the compaction.
     pub fn compact(&self, until: Millis) -> Result<CommitHandle<CompactionReport>, CommitError> {
         self.compact_observed(until, |_, _| ())
     }
 
-    /// As [`WriteQueue::compact`]; calls `done` after every step of every segment.
+    /// As [`WriteQueue::compact`]; calls `done` after every [`SegmentStep`] of every segment.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ fn compact_through_queue(
     until: Millis,
     done: &mut dyn FnMut(SegmentStep, &Path),
 ) -> Result<CompactionReport, CommitError> {
-    // Everything that was queued before this compaction is durable when this call returns.
+    // When this call returns, all batches queued before the compaction are committed.
     let folder = queue.with(|writer| Ok(writer.path().to_owned()))?.wait()?;
     let mut access = QueuedWriter {
         archive: Archive::read(folder)?,

@@ -1,12 +1,12 @@
 //! Compaction: writes the rows of finished days to Parquet segments and deletes them from the journal.
 //!
-//! The manifest in the journal decides where a row is. A segment is listed as *pending* before its file exists. The
-//! rows stay in the journal until the file is durable under its final name. One transaction then marks the segment as
-//! in use and deletes the rows. A crash at any step therefore leaves each row in exactly one place, and opening the
-//! archive removes the files of pending segments.
+//! The manifest is a table of the journal that lists all segments; it decides where a row is. A segment is listed as
+//! *pending* before its file exists. The rows stay in the journal until the file is durable under its final name. One
+//! transaction then marks the segment as active and deletes the rows. A crash at any step therefore leaves each row in
+//! exactly one place, and opening the archive removes the files of pending segments.
 //!
-//! Compaction reads and writes files itself, and asks a [`WriterAccess`] for each transaction, so that other commits
-//! can run between them.
+//! Compaction reads and writes files itself, and passes each transaction to a [`WriterAccess`], so that other commits
+//! can run between the transactions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
@@ -37,23 +37,27 @@ use crate::archive::store::Store;
 use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
-/// If a day has more rows than this, each exchange (or kind of map) gets its own segments.
+/// Number of rows of a day above which the day is split.
+///
+/// Each exchange, or each kind of map, then gets separate segments.
 pub(crate) const HEAVY: u64 = 50_000;
-/// Largest size of a segment in bytes, for tables with large rows.
+/// Maximum memory size of the rows of a segment, in bytes.
+///
+/// Applies to tables with large rows.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// Outcome of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionReport {
-    /// Segments written.
+    /// Paths of the segments written.
     pub parts: Vec<PathBuf>,
     /// Number of rows in these segments.
     pub rows: u64,
-    /// Duplicate rows, dropped because a segment already contains them.
+    /// Number of duplicate rows, which were dropped because a segment already contains them.
     pub repeated: u64,
 }
 
-/// Runs the transactions of a compaction: the writer itself, or its queue.
+/// Runs the transactions of a compaction, on the writer directly or through its queue.
 pub(crate) trait WriterAccess {
     /// Error of a transaction.
     type Fault: From<ArchiveError>;
@@ -100,19 +104,21 @@ pub(crate) fn compact_observed(
     compact_through(writer, until, done)
 }
 
-/// Journal rows that leave the journal with a segment.
+/// Journal rows that are deleted when a segment becomes active.
 #[derive(Clone, Debug)]
 struct LeavingRows {
     ids: Vec<i64>,
-    /// Segments that may contain some of them already.
+    /// Existing segments of the partition, which must still be active at the deletion.
     filed: Vec<String>,
-    /// Collected rows that the segment of an ingest contains already: its path, and the key of the row.
+    /// Collected rows that the segment of an ingest already contains.
+    ///
+    /// Each entry is the path of the segment and the key of the row.
     collected: Vec<(String, String)>,
 }
 
-/// Deletes journal rows that the new segment `part` or earlier segments contain.
+/// Activates the new segment `part` and deletes the journal rows that segments now contain.
 ///
-/// Returns false and changes nothing if a row has left the journal, or a segment is no longer in use.
+/// Returns false and changes nothing if a row is no longer in the journal, or an earlier segment is no longer active.
 fn finish_segment<R: Row>(
     writer: &mut WriteStore,
     part: Option<(&str, &Venues)>,
@@ -141,7 +147,7 @@ fn finish_segment<R: Row>(
     })
 }
 
-/// Moves every day that ended by `until` into segments.
+/// Moves the rows of every day that ended by `until` into segments.
 pub(crate) fn compact_through<H: WriterAccess>(
     access: &mut H,
     until: Millis,
@@ -169,31 +175,37 @@ struct Compaction<'a, H> {
     report: CompactionReport,
 }
 
-/// Rows of a partition that are moved together.
+/// Selects the rows of a partition that are moved together.
 #[derive(Clone, Copy)]
 struct RowBatch<'a> {
     partition: Partition,
-    /// The ingest of the rows, if they came with one: a segment has rows of one ingest.
+    /// Id of the ingest of the rows; `None` for collected rows. A segment never mixes rows of several ingests.
     ingest: Option<&'a str>,
-    /// The exchange or the kind of map, if the day is split that way; else `None`.
+    /// The exchange or the kind of map, if the day is split by it.
+    ///
+    /// `None` for the whole day.
     group: Option<&'a str>,
     /// Largest row id to move.
     ///
-    /// Rows that are appended later wait for the next compaction. It reads the segments that this compaction writes,
-    /// and so detects duplicates of their rows.
+    /// Rows that are appended later wait for the next compaction. The next compaction reads the segments of this one,
+    /// and so detects duplicates.
     last: i64,
 }
 
-/// The rows that the segments of a partition already contain, by key.
+/// Keys of the rows that the segments of a partition already contain.
 #[derive(Default)]
 struct ExistingRows {
     paths: Vec<String>,
-    /// Keys of rows; of a row from an ingest, the place of its segment among the paths.
+    /// Maps the key of each row to its origin.
+    ///
+    /// For a row of an ingest, this is the index of its segment in `paths`; for a collected row, it is `None`.
     keys: HashMap<String, Option<usize>>,
 }
 
 impl ExistingRows {
-    /// Whether a segment contains a row; notes a collected row that the segment of an ingest contains.
+    /// Whether a segment contains a row.
+    ///
+    /// Adds a collected row to `leaving.collected` if the segment is that of an ingest.
     fn has<R: Row>(&self, row: &R, ingest: Option<&str>, leaving: &mut LeavingRows) -> bool {
         let key = row.key();
         let Some(place) = self.keys.get(&key) else {
@@ -243,9 +255,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
         Ok(())
     }
 
-    /// Reads the keys in a partition's segments.
+    /// Reads the keys of the rows in a partition's segments.
     ///
-    /// Quarantines damaged ones, so that their rows can be stored again.
+    /// Quarantines damaged segments, so that their rows can be stored again.
     fn filed<R: Row>(&mut self, partition: Partition) -> Result<ExistingRows, H::Fault> {
         let archive = self.access.archive();
         let parts = archive.ask(|journal| {
@@ -328,9 +340,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
         }
     }
 
-    /// Writes `rows` to a segment and deletes the journal rows that it contains.
+    /// Writes `rows` to a segment and deletes these rows from the journal.
     ///
-    /// Returns false if another change prevented that.
+    /// Returns false if another change of the archive prevented the deletion.
     fn part<R: Row>(
         &mut self,
         batch: RowBatch<'_>,
@@ -376,7 +388,9 @@ impl<H: WriterAccess> Compaction<'_, H> {
     }
 }
 
-/// Divides sorted rows of a partition into segments; a heavy day is split by exchange.
+/// Divides sorted rows of a partition into segments.
+///
+/// If there are more than [`HEAVY`] rows, each exchange gets separate segments.
 pub(crate) fn divide<T>(rows: Vec<T>, exchange: impl Fn(&T) -> String) -> Vec<Vec<T>> {
     if rows.is_empty() {
         return Vec::new();
@@ -399,7 +413,7 @@ pub(crate) fn divide<T>(rows: Vec<T>, exchange: impl Fn(&T) -> String) -> Vec<Ve
     segments
 }
 
-/// Converts a segment error of the file at `path`.
+/// Converts a segment error for the file at `path`.
 pub(crate) fn of_fault(path: &Path, fault: SegmentError) -> ArchiveError {
     match fault {
         SegmentError::Io(source) => ArchiveError::of_file(path, source),

@@ -1,8 +1,8 @@
 //! Compaction: moves rows of finished days from the journal into Parquet segments.
 //!
-//! A segment is `pending` in the manifest before its file exists; one transaction makes it valid and deletes its rows
-//! from the journal. `supersede` replaces orders of a day, `undo` takes an ingest back; both keep what they replace for reads
-//! as of an earlier time (`rewrite`).
+//! A segment is `pending` in the manifest before its file exists; one transaction makes the segment active and deletes
+//! its rows from the journal. `supersede` replaces orders of a day, and `undo` reverts an ingest. Both use `rewrite`,
+//! which preserves the replaced rows for reads as of an earlier instant.
 
 pub(super) mod background;
 pub(super) mod compactor;

@@ -1,8 +1,8 @@
-//! One change of the archive that supersedes segments.
+//! Replaces segments by new ones, in one transaction.
 //!
-//! A segment never changes and is never deleted. New rows go into new segments, and one transaction supersedes the old ones:
-//! they stay, for reads as of an earlier instant. Superseded journal rows are moved into such segments too. After a crash at
-//! any step, either everything has changed or nothing.
+//! A segment never changes and is never deleted. New rows go into new segments, and one transaction supersedes the old
+//! segments. These stay for reads as of an earlier instant. Superseded journal rows are also moved into superseded
+//! segments. After a crash at any step, either the whole change is stored or none of it.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -30,7 +30,7 @@ use crate::model::Millis;
 /// Number of segments that are written together.
 const TOGETHER: usize = 16;
 
-/// A new segment, and whether it holds superseded rows.
+/// A new segment, and whether it contains superseded rows.
 struct NewSegment {
     entry: SegmentEntry,
     venues: Venues,
@@ -39,28 +39,30 @@ struct NewSegment {
     bytes: Vec<u8>,
 }
 
-/// What is written and what is superseded.
+/// The segments to write and to supersede, and the journal rows to delete.
 #[derive(Default)]
 pub(crate) struct Rewrite {
     made: Vec<NewSegment>,
     replaced: Vec<String>,
-    /// Ids of the rows that leave each journal table.
+    /// Ids of the rows to delete from each journal table.
     deleted: BTreeMap<&'static str, Vec<i64>>,
 }
 
 impl Rewrite {
-    /// Supersedes a segment of a table.
+    /// Adds a segment of the table of `R` to be superseded.
     pub(crate) fn replace<R: Row>(&mut self, path: String) {
         self.deleted.entry(R::TABLE).or_default();
         self.replaced.push(path);
     }
 
-    /// Deletes journal rows.
+    /// Adds journal rows to be deleted.
     pub(crate) fn delete<R: Row>(&mut self, ids: Vec<i64>) {
         self.deleted.entry(R::TABLE).or_default().extend(ids);
     }
 
-    /// Adds rows of a partition, which are superseded at once if `is_superseded`.
+    /// Adds new segments for rows of a partition.
+    ///
+    /// If `is_superseded`, only reads as of an earlier instant return these rows.
     pub(crate) fn add<R: Row>(
         &mut self,
         writer: &WriteStore,
@@ -91,7 +93,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Writes the segments and commits everything, with what `also` changes.
+    /// Writes the segments and commits the rewrite in one transaction, together with the changes of `also`.
     ///
     /// Returns the instant from which the change is valid.
     pub(crate) fn commit(
@@ -156,7 +158,9 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Marks the new segments as valid and supersedes the old ones; returns the instant from which they are.
+    /// Marks the new segments as active and supersedes the old ones.
+    ///
+    /// Returns the instant from which the new segments are valid.
     fn activate(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Millis> {
         let at = file_versions::next_instant(transaction)?;
         let superseded = Generation {
@@ -182,7 +186,7 @@ impl Rewrite {
             let fresh = self.made.iter().filter(|one| !one.is_superseded);
             let fresh = fresh.filter(|one| one.entry.holds == *table);
             let rows: u64 = fresh.map(|one| one.entry.rows).sum();
-            // Readers that follow the journal by row id must read the table again.
+            // The skipped ids make readers that follow the journal by row id read the table again.
             stats::skip_ids(transaction, table, rows.max(1))?;
         }
         Ok(at)

@@ -1,7 +1,7 @@
-//! Replacing orders of a day, for example after raw frames were decoded again.
+//! Replacement of orders of a day, for example after raw frames were decoded again.
 //!
-//! Corrected rows go into new segments that supersede the old ones ([`Rewrite`]). After a crash at any step, either all rows
-//! of the day are corrected or none.
+//! Corrected rows go into new segments that supersede the old ones ([`Rewrite`]). After a crash at any step, either the
+//! whole correction is stored or none of it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -27,28 +27,28 @@ use crate::model::{Millis, Record as _};
 /// Corrections to the orders of one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayCorrection {
-    /// Rows that replace those of the same exchange and dedupe key.
+    /// Rows that replace stored rows with the same exchange and dedupe key.
     ///
-    /// `received_at` and `raw` of the old row stay.
+    /// `received_at` and `raw` of the stored row are preserved.
     pub corrected: Vec<OrderRow>,
-    /// Rows that the archive does not have.
+    /// Rows that the archive does not contain yet.
     pub new: Vec<OrderRow>,
-    /// Rows to remove, by exchange and dedupe key.
+    /// Exchange and dedupe key of the rows to remove.
     pub removed: Vec<(String, String)>,
 }
 
 impl DayCorrection {
-    /// Whether there is nothing to correct.
+    /// Whether the correction is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.corrected.is_empty() && self.new.is_empty() && self.removed.is_empty()
     }
 }
 
-/// The replacement of each row by key; `None` removes the row.
+/// Maps the key of a row to its replacement; `None` removes the row.
 type Replacements<'a> = HashMap<String, Option<&'a OrderRow>>;
 
-/// Orders by the ingest that brought them.
+/// Orders by the id of their ingest; `None` for collected orders.
 type OrdersByIngest = BTreeMap<Option<String>, Vec<OrderRow>>;
 
 /// Implements `Writer::supersede`.
@@ -81,7 +81,7 @@ pub(crate) fn supersede_observed(
     })
 }
 
-/// Finds the rows to replace in the segments of the day and in the journal.
+/// Finds the rows to replace in the day's segments and in the journal.
 fn rewrite(
     writer: &WriteStore,
     partition: Partition,
@@ -96,7 +96,7 @@ fn rewrite(
     }
     let mut rewrite = Rewrite::default();
     let mut filed = HashSet::new();
-    // Superseded journal rows, and corrected and new rows that are in no segment yet.
+    // `before` contains the superseded journal rows, `loose` the corrected journal rows and the new rows.
     let (mut before, mut loose) = (OrdersByIngest::new(), OrdersByIngest::new());
     if !replacements.is_empty() {
         let day = partition.day;
@@ -133,8 +133,8 @@ fn rewrite(
             .ask(|journal| journaled(journal, day, &replacements))?
         {
             rewrite.delete::<OrderRow>(vec![id]);
-            // A journal row that a segment contains too is a duplicate. No read has ever returned it, so it is only
-            // removed.
+            // A journal row that a segment also contains is a duplicate. No read has ever returned it, so it is deleted
+            // without a superseded copy.
             if !filed.contains(&row.key()) {
                 before.entry(ingest.clone()).or_default().push(row.clone());
                 let after = replace(row, &replacements, &mut |_| ());
@@ -152,7 +152,7 @@ fn rewrite(
     Ok(rewrite)
 }
 
-/// The row after the correction, if any.
+/// Applies the correction to a row; returns `None` if the row is removed.
 ///
 /// Passes the keys of replaced rows to `seen`.
 fn replace(
@@ -172,7 +172,7 @@ fn replace(
     })
 }
 
-/// Journal rows that are replaced, with their ids and ingests.
+/// Journal rows that the correction replaces or removes, with their row ids and ingest ids.
 fn journaled(
     journal: &Connection,
     day: Day,

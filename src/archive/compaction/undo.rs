@@ -1,4 +1,4 @@
-//! Undo of an ingest: its rows are superseded.
+//! Undo of an ingest: supersedes the rows that only the ingest delivered.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -74,15 +74,15 @@ pub(crate) fn undo(writer: &mut WriteStore, id: &str) -> Result<Vec<UndoRow>, Ar
 /// An undo that is being prepared.
 struct Undo<'a> {
     id: &'a str,
-    /// The segments of the ingest.
+    /// Segments of the ingest that are still to be processed.
     segments: Vec<SegmentEntry>,
     rewrite: Rewrite,
-    /// Coins of its bars, each with the last close of the other bars.
+    /// Coins of the ingest's bars, each with the last close time of all bars that stay.
     coins: BTreeMap<String, Option<Millis>>,
 }
 
 impl Undo<'_> {
-    /// Supersedes the rows of a table, without those that a collector delivered too.
+    /// Supersedes the ingest's rows of a table, except those that a collector also delivered.
     fn kind<R: Row>(&mut self, writer: &WriteStore) -> Result<(), ArchiveError> {
         let segments = std::mem::take(&mut self.segments);
         let (own, others) = segments.into_iter().partition(|one| one.holds == R::TABLE);
@@ -126,7 +126,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Adds the coins of bars.
+    /// Adds the coins of bars to `coins`.
     fn note_coins<R: Row>(&mut self, rows: &[R]) {
         if !R::HAS_INTERVAL {
             return;
@@ -140,7 +140,7 @@ impl Undo<'_> {
         }
     }
 
-    /// Adds bars that stay to the last closes of the coins.
+    /// Updates the last close times of the coins with bars that stay.
     fn add_last_closes<R: Row>(&mut self, rows: &[R]) {
         for row in rows {
             if let Some(last) = self.coins.get_mut(row.coin()) {
@@ -149,7 +149,9 @@ impl Undo<'_> {
         }
     }
 
-    /// Finds the last close of each coin among the bars of other ingests and of collectors.
+    /// Finds the last close time of each coin in `coins`.
+    ///
+    /// Considers the bars of other ingests and of collectors.
     fn find_last_closes(&mut self, writer: &WriteStore) -> Result<(), ArchiveError> {
         if self.coins.is_empty() {
             return Ok(());
@@ -187,7 +189,7 @@ impl Undo<'_> {
     }
 }
 
-/// The rows of a segment; none if it is damaged.
+/// Reads the rows of a segment; returns no rows if the segment is damaged.
 fn rows_of<R: Row>(writer: &WriteStore, segment: &SegmentEntry) -> Result<Vec<R>, ArchiveError> {
     if segment.reason.is_some() || segment_check::fault_of(&writer.store, segment)?.is_some() {
         return Ok(Vec::new());
@@ -200,7 +202,7 @@ fn rows_of<R: Row>(writer: &WriteStore, segment: &SegmentEntry) -> Result<Vec<R>
         .map_err(|fault| of_fault(&path, fault))
 }
 
-/// Keys of the rows of a partition that were undone, whichever ingest brought them.
+/// Keys of all undone rows of a partition, from any ingest.
 pub(crate) fn undone_keys<R: Row>(
     writer: &WriteStore,
     partition: Partition,

@@ -1,7 +1,7 @@
 //! Gaps that damaged segments and damaged journal rows leave.
 //!
-//! A reader cannot record gaps, because it cannot write to the journal. It computes them instead from the manifest,
-//! which lists the rows of each segment.
+//! A reader cannot record gaps, because it cannot write to the journal. It computes the gaps from the manifest instead,
+//! which lists the exchanges and the time range of each segment.
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
@@ -22,7 +22,7 @@ pub(crate) fn damage_gaps(
     end: Millis,
 ) -> Result<Vec<Gap>, ArchiveError> {
     let parts = store.ask(|journal| {
-        // Superseded segments are missing only from answers as of an earlier time.
+        // A damaged superseded segment is no gap: only reads as of an earlier time use it.
         let mut parts = manifest::current(journal, SegmentState::Quarantined)?;
         parts.extend(manifest::current(journal, SegmentState::Active)?);
         parts
@@ -77,10 +77,10 @@ pub(crate) fn damage_within(
     Ok(found)
 }
 
-/// Gaps of tables other than `orders` between `start` and `end`, each with its table.
+/// Gaps of tables other than `orders` that overlap `start` to `end`, each with its table.
 ///
-/// They come from damaged segments and from damaged journal rows. The exchange is empty if the table has
-/// none.
+/// The gaps come from damaged segments and damaged journal rows. The exchange of a gap is empty if the table has no
+/// exchanges.
 ///
 /// # Errors
 ///
@@ -145,16 +145,16 @@ pub(crate) fn damage(store: &Store) -> Result<Vec<DamagedPart>, ArchiveError> {
     Ok(found)
 }
 
-/// Logs a warning for every segment that is quarantined, missing or of a changed length.
+/// Logs a warning for every quarantined, missing or truncated segment.
 ///
-/// The checksum of a segment of the right length is verified when it is read.
+/// A segment of the expected length is not checked here: a read verifies its checksum.
 pub(crate) fn warn_of_damage(store: &Store) -> Result<(), ArchiveError> {
     let (in_use, quarantined) = store.segments()?;
     for part in &quarantined {
         store.warn(part, part.reason.as_deref().unwrap_or_default());
     }
     for part in &in_use {
-        // A file that this process may not access is not damaged; reading it returns the error.
+        // A file that this process may not access does not count as damaged; a read of the file returns the error.
         if let Ok(Some(reason)) = manifest::fault_at(&store.folder, part) {
             store.warn(part, &reason);
         }
@@ -164,7 +164,7 @@ pub(crate) fn warn_of_damage(store: &Store) -> Result<(), ArchiveError> {
 
 /// The gap that a damaged segment leaves for one exchange.
 ///
-/// It counts as recorded at its end, so that every `as_of` after the gap includes it.
+/// Its `recorded_at` is the end of the gap, so that every read as of a later instant includes the gap.
 fn damage_gap(part: &SegmentEntry, exchange: String) -> Gap {
     Gap {
         exchange,

@@ -1,4 +1,6 @@
-//! Topic gaps, gap outcomes, counters and measurements of exchanges: append-only tables of the journal.
+//! Topic gaps, gap outcomes, counters and measurements of exchanges, each with a table in the journal.
+//!
+//! A topic is one subscription of an exchange's data channel, such as the orders of one pair.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +12,7 @@ use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
-/// The tables in SQL.
+/// SQL that creates the tables.
 pub(crate) fn create() -> String {
     format!(
         "CREATE TABLE topic_gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {},
@@ -27,7 +29,9 @@ pub(crate) fn create() -> String {
 }
 
 record! {
-    /// A time range in which one topic of an exchange was not received while others were.
+    /// A time range in which one topic of an exchange was not received.
+    ///
+    /// Other topics of the exchange were received in this time.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct TopicGap {
         /// Exchange, lower case.
@@ -36,9 +40,9 @@ record! {
         pub topic: String,
         /// Start of the gap.
         pub start: Millis,
-        /// End of the gap so far.
+        /// End of the gap; grows while the gap lasts.
         pub end: Millis,
-        /// Reason, in a few words.
+        /// Short description of the reason.
         pub reason: String,
         /// Number of subscribed topics, this one included.
         pub topics: u64,
@@ -53,15 +57,15 @@ record! {
     pub struct GapOutcome {
         /// Exchange, lower case.
         pub exchange: String,
-        /// Start of the range.
+        /// Start of the recovered or lost time range.
         pub start: Millis,
-        /// End of the range.
+        /// End of that time range, exclusive.
         pub end: Millis,
-        /// The state of the gap after this outcome.
+        /// State of the time range after the attempt to recover it.
         pub outcome: GapState,
         /// Number of orders that were recovered.
         pub rows: u64,
-        /// How the outcome was determined, in a few words.
+        /// Short description of how the outcome was determined.
         pub how: String,
         /// When the outcome became known.
         pub recorded_at: Millis,
@@ -71,17 +75,17 @@ record! {
 /// Kind of event that is counted per exchange and day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterKind {
-    /// Rows that could not be decoded or had an implausible time.
+    /// Received rows that could not be decoded or had an implausible time.
     Rejected,
     /// Orders without a value in USD.
     Unpriced,
-    /// Orders in quarantine because their unit is doubtful.
+    /// Orders that were quarantined because their price or value is implausible.
     Quarantined,
-    /// Orders that were stored without an outlier check.
+    /// Orders that were stored without an outlier check, because no reference value was known.
     Unjudged,
     /// Holes in the exchange's sequence numbers.
     Hole,
-    /// Sequence numbers that were compared with their predecessor.
+    /// Sequence numbers that were compared with the preceding number.
     Numbered,
 }
 
@@ -107,16 +111,16 @@ impl Vocabulary for CounterKind {
     }
 }
 
-/// An increment of a counter on the day of an instant.
+/// An increment of one daily counter of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Exchange, lower case.
     pub exchange: String,
-    /// When the events happened.
+    /// Time of the events; selects the day of the counter.
     pub at: Millis,
     /// What is counted.
     pub kind: CounterKind,
-    /// How many to add.
+    /// Number of events to add to the counter.
     pub count: u64,
 }
 
@@ -127,15 +131,17 @@ pub enum MeasurementKind {
     Topics,
     /// Number of topics that are being received.
     TopicsCovered,
-    /// How far this machine's clock is ahead of the exchange's, in milliseconds.
+    /// Difference of this machine's clock minus the exchange's clock, in milliseconds.
     ClockAhead,
-    /// Notional of the stored orders of an hour for which the exchange publishes a total, in US cents.
+    /// Total value of the stored orders of an hour, in US cents.
+    ///
+    /// Measured only for hours for which the exchange publishes a total.
     ComparedCents,
-    /// The total that the exchange publishes for that hour, in US cents.
+    /// The total that the exchange publishes for the same hour, in US cents.
     VenueCents,
-    /// Number of accounts in the position snapshot of that instant.
+    /// Number of accounts in the snapshot of trading positions taken at the measurement's time.
     Accounts,
-    /// Number of accounts that could not be queried for that snapshot.
+    /// Number of accounts that could not be queried for the snapshot of trading positions.
     AccountsMissing,
 }
 
@@ -168,7 +174,7 @@ value!(MeasurementKind as words);
 record! {
     /// A measurement of an exchange's data channel.
     ///
-    /// Valid until the next one of its kind.
+    /// A measurement is valid until the next measurement of the same kind.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Measurement {
         /// Exchange, lower case.
@@ -182,19 +188,19 @@ record! {
     }
 }
 
-/// Refuses a measurement without an exchange or with an invalid time.
+/// Returns an error for a measurement without an exchange or with an invalid time.
 pub(crate) fn check_measurement(measurement: &Measurement) -> Result<(), Fault> {
     check_name("exchange", &measurement.exchange)?;
     check_time("at", measurement.at)
 }
 
-/// Refuses a counter without an exchange or with an invalid time.
+/// Returns an error for a counter without an exchange or with an invalid time.
 pub(crate) fn check_counter(counter: &Counter) -> Result<(), Fault> {
     check_name("exchange", &counter.exchange)?;
     check_time("at", counter.at)
 }
 
-/// Refuses a topic gap with missing fields or an empty time range.
+/// Returns an error for a topic gap with blank fields or an empty time range.
 pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
     check_text("topic", &gap.topic)?;
@@ -214,7 +220,7 @@ pub(crate) fn check_topic_gap(gap: &TopicGap) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses an outcome with missing fields or an empty time range.
+/// Returns an error for an outcome with blank fields or an empty time range.
 pub(crate) fn check_outcome(outcome: &GapOutcome) -> Result<(), Fault> {
     check_name("exchange", &outcome.exchange)?;
     check_text("how", &outcome.how)?;
@@ -270,7 +276,7 @@ pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlit
         .map(drop)
 }
 
-/// Adds to a counter.
+/// Adds an increment to its daily counter.
 pub(crate) fn add_counter(journal: &Connection, counter: &Counter) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
@@ -305,7 +311,7 @@ pub(crate) fn add_measurement(
         .map(drop)
 }
 
-/// All measurements before `end`, in order.
+/// All measurements before `end`, oldest first.
 pub(crate) fn all_measurements(
     journal: &Connection,
     end: Millis,
@@ -319,12 +325,12 @@ pub(crate) fn all_measurements(
         .collect()
 }
 
-/// The end of a range, or the instant `as_of` if that is earlier.
+/// End of the measurements to read: `end`, or just after `as_of` if that is earlier.
 fn known_until(end: Millis, as_of: Option<Millis>) -> Millis {
     as_of.map_or(end, |at| end.min(at.on(1)))
 }
 
-/// The latest measurements before `end` and up to `as_of`, by exchange and kind.
+/// Value of the latest measurement before `end` and up to `as_of`, for each exchange and kind.
 pub(crate) fn measurements(
     journal: &Connection,
     end: Millis,
@@ -336,7 +342,7 @@ pub(crate) fn measurements(
         .collect())
 }
 
-/// Time of the latest measurement of a kind before `end`, by exchange.
+/// Time of the latest measurement of a kind before `end`, for each exchange.
 pub(crate) fn last(
     journal: &Connection,
     kind: MeasurementKind,
@@ -354,7 +360,8 @@ pub(crate) fn last(
         .collect()
 }
 
-/// Sums of the notionals that were compared in a time range, by exchange and kind.
+/// Sums of the [`MeasurementKind::ComparedCents`] and [`MeasurementKind::VenueCents`] of a time range, for each
+/// exchange and kind.
 pub(crate) fn compared(
     journal: &Connection,
     start: Millis,
@@ -374,7 +381,9 @@ pub(crate) fn compared(
     Ok(sums)
 }
 
-/// Topic gaps that overlap a time range and were known at `as_of`, cut at that instant.
+/// Topic gaps that overlap a time range and were known at `as_of`.
+///
+/// The ends of the gaps are cut at `as_of`.
 pub(crate) fn topic_gaps(
     journal: &Connection,
     start: Millis,
@@ -383,7 +392,7 @@ pub(crate) fn topic_gaps(
 ) -> rusqlite::Result<Vec<TopicGap>> {
     let mut gaps = within::<TopicGap>(journal, "topic_gaps", start, end, as_of)?;
     if let Some(at) = as_of {
-        // A gap that goes on is recorded again with a later end. As of `as_of` it reached that instant at most.
+        // A gap that lasts is recorded again with a later end, so its end at `as_of` was at most `as_of`.
         for gap in &mut gaps {
             gap.end = gap.end.min(at.max(gap.start.on(1)));
         }
@@ -419,7 +428,9 @@ fn within<R: Record>(
         .collect()
 }
 
-/// Daily counters of all days that overlap a time range, each at the start of its day.
+/// Daily counters of all days that overlap a time range.
+///
+/// The time of each is the start of its day.
 pub(crate) fn daily_counters(
     journal: &Connection,
     start: Millis,
@@ -443,9 +454,9 @@ pub(crate) fn daily_counters(
     lines.collect()
 }
 
-/// Sums of the daily counters of a time range, by exchange and kind.
+/// Sums of the daily counters of a time range, for each exchange and kind.
 ///
-/// With `as_of`, only days that had ended by then count, because a day has a single total.
+/// With `as_of`, only days that had ended by then count, because only the total of each day is stored.
 pub(crate) fn counters(
     journal: &Connection,
     start: Millis,

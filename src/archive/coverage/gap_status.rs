@@ -1,4 +1,4 @@
-//! The status of gaps: open, recovered or lost.
+//! The status of gaps: open (neither recovered nor lost yet), recovered or lost.
 
 use crate::archive::ArchiveError;
 use crate::archive::coverage::damage_gaps;
@@ -99,7 +99,9 @@ pub(crate) fn open_ranges(
     ))
 }
 
-/// Sets the status of a gap from outcomes that are ordered by the time they became known.
+/// Sets the status of a gap from the outcomes that overlap it.
+///
+/// The outcomes must be sorted by the time at which they became known.
 fn apply_outcomes(gap: &mut CoverageGap, outcomes: &[GapOutcome]) {
     let mut left = vec![TimeRange::new(gap.start, gap.end)];
     let mut lost = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::model::TimeRange;
 
-/// The parts of `ranges` outside all `holes`, in order and disjoint.
+/// The parts of `ranges` outside all `holes`, sorted and disjoint.
 pub(crate) fn without(ranges: &[TimeRange], holes: &[TimeRange]) -> Vec<TimeRange> {
     let mut left = merged(ranges);
     for hole in merged(holes) {
@@ -20,7 +20,7 @@ pub(crate) fn without(ranges: &[TimeRange], holes: &[TimeRange]) -> Vec<TimeRang
     left
 }
 
-/// The union of `ranges` in as few ranges as possible, in order.
+/// The union of `ranges` as disjoint ranges, sorted by start.
 fn merged(ranges: &[TimeRange]) -> Vec<TimeRange> {
     let ranges = ranges.iter().copied();
     let mut ranges: Vec<TimeRange> = ranges.filter(|range| !range.is_empty()).collect();

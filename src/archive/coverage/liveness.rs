@@ -1,4 +1,4 @@
-//! Whether an archive is being written: the writer's lock, and the end of each exchange's last session.
+//! Signs of an active writer: its lock, and the end of each exchange's last session.
 
 use std::collections::BTreeMap;
 

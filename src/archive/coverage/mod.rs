@@ -1,7 +1,8 @@
-//! Coverage: when each exchange was connected, which gaps there are, and whether their orders were recovered.
+//! Coverage: sessions of the exchanges, gaps, and the recovery of gaps.
 //!
-//! Sessions, gaps and events are tables of the journal. `report` computes the coverage of a time range from them;
-//! `damage_gaps` adds the gaps that damaged segments leave.
+//! A session is a time range in which an exchange was connected. A gap is a time range in which rows of an exchange may
+//! be missing. Sessions, gaps and events are tables of the journal. `report` computes the coverage of a time range from
+//! these tables; `damage_gaps` adds the gaps that damaged segments leave.
 
 pub(super) mod damage_gaps;
 pub(super) mod events;

@@ -1,7 +1,7 @@
-//! Pending exchanges: the collector is to record them, but has not connected to them yet.
+//! Pending exchanges: configured exchanges to which the collector has not connected yet.
 //!
-//! Each has one gap that starts with the collector and grows until the first session begins. The gap is recorded at
-//! once, so that it survives a crash and an exchange that is never reached.
+//! Each pending exchange has one gap, which begins when the collector starts and grows until a session begins. The gap
+//! is recorded immediately. It is therefore stored even if the collector crashes or never reaches the exchange.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,23 +11,23 @@ use crate::archive::journal::table;
 use crate::archive::rows::row::{Fault, check_name, check_time};
 use crate::model::{Completeness, Millis};
 
-/// Reason of the gap of a pending exchange; the cause may follow.
+/// Reason of a pending exchange's gap; the cause of the failure may be appended.
 const REASON: &str = "not heard yet";
 
-/// SQL condition: a gap is that of a pending exchange.
+/// SQL condition: the gap belongs to a pending exchange.
 const IS_PENDING: &str = "cause = 'pending'";
 
-/// Longest cause that is stored, in characters.
+/// Maximum length, in characters, of the cause in the reason of a gap.
 const MAX_REASON_CHARS: usize = 300;
 
-/// An exchange that had not connected by an instant.
+/// An exchange that the collector has not connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingExchange {
     /// Exchange, lower case.
     pub exchange: String,
-    /// When the collector began to connect to it.
+    /// When the collector first tried to connect to the exchange.
     pub since: Millis,
-    /// The last instant at which it was known to be disconnected.
+    /// The last instant at which the exchange was known to be disconnected.
     pub until: Millis,
     /// Why the connection fails, if known.
     pub why: Option<String>,
@@ -46,7 +46,7 @@ impl PendingExchange {
     }
 }
 
-/// Refuses a pending exchange without a name or with invalid times.
+/// Returns an error for a pending exchange without a name or with invalid times.
 pub(crate) fn check(pending: &PendingExchange) -> Result<(), Fault> {
     check_name("exchange", &pending.exchange)?;
     check_time("since", pending.since)?;
@@ -63,7 +63,9 @@ fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Mi
         .map(|seen| seen.map(Millis))
 }
 
-/// Deletes the gap of a pending exchange and returns it, unless a session has ended it.
+/// Deletes and returns the gap of a pending exchange.
+///
+/// A gap that ends by `seen`, the end of the last session, stays.
 fn remove_gap(
     journal: &Connection,
     exchange: &str,
@@ -90,7 +92,8 @@ fn remove_gap(
 
 /// Records that an exchange is still pending.
 ///
-/// The gap begins at the end of its last session, or when collection was to begin.
+/// The gap begins at the end of the exchange's last session. Without a session it begins when the collector first tried
+/// to connect.
 pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlite::Result<()> {
     let seen = last_seen(journal, &pending.exchange)?;
     let end = pending.until.max(pending.since.on(1));
@@ -103,7 +106,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
             |_| Ok(()),
         )
         .optional()?;
-    // The session began after this record was queued, so the record is out of date.
+    // A session began after this record was queued, so the record is outdated.
     if is_connected.is_some() {
         return Ok(());
     }
@@ -130,7 +133,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
 
 /// Begins a session and ends the gap of a pending exchange.
 ///
-/// The gap is deleted if no problem was reported for it.
+/// The gap is deleted if no cause was recorded for it.
 pub(crate) fn begin(
     journal: &mut Connection,
     exchange: &str,
@@ -157,9 +160,9 @@ pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// Open gaps of pending exchanges.
+/// Gaps of exchanges that are still pending.
 ///
-/// Returns no gaps if any exchange has connected since the first of them began.
+/// Returns no gaps if any exchange has been connected since the first of these gaps began.
 pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(

@@ -26,7 +26,7 @@ use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sor
 /// Exchange, number of its orders, and time of the last order.
 type EventCount = (String, u64, Millis);
 
-/// Refuses an empty time range.
+/// Returns an error for an empty time range.
 fn check_range(start: Millis, end: Millis) -> Result<(), ArchiveError> {
     if start < end {
         Ok(())
@@ -169,7 +169,7 @@ pub(crate) fn outcomes(
     store.ask(|journal| events::outcomes(journal, start, end, as_of))
 }
 
-/// Reads everything that the coverage of a time range is computed from.
+/// Reads the records from which the coverage of a time range is computed.
 fn coverage_records(
     store: &Store,
     start: Millis,
@@ -195,7 +195,7 @@ fn coverage_records(
 
 /// Number of orders and time of the last order of each exchange.
 ///
-/// Whole days in segments are counted from the manifest.
+/// For whole days in segments, the counts come from the manifest.
 fn counts(
     store: &Store,
     start: Millis,
@@ -226,11 +226,9 @@ fn counts(
     Ok(counts)
 }
 
-/// The counts of a day if they need no scan.
+/// Counts the orders of a day without reading the rows.
 ///
-/// `None` if rows must be read.
-///
-/// No scan is needed if the day lies in the journal only, or completely in sound segments.
+/// This works if all rows of the day are in the journal, or all are in sound segments. Otherwise returns `None`.
 fn counts_without_rows(
     store: &Store,
     day: Day,
@@ -275,7 +273,7 @@ fn counts_without_rows(
     Ok(None)
 }
 
-/// Exchanges that had a session, or were pending, by `as_of`.
+/// Exchanges that had begun a session or been pending by `as_of`.
 fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
         .prepare_cached(&format!(
@@ -307,7 +305,7 @@ fn weakest_completeness(sessions: &[&Session]) -> Completeness {
     }
 }
 
-/// Everything that the coverage of a time range is computed from.
+/// The records from which the coverage of a time range is computed.
 struct CoverageRecords {
     range: TimeRange,
     gaps: Vec<Gap>,
@@ -322,7 +320,7 @@ struct CoverageRecords {
 }
 
 impl CoverageRecords {
-    /// Time ranges of an exchange that were recovered after a gap.
+    /// Time ranges of an exchange with recovered orders.
     fn recovered(&self, name: &str) -> Vec<TimeRange> {
         let recovered = self
             .outcomes
@@ -333,7 +331,7 @@ impl CoverageRecords {
             .collect()
     }
 
-    /// Time ranges in which an exchange was connected and no gap is known, in order.
+    /// Time ranges in which an exchange was connected and has no known gap, sorted.
     fn covered(&self, name: &str) -> Vec<TimeRange> {
         let sessions = self
             .sessions
@@ -353,9 +351,9 @@ impl CoverageRecords {
         without(&connected, &missing)
     }
 
-    /// Covered share of the range.
+    /// Covered share of the time range, from 0 to 1.
     ///
-    /// A gap of one topic counts as its part of all topics.
+    /// A gap of one of `n` topics reduces the covered time by its length divided by `n`.
     fn share(&self, name: &str) -> f64 {
         let (covered, recovered) = (self.covered(name), self.recovered(name));
         let length = |ranges: &[TimeRange]| -> f64 {
@@ -374,7 +372,7 @@ impl CoverageRecords {
         ((length(&covered) - unsubscribed) / as_float(self.range.length())).max(0.0)
     }
 
-    /// Whether the exchange's sequence numbers reveal a gap that was not recovered.
+    /// Whether a gap in the exchange's sequence numbers was not recovered.
     fn is_missing_numbers(&self, name: &str) -> bool {
         let gaps = self.gaps.iter();
         let holes = gaps.filter(|gap| gap.exchange == name && gap.cause == GapCause::SequenceHole);
@@ -398,7 +396,7 @@ impl CoverageRecords {
                 .iter()
                 .filter(|gap| gap.exchange == name)
                 .count();
-        // An absent counter means that it is unknown, not that it is zero.
+        // A missing counter means that the count is unknown, not that it is zero.
         let counter = |kind| self.counters.get(&(name.to_owned(), kind)).copied();
         let measurement = |kind| self.measurements.get(&(name.to_owned(), kind)).copied();
         let topics = |kind| measurement(kind).and_then(|count| u64::try_from(count).ok());

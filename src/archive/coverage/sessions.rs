@@ -1,4 +1,4 @@
-//! Sessions of exchanges and the gaps between them: two tables of the journal.
+//! Sessions and gaps of exchanges: two tables of the journal.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -9,7 +9,7 @@ use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.
 pub(crate) fn create() -> String {
-    // The statement declares the first column, `id`, as the primary key.
+    // The statement declares the first column, `id`, separately as the primary key.
     let run = Session::COLUMNS.get(1..).unwrap_or_default();
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
@@ -24,16 +24,16 @@ pub(crate) fn create() -> String {
 /// Why a gap exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GapCause {
-    /// The collector observed it; the reason says what happened.
+    /// The collector observed the gap; `reason` says what happened.
     #[default]
     Observed,
-    /// No session ran.
+    /// The exchange was not connected.
     NoSession,
-    /// The exchange has not answered since the collector started.
+    /// The collector has not connected to the exchange since it started.
     Pending,
-    /// The exchange's own numbers show that messages are missing.
+    /// The exchange's sequence numbers show that messages are missing.
     SequenceHole,
-    /// The unit check failed, so its rows may be wrong.
+    /// The unit check failed, so the rows of the exchange may be wrong.
     Doubtful,
     /// A file or a row of the archive is damaged.
     Damage,
@@ -75,25 +75,25 @@ record! {
         pub end: Millis,
         /// Why the gap exists.
         pub cause: GapCause,
-        /// The table with the missing rows; `None` for orders.
+        /// Table in which rows are missing; `None` means orders.
         pub holds: Option<String>,
-        /// What happened, in a few words.
+        /// Short description of what happened.
         pub reason: String,
-        /// When it was recorded.
+        /// When the gap was recorded.
         pub recorded_at: Millis,
     }
 }
 
-/// The reason of a gap between two sessions for which no other gap is recorded.
+/// Reason of a gap between two sessions that no other gap explains.
 const NOT_CONNECTED: &str = "not listening";
 
-/// The tables other than orders.
+/// Tables other than `orders`.
 pub(crate) const OTHER_TABLES: [&str; 4] = ["bars", "open_interest", "maps", "positions"];
 
-/// The condition that the ingest of a session was not undone.
+/// SQL condition: the ingest of the session was not undone.
 pub(crate) const IN_USE: &str = "undone IS NULL";
 
-/// The condition that the ingest of a session was not undone by the instant in a parameter.
+/// SQL condition: the ingest of the session was not undone by the instant in `parameter`.
 pub(crate) fn in_use_at(parameter: &str) -> String {
     format!("(undone IS NULL OR undone > {parameter})")
 }
@@ -101,7 +101,7 @@ pub(crate) fn in_use_at(parameter: &str) -> String {
 /// SQL condition: a gap concerns orders.
 const OF_ORDERS: &str = "holds IS NULL";
 
-/// The gap that damaged rows of a table leave.
+/// The gap left by damaged rows of a table.
 pub(crate) fn damaged_rows(
     table: &str,
     exchange: String,
@@ -148,7 +148,7 @@ pub(crate) fn damaged_row_gaps(
     Ok(lost)
 }
 
-/// Identifies a session; returned by [`Writer::begin_session`](crate::archive::Writer::begin_session).
+/// Identifier of a session, returned by [`Writer::begin_session`](crate::archive::Writer::begin_session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub(crate) i64);
 
@@ -158,7 +158,7 @@ record! {
     /// A time range in which an exchange was connected.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Session {
-        /// Identifier.
+        /// Identifier of the session.
         pub id: SessionId,
         /// Exchange, lower case.
         pub exchange: String,
@@ -166,17 +166,17 @@ record! {
         pub completeness: Completeness,
         /// When the session began.
         pub started: Millis,
-        /// Last instant at which it is known to have been connected.
+        /// Last instant at which the exchange was known to be connected.
         pub seen: Millis,
     }
 }
 
-/// A time range for which a file of another source contains an exchange's orders.
+/// A time range for which an imported file contains the orders of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportedSession {
     /// Exchange, lower case.
     pub exchange: String,
-    /// Whether it contains every order.
+    /// Whether the file contains every order.
     pub completeness: Completeness,
     /// Start of the range.
     pub start: Millis,
@@ -184,7 +184,9 @@ pub struct ImportedSession {
     pub end: Millis,
 }
 
-/// Records an imported time range as a session, or extends one of the same ingest that it overlaps.
+/// Records an imported time range as a session.
+///
+/// If a session of the same ingest overlaps it, extends that session instead.
 pub(crate) fn add_imported(
     journal: &Connection,
     imported: &ImportedSession,
@@ -230,7 +232,7 @@ pub(crate) fn add_imported(
     Ok(())
 }
 
-/// Ends the use of the sessions of an undone ingest.
+/// Marks the sessions of an undone ingest as no longer in use.
 pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::Result<()> {
     journal
         .prepare_cached("UPDATE runs SET undone = ?2 WHERE ingest = ?1")?
@@ -238,7 +240,7 @@ pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::
         .map(drop)
 }
 
-/// Refuses a gap with missing fields or an empty time range.
+/// Returns an error for a gap with blank fields or an empty time range.
 pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
     check_name("exchange", &gap.exchange)?;
     check_text("reason", &gap.reason)?;
@@ -254,9 +256,8 @@ pub(crate) fn check(gap: &Gap) -> Result<(), Fault> {
 
 /// Records a gap.
 ///
-/// `silent_from` is stored with it: the end of the last session that was known when the gap was recorded. A read
-/// as of an instant before `recorded_at` knows neither the gap nor that the exchange was connected after
-/// `silent_from`.
+/// Also stores `silent_from`: the end of the exchange's last session, as known when the gap was recorded. A read as of
+/// an instant before `recorded_at` sees neither the gap nor a connection after `silent_from`.
 pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     journal
         .prepare_cached(&format!(
@@ -277,7 +278,7 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Records a gap of another archive, with its `silent_from`.
+/// Records a gap of another archive, with the `silent_from` from there.
 pub(crate) fn add_gap_as(
     journal: &Connection,
     gap: &Gap,
@@ -303,7 +304,7 @@ pub(crate) fn add_gap_as(
 
 /// Records a gap that may have grown since it was last recorded.
 ///
-/// `recorded_at` stays.
+/// The original `recorded_at` is preserved.
 pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
     let known: Option<i64> = journal
         .prepare_cached(
@@ -334,7 +335,7 @@ pub(crate) fn extend(journal: &Connection, run: SessionId, at: Millis) -> rusqli
 
 /// Begins a session.
 ///
-/// The time since the exchange's last session becomes a gap, unless a recorded one covers it.
+/// The time since the exchange's last session becomes a gap, unless a recorded gap covers it.
 pub(crate) fn begin(
     journal: &Connection,
     exchange: &str,
@@ -398,9 +399,9 @@ pub(crate) fn gaps(
         .collect()
 }
 
-/// Ranges from `silent_from` to the end of each gap that was recorded only after `as_of`.
+/// Time ranges in which an exchange was not known, at `as_of`, to be connected.
 ///
-/// As of that instant, the exchange was not known to be connected in them.
+/// Each range begins at the `silent_from` and ends at the end of a gap that was recorded after `as_of`.
 pub(crate) fn silent_ranges(
     journal: &Connection,
     start: Millis,
@@ -418,12 +419,14 @@ pub(crate) fn silent_ranges(
         .collect()
 }
 
-/// Latest `recorded_at` that a read as of `as_of` accepts; no limit if it is `None`.
+/// Latest `recorded_at` that a read as of `as_of` accepts.
+///
+/// There is no limit if `as_of` is `None`.
 pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-/// Sessions that overlap a time range, as far as they were in use at `as_of`.
+/// Sessions that overlap a time range, without those of ingests that were undone by `as_of`.
 pub(crate) fn sessions(
     journal: &Connection,
     start: Millis,

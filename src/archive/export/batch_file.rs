@@ -10,7 +10,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-/// Rows per row group; a group is held in memory.
+/// Number of rows per row group; the writer buffers one row group in memory.
 const GROUP: usize = 1 << 17;
 
 /// A Parquet file that is being written.
@@ -54,7 +54,9 @@ impl ParquetBatchWriter {
     }
 }
 
-/// Converts a Parquet error; it always comes from writing the file.
+/// Converts a Parquet error to an I/O error.
+///
+/// The cause is always a failed write.
 fn failed(fault: ParquetError) -> std::io::Error {
     std::io::Error::other(fault)
 }

@@ -1,8 +1,8 @@
-//! Exports finished days: writes a journal that, together with copies of the segments, is an archive in another place.
+//! Export of selected days: writes a journal that forms an archive together with copied segments.
 //!
-//! The exported journal contains the manifest, coverage and statistics of the selected days, and their rows that are
-//! in no segment. Every answer about these days, coverage included, is therefore the same from the copy. The copy is a
-//! single file without a write-ahead log.
+//! The exported journal contains the manifest, coverage and statistics of the selected days, and the rows of these days
+//! that are in no segment. Every query about these days, coverage included, therefore gives the same result for the
+//! copy. The exported journal is a single file without a write-ahead log.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,9 +33,9 @@ use crate::model::Millis;
 /// The part of an archive to export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportSelection {
-    /// Start of the first day.
+    /// Start of the first day; `None` means no limit.
     pub from: Option<Millis>,
-    /// End of the last day, exclusive.
+    /// End of the last day, exclusive; `None` means no limit.
     pub until: Option<Millis>,
     /// Tables to export; all if empty.
     pub kinds: Vec<String>,
@@ -46,39 +46,43 @@ pub struct ExportSelection {
 pub struct ExportedFile {
     /// Path below the archive's folder, with `/` as separator.
     pub path: String,
-    /// `orders`, `bars`, `open_interest`, `maps` or `positions`.
+    /// Table of the rows: `orders`, `bars`, `open_interest`, `maps` or `positions`.
     pub holds: String,
-    /// Number of rows.
+    /// Number of rows in the segment.
     pub rows: u64,
-    /// Length in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Its SHA-256, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
-    /// Whether it is in use; false if it is quarantined.
+    /// Whether the segment is active; false if it is quarantined.
     pub in_use: bool,
 }
 
-/// Contents of an archive.
+/// Segments and number of journal rows of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveContents {
-    /// Identifies the archive; an export has the number of its source.
+    /// Random number that identifies the archive.
+    ///
+    /// An exported copy has the number of its source.
     pub series: u64,
-    /// End of the last exported day.
+    /// End of the last exported day, if the archive is an exported copy.
     pub closed: Option<Millis>,
-    /// Segments.
+    /// Active and quarantined segments.
     pub files: Vec<ExportedFile>,
     /// Number of rows in the journal.
     pub journaled: u64,
 }
 
-/// Error of the source or of the exported journal.
+/// Error of reading the source journal or of writing the exported journal.
 enum ExportFault {
     Read(rusqlite::Error),
     Written(rusqlite::Error),
 }
 
 impl ExportSelection {
-    /// Refuses instants that are not the start of a day, and unknown tables.
+    /// Returns an error for an invalid selection.
+    ///
+    /// The instants must be starts of days, and the tables must exist.
     fn check(&self) -> Result<(), ArchiveError> {
         let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
         for (parameter, at) in [("start", self.from), ("end", self.until)] {
@@ -189,7 +193,7 @@ fn refuse_faults(store: &Store) -> Result<(), ArchiveError> {
     }
 }
 
-/// Coins that have bars in the selected part.
+/// Coins that have bars in the selected days.
 fn coins_within(
     store: &Store,
     selection: &ExportSelection,
@@ -202,8 +206,8 @@ fn coins_within(
         if coin.last_close <= selection.first() {
             continue;
         }
-        // The filter limits the time of the bars, not of their receipt: a bar of a selected day may have been received
-        // later.
+        // The filter limits the open time of the bars, not the time of receipt. A bar of a selected day may have been
+        // received after that day.
         let filter = Filter {
             end: selection.until,
             symbol: Some(coin.symbol.clone()),
@@ -225,7 +229,7 @@ fn fill(
 ) -> Result<(), ExportFault> {
     known_of(from, into, selection, coins)?;
     ingests_of(from, into)?;
-    // Coverage is about orders only.
+    // Coverage concerns only orders.
     if selection.has(OrderRow::TABLE) {
         let range = params![selection.first().0, selection.end().0];
         lines(
@@ -241,7 +245,8 @@ fn fill(
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             ),
         )?;
-        // Gaps that become equal when they are cut to the selection are stored once, with the earliest `recorded_at`.
+        // Cutting gaps to the selected days may make them equal. Equal gaps are stored once, with the earliest
+        // `recorded_at`.
         lines(
             (
                 from,
@@ -323,7 +328,7 @@ fn lines(
     Ok(())
 }
 
-/// Copies the archive's number, newest instant and coins.
+/// Copies the series number, newest instant and coins of the archive.
 fn known_of(
     from: &Connection,
     into: &Connection,
@@ -354,7 +359,7 @@ fn known_of(
     Ok(())
 }
 
-/// Copies the manifest of one table, and its rows that are in no segment.
+/// Copies the manifest entries of one table, and its journal rows.
 fn kind<R: Row>(
     from: &Connection,
     into: &Transaction<'_>,

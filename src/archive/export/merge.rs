@@ -1,9 +1,10 @@
 //! Merges several archives into a new one.
 //!
-//! A row is stored once, and a time range is covered if any of the archives covers it. A day that only one
-//! archive has is taken over: its segments are hard-linked. A day that several have is merged by key and written
-//! to new segments; of equal rows the one that was received first counts, so that reads as of an instant return
-//! what any archive knew then. The ingests of the archives are not taken over: no row of a merged archive can be undone.
+//! Each row is stored once, and a time range is covered if any of the archives covers it. The segments of a day that
+//! only one archive has are hard-linked. A day that several archives have is merged by key and written to new segments.
+//! Of several rows with the same key, the row that was received first is stored. A read as of an instant therefore
+//! returns all rows that any archive contained at that instant. The list of ingests is not copied, so no row of a
+//! merged archive can be undone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -49,9 +50,9 @@ use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 struct MergeSource<'a> {
     archive: &'a Store,
     sessions: Vec<Session>,
-    /// Recorded gaps, each with its `silent_from`.
+    /// Recorded gaps, each with its `silent_from` (see [`sessions::add_gap`]).
     gaps: Vec<(Gap, Millis)>,
-    /// Gaps for which coverage is computed; includes those of damaged segments.
+    /// All gaps that reduce coverage, including those of damaged segments.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
     outcomes: Vec<GapOutcome>,
@@ -118,7 +119,7 @@ impl<'a> MergeSource<'a> {
         })
     }
 
-    /// Time ranges in which the exchange was connected without a gap.
+    /// Time ranges in which the exchange was connected and has no gap.
     fn connected(&self, exchange: &str) -> Vec<TimeRange> {
         let sessions = self
             .sessions
@@ -134,7 +135,7 @@ impl<'a> MergeSource<'a> {
         intervals::without(&sessions, &missed)
     }
 
-    /// Time ranges in which the topic was received.
+    /// Time ranges in which the exchange was connected and the topic has no gap.
     fn topic_connected(&self, exchange: &str, topic: &str) -> Vec<TimeRange> {
         let missed = self.topic_gaps.iter();
         let missed: Vec<TimeRange> = missed
@@ -145,7 +146,7 @@ impl<'a> MergeSource<'a> {
     }
 }
 
-/// Days with rows, each with the indexes of the archives that have rows of it.
+/// Days with rows, each with the indexes of the archives that have rows of the day.
 fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
@@ -170,7 +171,7 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// Merges one table day by day; returns whether it reached the end.
+    /// Merges one table day by day; returns false if `goes_on` stopped it.
     fn kind<R: Row>(&mut self) -> Result<bool, ArchiveError> {
         for (day, owners) in days::<R>(self.sources)? {
             if !(self.goes_on)(self.done, self.days) {
@@ -189,7 +190,9 @@ impl Merge<'_> {
         Ok(true)
     }
 
-    /// Takes over a day of which only one archive has rows.
+    /// Adopts a day of which only one archive has rows.
+    ///
+    /// Links the segments of the day and copies its journal rows.
     fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
         let (mut listed, rows) = from.ask(|journal| {
             let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
@@ -236,7 +239,7 @@ impl Merge<'_> {
                     .filter_map(|row| row.exchange().map(str::to_owned)),
             );
         }
-        // A heavy day is merged exchange by exchange, so that memory holds the rows of one exchange only.
+        // A day with many rows is merged exchange by exchange, so that only the rows of one exchange are in memory.
         let lots: Vec<Option<String>> = if total <= 4 * HEAVY || exchanges.is_empty() {
             vec![None]
         } else {
@@ -258,7 +261,7 @@ impl Merge<'_> {
             }
             self.write(day, first.into_values().collect())?;
         }
-        // Damaged segments are listed as quarantined.
+        // The new manifest lists damaged segments as quarantined.
         for archive in several {
             for mut line in archive.ask(|journal| manifest_entry::of_day(journal, R::TABLE, day))? {
                 if let Some(reason) = line
@@ -319,7 +322,7 @@ impl Merge<'_> {
         })
     }
 
-    /// Merges sessions, gaps, coins and the newest instant.
+    /// Merges the sessions, gaps, coins and newest instants of the archives.
     fn lists(&mut self) -> Result<(), ArchiveError> {
         let mut gaps: Vec<(Gap, Millis)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
@@ -414,7 +417,9 @@ impl Merge<'_> {
         gaps
     }
 
-    /// The largest counter of each day: redundant collectors count the same events.
+    /// Merges the daily counters.
+    ///
+    /// Takes the largest count of each day, because redundant collectors count the same events.
     fn counters(&self) -> BTreeMap<(String, Millis, CounterKind), Counter> {
         let mut most: BTreeMap<(String, Millis, CounterKind), Counter> = BTreeMap::new();
         for counter in self.sources.iter().flat_map(|source| &source.counters) {
@@ -426,7 +431,7 @@ impl Merge<'_> {
     }
 }
 
-/// Number of leading rows that fit into one segment, at least one.
+/// Number of leading rows that fit into one segment; at least 1.
 fn fitting<R: Row>(rows: &[R]) -> usize {
     let mut taken = 0_usize;
     let fit = rows.iter().take(MOST).take_while(|row| {
@@ -437,9 +442,9 @@ fn fitting<R: Row>(rows: &[R]) -> usize {
     fit.count().max(1)
 }
 
-/// Hard-links a segment into another archive, or copies it if the file system cannot.
+/// Hard-links a segment into another archive, or copies it if a hard link is impossible.
 ///
-/// A missing segment is skipped; the manifest reports it as damaged.
+/// A missing segment is skipped; checks of the new archive report it as damaged.
 fn link(from: &Path, into: &Path, relative: &Path) -> Result<(), ArchiveError> {
     files::refuse_link(from, relative)?;
     let (from, to) = (from.join(relative), into.join(relative));

@@ -1,7 +1,7 @@
-//! Copying an archive, or days of it, to another place.
+//! Copies of an archive, of selected days, or of several merged archives.
 //!
-//! `closed_days` selects the segments of finished days with a journal that lists them, `merge` combines several archives
-//! into a new one, and `batch_file` writes Arrow batches to a single Parquet file.
+//! `closed_days` writes a journal for the segments of selected days. `merge` combines several archives into a new one.
+//! `batch_file` writes Arrow batches to a single Parquet file.
 
 pub(super) mod batch_file;
 pub(super) mod closed_days;

@@ -17,7 +17,7 @@ use crate::archive::batch::Acknowledged;
 pub enum CommitError {
     /// The queue is full because the disk is slow, full or failing.
     ///
-    /// The rows are refused, and a gap is recorded.
+    /// The batch is refused, and a gap is recorded for its rows.
     #[error("the write queue is full: {waiting} rows wait to be written")]
     Full {
         /// Number of rows in the queue.
@@ -26,7 +26,7 @@ pub enum CommitError {
     /// The writer has stopped.
     #[error("the archive's writer has stopped")]
     Stopped,
-    /// The archive refused the batch; a retry would not help.
+    /// The archive refused the batch or the task failed.
     #[error(transparent)]
     Archive(Arc<ArchiveError>),
 }
@@ -37,7 +37,7 @@ impl From<ArchiveError> for CommitError {
     }
 }
 
-/// Handle of a commit: a future, or something a thread can wait for.
+/// Handle of a commit: a future that a thread can also [`wait`](Self::wait) for.
 #[derive(Debug)]
 #[must_use = "a batch is durable only after its handle has returned"]
 pub struct CommitHandle<T = Acknowledged>(oneshot::Receiver<Result<T, CommitError>>);
@@ -47,13 +47,13 @@ impl<T> CommitHandle<T> {
         Self(outcome)
     }
 
-    /// Blocks this thread until the commit.
+    /// Blocks this thread until the commit is durable or has failed.
     ///
-    /// Do not call it on an async task.
+    /// Do not call this function on an async task.
     ///
     /// # Errors
     ///
-    /// [`CommitError`] if it was not committed and will not be.
+    /// [`CommitError`] if the batch or task failed and will not be retried.
     pub fn wait(self) -> Result<T, CommitError> {
         block_on(self)
     }

@@ -1,10 +1,10 @@
 //! A writer thread that commits the batches of many senders in shared transactions.
 //!
-//! A sync of the disk takes milliseconds however little it writes, so batches that arrive close together share
-//! one. A sender gets a [`CommitHandle`](crate::archive::CommitHandle), which returns once the batch is durable.
-//! While the disk is full or fails, queued batches wait and are retried. Batches that no longer fit into the
-//! queue are refused, and a gap is recorded for them as soon as writing works again. Batches that contain only
-//! estimated maps fail at once if the disk is full.
+//! Each sync of the disk takes milliseconds, even for little data. Batches that arrive close together therefore share
+//! one transaction and one sync. A sender gets a [`CommitHandle`](crate::archive::CommitHandle), which returns once the
+//! batch is durable. While the disk is full or fails, queued batches wait and are retried. Batches that no longer fit
+//! into the queue are refused, and their gaps are recorded with the next successful commit. If the disk is full,
+//! batches that contain only estimated maps fail immediately.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,26 +24,28 @@ use crate::archive::group_commit::write_queue::{
 };
 use crate::archive::writer::Writer;
 
-/// Reason of a gap that a full queue leaves.
+/// Reason of the gap for batches that a full queue refused.
 const QUEUE_FULL: &str = "could not be written in time";
 
-/// When batches are committed together, and how many may wait.
+/// When batches are committed together, and how many rows may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitPolicy {
-    /// Longest time a batch waits for others before its transaction begins.
+    /// Maximum time a batch waits for further batches before its transaction begins.
     pub delay: Duration,
-    /// Number of rows at which a transaction begins at once.
+    /// Number of rows at which a transaction begins without further delay.
     pub rows: usize,
     /// Capacity of the queue in rows, at least 1.
     ///
-    /// A larger batch waits until the queue is empty.
+    /// A batch with more rows than this waits until the queue is empty.
     pub queue: usize,
     /// Time between a failed transaction and the next attempt.
     pub retry: Duration,
 }
 
 impl Default for CommitPolicy {
-    /// 100 ms, 1,000 rows, a queue of 100,000 rows (about 60 MB), one second.
+    /// The default policy.
+    ///
+    /// It has a delay of 100 ms, 1,000 rows, a queue of 100,000 rows (about 60 MB), and one second between attempts.
     fn default() -> Self {
         Self {
             delay: Duration::from_millis(100),
@@ -54,7 +56,7 @@ impl Default for CommitPolicy {
     }
 }
 
-/// A [`Writer`] on a thread of its own.
+/// A [`Writer`] that runs on a separate thread.
 ///
 /// # Examples
 ///
@@ -116,9 +118,9 @@ impl GroupCommitWriter {
         self.queue.clone()
     }
 
-    /// Commits the queued batches and stops.
+    /// Commits the queued batches, stops the thread and returns the writer.
     ///
-    /// Batches that cannot be written now fail.
+    /// Each batch gets one attempt; batches that cannot be written fail.
     ///
     /// # Errors
     ///
@@ -129,10 +131,10 @@ impl GroupCommitWriter {
 
     fn finish(&mut self) -> Option<Writer> {
         let thread = self.thread.take()?;
-        // If the thread has panicked, the send fails; `join` below reports the panic.
+        // The send fails only if the thread has panicked; `join` below reports the panic.
         let _ = self.queue.messages.send(QueueMessage::Stop);
         let writer = thread.join().ok();
-        // A compaction must end before another process may write to the archive.
+        // A running compaction must end before the lock is released and another process may write.
         self.queue.compactions().end();
         writer
     }
@@ -144,12 +146,12 @@ impl Drop for GroupCommitWriter {
     }
 }
 
-/// A group commit writer without a thread: its owner calls [`work`](Self::work).
+/// A group commit writer without a thread, for use with simulated time.
 ///
-/// Used with simulated time.
+/// The owner calls [`work`](Self::work) to process the queue.
 pub struct ManualGroupCommitWriter {
     queue: WriteQueue,
-    /// `None` once it has stopped.
+    /// `None` after the writer has stopped.
     commit_loop: Option<CommitLoop>,
 }
 
@@ -180,7 +182,7 @@ impl ManualGroupCommitWriter {
         self.queue.clone()
     }
 
-    /// Makes the status report that nothing can be written, for the reason `why`, until the next commit.
+    /// Marks the status as stalled for the reason `why`, until the next commit.
     pub fn stall(&self, why: &str) {
         if let Some(commit_loop) = &self.commit_loop {
             commit_loop.lock().status.stalled = Some(why.to_owned());
@@ -199,7 +201,7 @@ impl ManualGroupCommitWriter {
 
 impl Drop for ManualGroupCommitWriter {
     fn drop(&mut self) {
-        // Queued batches fail with [`CommitError::Stopped`].
+        // Dropping the loop makes queued batches fail with [`CommitError::Stopped`].
         self.commit_loop = None;
         self.queue.compactions().end();
     }
@@ -210,7 +212,7 @@ struct CommitLoop {
     writer: Writer,
     policy: CommitPolicy,
     messages: mpsc::Receiver<QueueMessage>,
-    /// Messages that arrived while a transaction waited for its next attempt.
+    /// Messages that arrived while a failed transaction waited for its next attempt.
     deferred: VecDeque<QueueMessage>,
     stopping: bool,
     capacity: QueueCapacity,
@@ -251,9 +253,10 @@ impl CommitLoop {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next message.
+    /// Waits for the next message.
     ///
-    /// Returns `None` at the instant `until`, or after a stop message once all messages are processed.
+    /// Returns `None` if none arrives before `until`. After a stop message, returns `None` once all messages are
+    /// processed.
     fn next(&mut self, until: Option<Instant>) -> Option<QueueMessage> {
         loop {
             let message = match self.deferred.pop_front() {
@@ -274,8 +277,10 @@ impl CommitLoop {
         }
     }
 
-    /// Collects batches for one transaction. Ends when the delay of the policy has passed, its number of rows is
-    /// reached, or a task that is no batch arrives.
+    /// Collects batches for one transaction.
+    ///
+    /// Ends when the policy's delay has passed, the policy's number of rows is reached, or a message with a task
+    /// arrives.
     fn collect_group(&mut self, first: QueueMessage) -> (Vec<QueuedBatch>, Option<WriterTask>) {
         let until = Instant::now() + self.policy.delay;
         let mut taken = Vec::new();
@@ -298,7 +303,7 @@ impl CommitLoop {
         (taken, None)
     }
 
-    /// Commits batches and retries until that works.
+    /// Commits batches, and retries until the commit succeeds or the archive refuses the batches.
     ///
     /// After a stop message there is only one attempt.
     fn commit(&mut self, taken: Vec<QueuedBatch>) {
@@ -332,8 +337,8 @@ impl CommitLoop {
             if matches!(fault, ArchiveError::DiskFull { .. })
                 && batches.iter().any(Batch::is_of_maps)
             {
-                // On a full disk the remaining space is for observed rows. Maps can be computed again, so their
-                // batches fail at once.
+                // On a full disk, the remaining space is reserved for observed rows. Maps can be computed again, so
+                // their batches fail immediately.
                 let (spare, rest): (Vec<_>, Vec<_>) = batches
                     .into_iter()
                     .zip(senders)
@@ -361,7 +366,7 @@ impl CommitLoop {
         }
     }
 
-    /// Fails batches with the error.
+    /// Returns the error to the senders of batches.
     fn fail_batches(&self, senders: impl Iterator<Item = PendingReply>, fault: ArchiveError) {
         let fault = Arc::new(fault);
         let mut shared = self.lock();
@@ -371,7 +376,7 @@ impl CommitLoop {
         }
     }
 
-    /// Waits for the next attempt or a stop message.
+    /// Waits until the time of the next attempt, or until a stop message.
     ///
     /// Fails batches of maps that arrive while the disk is full.
     fn wait_before_retry(&mut self, is_full: bool) {

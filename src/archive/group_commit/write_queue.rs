@@ -1,4 +1,6 @@
-//! Queue of batches that are not durable yet.
+//! Queue of batches that wait to be committed.
+//!
+//! The queue's capacity is counted in rows. Backfills, which request past rows again, may use only half of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,29 +16,29 @@ use crate::archive::group_commit::commit_handle::{CommitError, CommitHandle, blo
 use crate::archive::writer::Writer;
 use crate::model::Millis;
 
-/// State of the queue and its writer.
+/// Counters and state of the queue and of its writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteQueueStatus {
-    /// Rows that are queued and not durable yet.
+    /// Number of rows that are queued and not durable yet.
     pub waiting: usize,
-    /// Rows committed, duplicates included.
+    /// Number of rows committed, duplicates included.
     pub committed: u64,
-    /// Rows refused because the queue was full.
+    /// Number of rows refused because the queue was full.
     pub refused: u64,
-    /// Number of transactions.
+    /// Number of committed transactions.
     pub commits: u64,
-    /// Why the writer cannot write at present; `None` if it can.
+    /// Why the last attempt to write failed; `None` if writing works.
     pub stalled: Option<String>,
-    /// Whether it cannot write because the disk is full.
+    /// Whether the writer cannot write because the disk is full.
     pub is_full: bool,
 }
 
-/// Time range of consecutive refused rows of one exchange.
+/// Time range of consecutive refused orders of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedRange {
     pub(crate) start: Millis,
     pub(crate) end: Millis,
-    /// Whether later rows were accepted: the range is then final, and the next refusal begins a new one.
+    /// Whether later rows were accepted. A closed range is final, and the next refusal begins a new range.
     closed: bool,
 }
 
@@ -65,7 +67,7 @@ pub(crate) enum QueueMessage {
     Stop,
 }
 
-/// A queued batch; its permit is released when it is dropped.
+/// A queued batch; dropping it releases its share of the capacity.
 pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,
     pub(crate) rows: usize,
@@ -73,7 +75,9 @@ pub(crate) struct QueuedBatch {
     pub(crate) permit: QueuePermit,
 }
 
-/// Share of the queue's capacity that a batch occupies; a backfill also occupies a share of the backfill limit.
+/// Share of the queue's capacity that a batch occupies.
+///
+/// A backfill also occupies a share of the capacity for backfills.
 #[derive(Debug)]
 pub(crate) struct QueuePermit {
     _all: OwnedSemaphorePermit,
@@ -86,7 +90,7 @@ impl QueuedBatch {
     }
 }
 
-/// Number of rows of a batch, where to send the outcome, and its permit.
+/// Number of rows of a batch, the sender for its outcome, and its permit.
 pub(crate) type PendingReply = (
     usize,
     oneshot::Sender<Result<Acknowledged, CommitError>>,
@@ -97,9 +101,9 @@ pub(crate) type PendingReply = (
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCapacity {
     all: Arc<Semaphore>,
-    /// Backfills may use half of the queue, so that live rows always find room.
+    /// Capacity for backfills: half of the queue, so that the rest is free for live rows.
     part: Arc<Semaphore>,
-    /// Total of each, in rows.
+    /// Total of `all` and of `part`, in rows.
     most: (usize, usize),
 }
 
@@ -114,21 +118,21 @@ impl QueueCapacity {
         }
     }
 
-    /// Wakes all senders that wait; they get [`CommitError::Stopped`].
+    /// Wakes all waiting senders, which get [`CommitError::Stopped`].
     pub(crate) fn close(&self) {
         self.all.close();
         self.part.close();
     }
 }
 
-/// The writer's side of a queue: messages, capacity and shared state.
+/// What the writer needs of a queue: messages, capacity and shared state.
 pub(crate) type WriterSide = (
     mpsc::Receiver<QueueMessage>,
     QueueCapacity,
     Arc<Mutex<QueueState>>,
 );
 
-/// Accepts batches for a [`GroupCommitWriter`](crate::archive::GroupCommitWriter); clones share the queue.
+/// Queue of a [`GroupCommitWriter`](crate::archive::GroupCommitWriter); clones share the queue.
 #[derive(Clone)]
 pub struct WriteQueue {
     pub(crate) messages: mpsc::Sender<QueueMessage>,
@@ -146,7 +150,7 @@ impl fmt::Debug for WriteQueue {
 }
 
 impl WriteQueue {
-    /// Creates a queue with a capacity of `queue` rows, and the writer's side of it.
+    /// Creates a queue with a capacity of `queue` rows, and its [`WriterSide`].
     pub(crate) fn of(queue: usize) -> (Self, WriterSide) {
         let (messages, received) = mpsc::channel();
         let capacity = QueueCapacity::of(queue);
@@ -161,7 +165,7 @@ impl WriteQueue {
         (queue, side)
     }
 
-    /// Queues a batch; waits until there is room.
+    /// Queues a batch; waits until the queue has capacity for it.
     ///
     /// # Errors
     ///
@@ -178,7 +182,7 @@ impl WriteQueue {
 
     /// As [`WriteQueue::send`], for rows that can be requested again.
     ///
-    /// They use at most half of the queue.
+    /// These rows use at most half of the queue.
     ///
     /// # Errors
     ///
@@ -194,7 +198,9 @@ impl WriteQueue {
         self.take(batch, permit)
     }
 
-    /// As [`WriteQueue::send`]; blocks this thread, so do not call it on an async task.
+    /// As [`WriteQueue::send`], but blocks this thread.
+    ///
+    /// Do not call this function on an async task.
     ///
     /// # Errors
     ///
@@ -203,14 +209,14 @@ impl WriteQueue {
         block_on(self.send(batch))
     }
 
-    /// Queues a batch if there is room; never waits.
+    /// Queues a batch if the queue has capacity for it; never waits.
     ///
-    /// Refused orders are lost, and their time range becomes a gap of the exchange, recorded with the next
-    /// commit. Use it for live data that cannot wait.
+    /// Refused orders are lost, and their time range becomes a gap of the exchange, recorded with the next commit. Use
+    /// this function for live data that cannot wait.
     ///
     /// # Errors
     ///
-    /// [`CommitError::Full`] if there is no room, else as [`WriteQueue::send`].
+    /// [`CommitError::Full`] if the queue has no capacity, else as [`WriteQueue::send`].
     pub fn offer(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
         batch.check()?;
         let permits = permits(&batch, self.capacity.most.0);
@@ -228,9 +234,9 @@ impl WriteQueue {
         }
     }
 
-    /// Runs `work` with the writer after everything that was queued before is durable.
+    /// Runs `work` with the writer, after all batches queued earlier are committed.
     ///
-    /// Nothing else is committed meanwhile, so use [`WriteQueue::compact`] for long work.
+    /// While `work` runs, nothing else is committed; use [`WriteQueue::compact`] for long work.
     ///
     /// # Errors
     ///
@@ -250,7 +256,7 @@ impl WriteQueue {
         Ok(CommitHandle::of(reply))
     }
 
-    /// Current state.
+    /// Current counters and state.
     #[must_use]
     pub fn status(&self) -> WriteQueueStatus {
         self.lock().status.clone()
@@ -285,7 +291,7 @@ impl WriteQueue {
         Ok(CommitHandle::of(reply))
     }
 
-    /// Notes the time range of refused orders.
+    /// Counts refused rows and adds the time range of the orders.
     fn refuse(&self, batch: &Batch) -> CommitError {
         let mut shared = self.lock();
         shared.status.refused = shared.status.refused.saturating_add(count(batch.rows()));
@@ -313,7 +319,7 @@ impl WriteQueue {
         }
     }
 
-    /// Closes the refused ranges of the exchanges in an accepted batch.
+    /// Closes the refused ranges of each exchange that has orders in an accepted batch.
     fn resume(&self, batch: &Batch) {
         let mut shared = self.lock();
         if shared.refused.is_empty() {
@@ -331,13 +337,15 @@ impl WriteQueue {
     }
 }
 
-/// Compaction threads: they run one after the other, and none after the writer has stopped.
+/// Starts compaction threads, which run one after the other.
+///
+/// After the writer has stopped, no thread starts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompactionThreads(Arc<Mutex<LastCompaction>>);
 
 #[derive(Debug, Default)]
 struct LastCompaction {
-    /// The compaction thread that was started last. It first waits for the thread before it.
+    /// The compaction thread that was started last. That thread first waits for the thread started before it.
     last: Option<JoinHandle<()>>,
     closed: bool,
 }
@@ -349,7 +357,7 @@ impl CompactionThreads {
 
     /// Starts a thread that runs `work` after all earlier compactions.
     ///
-    /// Returns false once the queue is closed.
+    /// Returns false and starts nothing if the writer has stopped.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) -> std::io::Result<bool> {
         let mut turn = self.turn();
         if turn.closed {
@@ -359,8 +367,8 @@ impl CompactionThreads {
         let next = thread::Builder::new()
             .name("liqdata-roll".to_owned())
             .spawn(move || {
-                // If the earlier thread panicked, it has reported that itself. Opening the archive again removes its
-                // unfinished segments.
+                // If the earlier thread panicked, the panic is already reported. The next open of the archive removes
+                // the unfinished segments of that thread.
                 let _ = before.map(JoinHandle::join);
                 work();
             })?;
@@ -368,7 +376,9 @@ impl CompactionThreads {
         Ok(true)
     }
 
-    /// Starts no further compaction and waits for the running one, which fails at its next transaction.
+    /// Prevents further compactions, and waits for the running one to end.
+    ///
+    /// The running compaction fails at its next transaction.
     pub(crate) fn end(&self) {
         let last = {
             let mut turn = self.turn();
@@ -379,9 +389,9 @@ impl CompactionThreads {
     }
 }
 
-/// Number of semaphore permits for a batch: one per row.
+/// Number of semaphore permits for a batch: one per row, at least one.
 ///
-/// At most the capacity, so that any batch fits into an empty queue.
+/// The result is at most the capacity, so that any batch fits into an empty queue.
 fn permits(batch: &Batch, most: usize) -> u32 {
     u32::try_from(batch.rows().clamp(1, most)).unwrap_or(u32::MAX)
 }

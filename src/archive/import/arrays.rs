@@ -1,6 +1,6 @@
-//! Arrow arrays from columns of a table.
+//! Conversion of the columns of an imported table to Arrow arrays.
 //!
-//! Columns with few distinct texts become dictionaries: the Parquet writer accepts them for a text column.
+//! Columns with few distinct texts become dictionaries, which the Parquet writer accepts for a text column.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use arrow_schema::DataType;
 use crate::archive::segment::arrow_columns::type_of;
 use crate::model::{DecimalColumn, FixedPoint, Kind, Labels, Millis, Vocabulary};
 
-/// Message for a column that a table lacks.
+/// Error message for a column that the table does not have.
 pub(crate) const MISSING: &str = "the table has no such column";
 
-/// Cells of `rows`, in this order.
+/// Cells of a column for the row numbers `rows`, in this order.
 pub(crate) fn cells<'a, T>(column: &'a [T], rows: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.iter().filter_map(|row| column.get(*row))
 }
 
-/// A text column of a table with few distinct texts.
+/// Converts a text column with few distinct texts.
 pub(crate) fn labels(column: &Labels, rows: &[usize]) -> Result<ArrayRef, String> {
     let codes = cells(column.codes(), rows).copied();
     let keys: UInt32Array = codes.collect::<Vec<u32>>().into();
     dictionary(keys, column.names().iter().map(String::as_str))
 }
 
-/// A text column of a table; a blank is null.
+/// Converts an optional text column; an empty text becomes null.
 pub(crate) fn optional_texts(column: Option<&Labels>, rows: &[usize]) -> ArrayRef {
     let Some(column) = column else {
         return new_null_array(&DataType::Utf8, rows.len());
@@ -40,7 +40,7 @@ pub(crate) fn optional_texts(column: Option<&Labels>, rows: &[usize]) -> ArrayRe
     Arc::new(texts.collect::<StringArray>())
 }
 
-/// A column of words.
+/// Converts a column of words from a vocabulary.
 pub(crate) fn words<T: Vocabulary>(column: &[T], rows: &[usize]) -> Result<ArrayRef, String> {
     let code = |word: &T| T::ALL.iter().zip(0_u32..).find(|(one, _)| *one == word);
     let keys: UInt32Array = cells(column, rows)
@@ -49,7 +49,7 @@ pub(crate) fn words<T: Vocabulary>(column: &[T], rows: &[usize]) -> Result<Array
     dictionary(keys, T::ALL.iter().map(|word| word.name()))
 }
 
-/// A column with the same text in every row.
+/// Creates a column with the same text in every row.
 pub(crate) fn constant(text: &str, rows: &[usize]) -> Result<ArrayRef, String> {
     dictionary(vec![0; rows.len()].into(), [text].into_iter())
 }
@@ -65,7 +65,7 @@ fn dictionary<'a>(
         .map_err(|fault| fault.to_string())
 }
 
-/// A column of exact decimals.
+/// Converts a column of decimals; fails if a decimal cannot be stored exactly.
 pub(crate) fn decimals(column: &DecimalColumn, rows: &[usize]) -> Result<ArrayRef, String> {
     let values: Decimal128Array = rows
         .iter()
@@ -74,7 +74,7 @@ pub(crate) fn decimals(column: &DecimalColumn, rows: &[usize]) -> Result<ArrayRe
     Ok(Arc::new(values.with_data_type(type_of(Kind::Decimal))))
 }
 
-/// The decimal of a row as it is stored.
+/// The decimal of a row as a fixed-point number, which is the stored form.
 fn fixed_point(column: &DecimalColumn, row: usize) -> Result<FixedPoint, String> {
     if let Some(value) = column.short(row).and_then(FixedPoint::of_short) {
         return Ok(value);
@@ -83,7 +83,7 @@ fn fixed_point(column: &DecimalColumn, row: usize) -> Result<FixedPoint, String>
     FixedPoint::of(value)
 }
 
-/// A column of instants, each `later` by some milliseconds.
+/// Converts a column of instants, after adding `later` milliseconds to each.
 pub(crate) fn instants(column: &[Millis], rows: &[usize], later: i64) -> ArrayRef {
     let values = cells(column, rows).map(|at| at.on(later).0);
     let values: TimestampMillisecondArray = values.collect::<Vec<i64>>().into();
@@ -108,7 +108,7 @@ mod tests {
     use crate::archive::{BarTable, GivenOrders, OrderTable};
     use crate::model::{Completeness, Side};
 
-    /// The rows of a file, and its metadata: schema, keys, encodings and statistics.
+    /// Reads the rows and the metadata of a Parquet file: schema, key-value pairs, encodings and statistics.
     fn content(bytes: Vec<u8>) -> (Vec<RecordBatch>, String) {
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
         let file = reader.metadata().file_metadata();
@@ -135,7 +135,7 @@ mod tests {
         (batches.map(Result::unwrap).collect(), shown)
     }
 
-    /// Asserts that columns and rows encode to the same file.
+    /// Asserts that encoding by columns and encoding by rows give the same file.
     fn assert_same_file<T: ColumnTable>(table: &T, interval: i64, order: &[usize]) {
         let rows: Vec<T::Row> = order.iter().map(|row| table.row(*row).unwrap()).collect();
         let partition = Partition {

@@ -1,4 +1,4 @@
-//! Tables of price bars.
+//! Tables of price bars to import.
 
 use arrow_array::ArrayRef;
 
@@ -11,7 +11,9 @@ use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::row::Fault;
 use crate::model::{DecimalColumn, Labels, Millis};
 
-/// A table of price bars. A bar counts as received when it closed.
+/// A table of price bars to import.
+///
+/// A bar counts as received at its close time.
 #[derive(Clone, Debug, Default)]
 pub struct BarTable {
     /// Exchange, lower case.
@@ -54,7 +56,7 @@ impl BarTable {
         Some(at.on(*interval))
     }
 
-    /// The bars of these rows, in this order.
+    /// Copies the bars of the row numbers `rows`, in this order.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
         Self {
@@ -70,7 +72,7 @@ impl BarTable {
         }
     }
 
-    /// The bar of a row number.
+    /// Returns the bar with a row number.
     #[must_use]
     pub fn row(&self, row: usize) -> Option<BarRow> {
         let (timestamp, interval) = (*self.timestamp.get(row)?, *self.interval.get(row)?);

@@ -6,20 +6,20 @@ use crate::archive::catalog::manifest::{Day, Partition};
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
 use crate::model::{Column, DecimalColumn, FixedPoint, Labels, Millis};
 
-/// A table of one kind of rows, by columns.
+/// A table to import: rows of one kind, stored by column.
 pub(crate) trait ColumnTable {
-    /// The kind of row.
+    /// Row kind of the table.
     type Row: Row;
 
     /// Number of rows.
     fn len(&self) -> usize;
-    /// The row of a number.
+    /// Returns the row with a number, counted from 0.
     fn row(&self, row: usize) -> Option<Self::Row>;
     /// Event time of a row.
     fn timestamp(&self, row: usize) -> Option<Millis>;
     /// When a row was received.
     fn received_at(&self, row: usize) -> Option<Millis>;
-    /// Length of a row in milliseconds, or 0.
+    /// Length of a bar in milliseconds; 0 for rows without a length.
     fn interval(&self, _row: usize) -> i64 {
         0
     }
@@ -27,19 +27,21 @@ pub(crate) trait ColumnTable {
     fn exchange(&self, row: usize) -> Option<&str>;
     /// Coin of a row.
     fn coin(&self, row: usize) -> Option<&str>;
-    /// Checks and ranks the names once, for the methods that take the index.
+    /// Checks and ranks the names of exchanges and coins, once for all rows.
     fn names(&self) -> NameIndex;
-    /// Whether a row can certainly be stored; [`Row::check`] decides about the others.
+    /// Whether a row can certainly be stored.
+    ///
+    /// If this returns false, [`Row::check`] must decide.
     fn is_valid(&self, names: &NameIndex, row: usize) -> bool;
-    /// Sorts rows of one partition into the order of a segment.
+    /// Sorts row numbers of one partition into the order of a segment.
     fn arrange(&self, names: &NameIndex, rows: &mut [usize]);
-    /// Whether each of the arranged rows certainly has a key of its own.
+    /// Whether all sorted rows certainly have different keys.
     fn has_unique_keys(&self, rows: &[usize]) -> bool;
-    /// The columns of a segment with these rows, in this order.
+    /// Converts these rows, in this order, to the columns of a segment.
     fn arrays(&self, partition: Partition, rows: &[usize]) -> Result<Vec<ArrayRef>, Fault>;
 }
 
-/// The columns of a segment, each made by `array`.
+/// Creates the columns of a segment by calling `array` with each column name.
 pub(crate) fn segment_columns<R: Row>(
     array: impl Fn(&'static str) -> Result<ArrayRef, String>,
 ) -> Result<Vec<ArrayRef>, Fault> {
@@ -48,7 +50,7 @@ pub(crate) fn segment_columns<R: Row>(
     R::filed().map(made).collect()
 }
 
-/// The partition of a row.
+/// Returns the partition of a row.
 pub(crate) fn partition<T: ColumnTable>(table: &T, row: usize) -> Option<Partition> {
     Some(Partition {
         day: Day::of(table.timestamp(row)?),
@@ -56,17 +58,17 @@ pub(crate) fn partition<T: ColumnTable>(table: &T, row: usize) -> Option<Partiti
     })
 }
 
-/// The names in some columns of a table: which are valid, and their order.
+/// The validity and the sort order of the names in some columns of a table.
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
-    /// For each column, whether each name is valid.
+    /// For each column, whether the name of each code is valid.
     valid: Vec<Vec<bool>>,
-    /// For each column, the rank of each name.
+    /// For each column, the rank of the name of each code in sorted order.
     ranks: Vec<Vec<u32>>,
 }
 
 impl NameIndex {
-    /// Indexes columns.
+    /// Creates the index of `columns`.
     pub(crate) fn of(columns: &[&Labels]) -> Self {
         let valid = columns.iter().map(|column| {
             let names = column.names().iter();
@@ -78,7 +80,9 @@ impl NameIndex {
         }
     }
 
-    /// Whether the name of a row is valid; `column` is the place of `labels` among the indexed columns.
+    /// Whether the name of a row is valid.
+    ///
+    /// `column` is the position of `labels` among the indexed columns.
     pub(crate) fn is_valid(&self, column: usize, labels: &Labels, row: usize) -> bool {
         let code = labels.codes().get(row).copied();
         code.zip(self.valid.get(column))
@@ -86,7 +90,7 @@ impl NameIndex {
             .is_some_and(|valid| *valid)
     }
 
-    /// The rank of a row's name among all names of its column.
+    /// The rank of a row's name among the sorted names of its column.
     pub(crate) fn rank(&self, column: usize, labels: &Labels, row: usize) -> u32 {
         let code = labels.codes().get(row).copied();
         code.zip(self.ranks.get(column))
@@ -95,7 +99,7 @@ impl NameIndex {
     }
 }
 
-/// The rank of each name of a column.
+/// The rank of each name of a column in sorted order.
 fn ranks(column: &Labels) -> Vec<u32> {
     let names = column.names();
     let mut ordered: Vec<(&str, usize)> = names.iter().map(String::as_str).zip(0..).collect();
@@ -109,19 +113,24 @@ fn ranks(column: &Labels) -> Vec<u32> {
     ranks
 }
 
-/// Whether a row may have an instant, `later` by some milliseconds.
+/// Whether the instant of a row plus `later` milliseconds is valid.
 pub(crate) fn is_time(times: &[Millis], row: usize, later: i64) -> bool {
     let at = times.get(row).map(|at| at.on(later));
     at.is_some_and(|at| check_time("timestamp", at).is_ok())
 }
 
-/// A short decimal in units of 10⁻¹⁸.
+/// A decimal in units of 10⁻¹⁸.
+///
+/// `None` if it has too many digits for the fast conversion.
 #[inline]
 pub(crate) fn attos(column: &DecimalColumn, row: usize) -> Option<i128> {
     FixedPoint::of_short(column.short(row)?).map(|value| value.0)
 }
 
-/// Place of a row of a coin and an exchange in a segment; the first two indexed columns are the exchange and the coin.
+/// Sort key of a row in a segment.
+///
+/// It consists of the rank of the coin, the rank of the exchange, and the time. The first two columns of `names` must
+/// be the exchange and the coin.
 pub(crate) fn place(
     names: &NameIndex,
     (exchange, coin): (&Labels, &Labels),
@@ -135,7 +144,7 @@ pub(crate) fn place(
     )
 }
 
-/// Whether no two neighbours are of the same coin, exchange and time.
+/// Whether no two adjacent rows have the same coin, exchange and time.
 pub(crate) fn are_distinct(
     (exchange, coin): (&Labels, &Labels),
     timestamp: &[Millis],
@@ -151,13 +160,15 @@ pub(crate) fn are_distinct(
     rows.is_sorted_by(|one, other| key(one) != key(other))
 }
 
-/// Copies the cells of rows, in this order.
+/// Copies the cells of the row numbers `rows`, in this order.
 pub(crate) fn taken<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
     let cells = rows.iter().filter_map(|row| cells.get(*row).copied());
     cells.collect()
 }
 
-/// Maps each distinct name of a column; `None` if a code has no name.
+/// Applies `spell` to each distinct name of a column.
+///
+/// Returns `None` if a code has no name.
 #[must_use]
 pub fn spelled(given: &Labels, spell: impl Fn(&str) -> String) -> Option<Labels> {
     let names: Vec<String> = given.names().iter().map(|name| spell(name)).collect();

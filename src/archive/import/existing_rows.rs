@@ -1,4 +1,6 @@
-//! Comparison of imported rows with the rows that the archive has.
+//! Comparison of imported rows with stored rows.
+//!
+//! The known rows are the stored rows of a partition and the rows of the import that were compared before.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -16,7 +18,9 @@ use crate::archive::scan::table_scan;
 use crate::archive::write_store::WriteStore;
 use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
 
-/// Columns in which equal rows may differ: how and when a row came, not what happened.
+/// Columns in which equal rows may differ.
+///
+/// They describe how and when a row was received, not the event.
 const PROVENANCE: [&str; 7] = [
     "dedupe_key",
     "received_at",
@@ -31,32 +35,36 @@ const PROVENANCE: [&str; 7] = [
 pub(crate) enum Comparison {
     /// No known row has its key.
     New,
-    /// A known row equals it: one that an ingest brought, or a collector if its id is absent.
+    /// A known row has its key and equal values.
     Repeated(RowOrigin),
-    /// A known row has its key and other values; the message names the row.
+    /// A known row has its key but other values; contains an error message.
     Different(String),
 }
 
-/// Where a known row came from.
+/// Where a known row is from.
 pub(crate) enum RowOrigin {
-    /// It is among the rows that are compared.
+    /// The row was compared earlier in the same import.
     Given,
-    /// The archive has it, from the ingest of this id or from a collector.
+    /// The row is stored, from the ingest with this id or from a collector (`None`).
     Stored(Option<String>),
 }
 
-/// The rows of a partition in the archive, and new rows.
+/// The known rows of a partition: stored rows, followed by new rows.
 pub(crate) struct PartitionRows<R> {
     rows: Vec<R>,
-    /// For each ingest, the number of rows that the archive has up to and including its rows; new rows follow.
+    /// For each ingest, the end of its rows in `rows`.
+    ///
+    /// The rows after the last end are new.
     stored: Vec<(Option<String>, usize)>,
     index: KeyIndex,
-    /// Keys of rows that were undone.
+    /// Keys of stored rows that were undone.
     undone: BTreeSet<String>,
 }
 
 impl<R: Row> PartitionRows<R> {
-    /// Reads the rows of a partition. Quarantines damaged segments, so that their rows can be stored again.
+    /// Reads the stored rows of a partition.
+    ///
+    /// Quarantines damaged segments, so that their rows can be stored again.
     pub(crate) fn read(
         writer: &mut WriteStore,
         partition: Partition,
@@ -91,7 +99,7 @@ impl<R: Row> PartitionRows<R> {
         Ok(known)
     }
 
-    /// Whether a row was in the archive until an ingest was undone.
+    /// Whether a row with this key was stored by an ingest that was undone.
     pub(crate) fn was_undone(&self, row: &R) -> bool {
         !self.undone.is_empty() && self.undone.contains(&row.key())
     }
@@ -103,7 +111,7 @@ impl<R: Row> PartitionRows<R> {
         })
     }
 
-    /// Compares a row with the known rows; a new one becomes known.
+    /// Compares a row with the known rows; a new row becomes a known row.
     pub(crate) fn compare(&mut self, row: R) -> Comparison {
         let hash = self.index.hash(&row);
         let known = || {
@@ -111,7 +119,8 @@ impl<R: Row> PartitionRows<R> {
             places.filter_map(|place| Some((place, self.rows.get(place)?)))
         };
         let same = known().find(|(_, known)| known.has_key_of(&row));
-        // Two spellings in one import are two contracts.
+        // Another spelling of the instrument counts as the same only in a stored row: two spellings in one import are
+        // two contracts.
         let same = same.or_else(|| {
             let count = self.stored.last().map_or(0, |(_, count)| *count);
             let mut stored = known().filter(|(place, _)| *place < count);
@@ -132,7 +141,7 @@ impl<R: Row> PartitionRows<R> {
     }
 }
 
-/// Hashes the values of a row, without its provenance.
+/// Hashes the values of a row, except the columns in [`PROVENANCE`].
 fn content<R: Row>(row: &R) -> u64 {
     let mut content = ContentHash {
         row,
@@ -164,7 +173,7 @@ impl<R: Row> Visitor<R> for ContentHash<'_, R> {
             Cell::Absent => {}
             Cell::Text(text) => text.hash(&mut self.hasher),
             Cell::Side(side) => side.hash(&mut self.hasher),
-            // A checked decimal fits; equal decimals have equal units.
+            // A checked decimal always fits. Equal decimals have equal fixed-point values, whatever their scale.
             Cell::Decimal(value) => FixedPoint::of(value)
                 .ok()
                 .map(|value| value.0)

@@ -1,8 +1,10 @@
-//! Import of tables: rows of finished days go to new segments, rows of other days to the journal.
+//! Import of tables into segments and the journal.
 //!
-//! A segment is listed as *pending* before its file exists. One transaction makes all segments of a lot active and appends
-//! the rows of other days, so that a lot is stored completely or not at all. A lot consists of whole partitions. Rows that
-//! the archive has stay as they are; rows that it has with other values are rejected.
+//! Rows of finished days go to new segments, rows of other days to the journal.
+//!
+//! The import commits its rows in lots of about [`LOT`] rows. A segment is listed as *pending* before its file exists.
+//! One transaction makes all segments of a lot active and appends the rows of other days, so a lot is never stored
+//! partially. Stored rows are not changed. A row that differs from the stored row with its key is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -40,11 +42,13 @@ use crate::archive::segment::parquet;
 use crate::archive::write_store::WriteStore;
 use crate::model::Millis;
 
-/// Rows that are committed together.
+/// Number of rows from which on a lot is committed.
 const LOT: usize = 250_000;
-/// Rows between two checks whether to go on.
+/// Number of rows checked between two calls of `goes_on`.
 const CHECK_EVERY: usize = 1 << 14;
-/// Segments that are written together: they share a wait for the disk, and the next are encoded meanwhile.
+/// Number of segments that are written together.
+///
+/// They share a wait for the disk, during which the next segments are encoded.
 const TOGETHER: usize = 32;
 
 /// Tables of historical data.
@@ -56,7 +60,7 @@ pub struct Tables {
     pub bars: BarTable,
     /// Open interest readings.
     pub open_interest: InterestTable,
-    /// Positions of single accounts, in complete snapshots.
+    /// Trading positions of single accounts, in complete snapshots.
     pub positions: Vec<PositionRow>,
 }
 
@@ -68,14 +72,16 @@ impl Tables {
     }
 }
 
-/// What an import needs besides its rows.
+/// Parameters of an import besides its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportScope<'a> {
-    /// Time ranges that the orders cover.
+    /// Time ranges for which the tables contain the orders of an exchange.
     pub sessions: &'a [ImportedSession],
-    /// Rows of days that ended by this instant become segments; other rows go to the journal.
+    /// Rows of days that ended by this instant become segments.
+    ///
+    /// Other rows go to the journal.
     pub until: Millis,
-    /// The ingest that the rows belong to, so that they can be undone.
+    /// The ingest that the rows belong to; without one, the import cannot be undone.
     pub ingest: Option<&'a IngestOrigin>,
 }
 
@@ -92,7 +98,7 @@ pub(crate) fn import_tables(
     import.end(is_whole)
 }
 
-/// Refuses a session without an exchange, or with invalid times.
+/// Returns an error for a session without an exchange or with invalid times.
 fn check_session(session: &ImportedSession) -> Result<(), Fault> {
     check_name("exchange", &session.exchange)?;
     check_time("started", session.start)?;
@@ -109,21 +115,23 @@ fn check_session(session: &ImportedSession) -> Result<(), Fault> {
 struct PendingSegment {
     entry: SegmentEntry,
     venues: Venues,
-    /// Whether its rows replace undone ones, which reads as of an earlier instant still return.
+    /// Whether its rows replace undone rows.
+    ///
+    /// Reads as of an earlier instant still return the undone rows instead.
     replaces: bool,
 }
 
-/// A segment that is encoded and not written yet.
+/// A segment that is encoded but not written yet.
 struct EncodedSegment {
     pending: PendingSegment,
     relative: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// Selects the rows of a kind in a batch.
+/// Function that selects the rows of one kind in a batch.
 type RowsOf<R> = fn(&mut Batch) -> &mut Vec<R>;
 
-/// The rows of each partition, and the partitions with rows that only a check of the row can decide about.
+/// The row numbers of each partition, and the partitions with rows that [`ColumnTable::is_valid`] did not accept.
 type Partitions = (BTreeMap<Partition, Vec<usize>>, BTreeSet<Partition>);
 
 /// An import in progress.
@@ -135,18 +143,18 @@ struct Import<'a> {
     encoded: Vec<EncodedSegment>,
     writes: AtomicWrites,
     pending: Vec<PendingSegment>,
-    /// Rows of days that are not over.
+    /// Rows of days after `scope.until`, which go to the journal.
     open: Batch,
     stats: StatsUpdate,
     counts: IngestCounts,
     outcome: ImportOutcome,
     /// The outcome up to the last commit.
     committed: ImportOutcome,
-    /// Rows that are stored, repeated or rejected.
+    /// Number of rows processed so far: stored, repeated or rejected.
     processed: usize,
-    /// Rows since the last commit.
+    /// Number of rows processed since the last commit.
     gathered: usize,
-    /// End of the last day with orders, of those that are processed.
+    /// End of the last day of the processed orders.
     orders_until: Option<Millis>,
 }
 
@@ -184,7 +192,9 @@ impl<'a> Import<'a> {
         })
     }
 
-    /// What was committed, and whether it is everything; removes what is pending.
+    /// Ends the import: returns the committed outcome, and whether the import is complete.
+    ///
+    /// If the import is not complete, removes the pending segments.
     fn end(
         mut self,
         is_whole: Result<bool, ArchiveError>,
@@ -193,14 +203,15 @@ impl<'a> Import<'a> {
             return Ok((self.outcome, true));
         }
         self.writes.give_up();
-        // Pending files are removed now, or when the archive is next opened; an interrupted import does not wait for the disk.
+        // Pending files are removed now, or when the archive is next opened; an interrupted import does not wait for a
+        // sync.
         let pending = mem::take(&mut self.pending);
         let paths = pending.iter().map(|one| one.entry.path.as_str());
         let _ = self.writer.unlink(paths);
         is_whole.map(|_| (self.committed, false))
     }
 
-    /// Imports all tables; returns whether it reached the end.
+    /// Imports all tables; returns false if `goes_on` stopped it.
     fn tables(&mut self, tables: Tables) -> Result<bool, ArchiveError> {
         let positions = RowTable(tables.positions);
         let is_whole = self.table(&tables.orders, |open| &mut open.orders)?
@@ -242,10 +253,10 @@ impl<'a> Import<'a> {
                     return Ok(false);
                 }
             } else {
-                // The first of equal rows counts.
+                // Of several rows with the same key, the first one is stored.
                 rows.sort_unstable();
                 for (number, rows) in rows.chunks(LOT).enumerate() {
-                    // The next rows are compared with those that are stored.
+                    // The comparison of the next rows reads stored rows, so the rows before them must be committed.
                     if number > 0 {
                         self.commit_lot()?;
                     }
@@ -271,7 +282,9 @@ impl<'a> Import<'a> {
         Ok(true)
     }
 
-    /// Divides valid rows by partition and rejects the others. `None` if `goes_on` ends the import.
+    /// Divides the valid rows by partition and rejects the other rows.
+    ///
+    /// Returns `None` if `goes_on` stopped the import.
     fn partitions<T: ColumnTable>(&mut self, table: &T, names: &NameIndex) -> Option<Partitions> {
         let mut places: BTreeMap<Partition, usize> = BTreeMap::new();
         let mut divided: Vec<Vec<usize>> = Vec::new();
@@ -292,7 +305,7 @@ impl<'a> Import<'a> {
                 }
                 unchecked.insert(of);
             }
-            // Most rows of a day are neighbours.
+            // Usually, adjacent rows are of the same partition.
             let number = match latest {
                 Some((partition, number)) if partition == of => number,
                 _ => *places.entry(of).or_insert(divided.len()),
@@ -320,7 +333,7 @@ impl<'a> Import<'a> {
         });
     }
 
-    /// Whether the archive has, or had, rows of a partition.
+    /// Whether the archive has, or had, rows that may be of a partition.
     fn has<R: Row>(&self, partition: Partition) -> Result<bool, ArchiveError> {
         let (start, end) = (partition.day.start(), partition.day.end());
         self.writer.store.ask(|journal| {
@@ -329,8 +342,10 @@ impl<'a> Import<'a> {
         })
     }
 
-    /// Those of the rows that the archive does not have, and those that it had until they were undone; counts or rejects
-    /// the others.
+    /// Compares rows with the stored rows.
+    ///
+    /// Returns new rows, and rows that replace undone rows. Counts repeated rows, and rejects rows that differ from the
+    /// stored row with the same key.
     fn new_rows<T: ColumnTable>(
         &mut self,
         table: &T,
@@ -364,7 +379,10 @@ impl<'a> Import<'a> {
         Ok((new, replacing))
     }
 
-    /// Stores new rows of a partition, which are in the order of a segment; returns whether it reached the end.
+    /// Stores new rows of a partition.
+    ///
+    /// Rows of a finished day go to segments, other rows to the journal. The rows must be in the order of a segment.
+    /// Returns false if `goes_on` stopped the import.
     fn store<T: ColumnTable>(
         &mut self,
         table: &T,
@@ -381,7 +399,9 @@ impl<'a> Import<'a> {
         self.segments(table, partition, rows, false)
     }
 
-    /// Stores new rows of a partition in segments; returns whether it reached the end.
+    /// Stores new rows of a partition in segments.
+    ///
+    /// Returns false if `goes_on` stopped the import.
     fn segments<T: ColumnTable>(
         &mut self,
         table: &T,
@@ -424,7 +444,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Encodes a segment; writes it together with others.
+    /// Encodes a segment; once [`TOGETHER`] segments are encoded, starts to write them.
     fn encode<T: ColumnTable>(
         &mut self,
         table: &T,
@@ -460,7 +480,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Starts to write the encoded segments.
+    /// Lists the encoded segments as pending and starts to write them.
     fn write(&mut self) -> Result<(), ArchiveError> {
         let encoded = mem::take(&mut self.encoded);
         if encoded.is_empty() {
@@ -493,7 +513,9 @@ impl<'a> Import<'a> {
         self.writes.write(&base, &files, self.done)
     }
 
-    /// Commits what is processed, with the part of the sessions that it covers.
+    /// Commits the processed rows.
+    ///
+    /// Also commits the part of the sessions up to the end of the last processed day of orders.
     fn commit_lot(&mut self) -> Result<(), ArchiveError> {
         self.gathered = 0;
         let sessions: Vec<ImportedSession> = match self.orders_until {

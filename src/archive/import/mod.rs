@@ -1,8 +1,8 @@
 //! Import of tables of historical data.
 //!
-//! Rows of finished days become Parquet segments without passing through the journal. Rows of other days are appended to
-//! the journal. A [`ColumnTable`](column_table::ColumnTable) gives its rows as Arrow arrays, and single rows only where they
-//! are compared with rows that the archive has.
+//! Rows of finished days become Parquet segments without passing through the journal. Rows of other days are appended
+//! to the journal. A [`ColumnTable`](column_table::ColumnTable) converts its rows directly to Arrow arrays. Single rows
+//! are created only to compare them with stored rows.
 
 pub(super) mod arrays;
 pub(super) mod bars;

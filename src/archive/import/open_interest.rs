@@ -1,4 +1,4 @@
-//! Tables of open interest readings.
+//! Tables of open interest readings to import.
 
 use arrow_array::ArrayRef;
 
@@ -11,7 +11,7 @@ use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::row::Fault;
 use crate::model::{DecimalColumn, Labels, Millis};
 
-/// A table of open interest readings.
+/// A table of open interest readings to import.
 #[derive(Clone, Debug, Default)]
 pub struct InterestTable {
     /// Exchange, lower case.
@@ -20,9 +20,9 @@ pub struct InterestTable {
     pub symbol: Labels,
     /// Time of the reading.
     pub timestamp: Vec<Millis>,
-    /// Open interest in base units, one side.
+    /// Open interest in base units; each contract counts once, not once per side.
     pub open_interest: DecimalColumn,
-    /// When the readings were received; their own times if absent.
+    /// When each reading was received; if absent, the time of the reading.
     pub received_at: Option<Vec<Millis>>,
 }
 
@@ -39,7 +39,7 @@ impl InterestTable {
         self.timestamp.is_empty()
     }
 
-    /// The readings of these rows, in this order.
+    /// Copies the readings of the row numbers `rows`, in this order.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl InterestTable {
         }
     }
 
-    /// The reading of a row number.
+    /// Returns the reading with a row number.
     #[must_use]
     pub fn row(&self, row: usize) -> Option<OpenInterestRow> {
         Some(OpenInterestRow {

@@ -1,7 +1,7 @@
-//! Tables of liquidation orders.
+//! Tables of liquidation orders to import.
 //!
-//! A row without a dedupe key of its own gets one from its values and the number of equal rows before it: nothing shows that
-//! one of two equal rows is a mistake.
+//! A row without a dedupe key gets a key derived from its values and from the number of equal rows before it. Equal
+//! rows are therefore all stored, because they may be separate orders.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,39 +23,41 @@ use crate::model::{
     coin_of_pair, exchange_name, is_far_from_product, is_worth_its_product, push_decimal,
 };
 
-/// Kind of the price where the table does not name it.
+/// Kind of the price if the table does not state it.
 const PRICE_KIND: &str = "fill";
-/// Completeness where the table does not name it.
+/// Completeness if the table does not state it.
 const COMPLETENESS: Completeness = Completeness::Unknown;
 
-/// Columns of an order table, with names as the table spells them.
+/// Columns of an order table, with names as spelled in the source.
 #[derive(Clone, Debug, Default)]
 pub struct GivenOrders {
     /// Exchange.
     pub exchange: Labels,
     /// Traded pair.
     pub symbol: Labels,
-    /// Coin; blank where the pair names it.
+    /// Coin; blank if the coin follows from the pair.
     pub coin: Option<Labels>,
-    /// Side of the position.
+    /// Side of the liquidated position.
     pub side: Vec<Side>,
     /// Price.
     pub price: DecimalColumn,
-    /// Quantity in base units.
+    /// Order quantity in base units.
     pub qty: DecimalColumn,
-    /// Notional in USD.
+    /// Value of the order in USD.
     pub value_usd: DecimalColumn,
     /// Event time.
     pub timestamp: Vec<Millis>,
     /// When the order was received; the event time if unknown.
     pub received_at: Vec<Millis>,
-    /// Common to the fills of one liquidation; blank if unknown.
+    /// Identifier that all fills of one liquidation share; blank if unknown.
     pub group_id: Option<Labels>,
-    /// Identifies the order on its exchange; blank for a key from the row's values.
+    /// Key that identifies the order on its exchange.
+    ///
+    /// If blank, the key is derived from the row's values.
     pub dedupe_key: Option<Vec<String>>,
-    /// What the price is a price of; a fill if absent.
+    /// Kind of the price, such as `avg_fill`; if absent, `fill`.
     pub price_kind: Option<Labels>,
-    /// Whether the source reports every order; unknown if absent.
+    /// Whether the source reports every order; if absent, unknown.
     pub completeness: Option<Vec<Completeness>>,
     /// Identifier that the exchange gave the order; blank if unknown.
     pub native_id: Option<Labels>,
@@ -68,12 +70,14 @@ pub struct OrderTable {
     exchange: Labels,
     symbol: Labels,
     coin: Labels,
-    /// Number of equal rows up to and including a row, where it is above 1.
+    /// For each repeated row, the number of equal rows up to and including this row.
+    ///
+    /// At least 2.
     repetitions: HashMap<usize, u32>,
 }
 
 impl OrderTable {
-    /// The orders of these columns; `None` if their lengths differ.
+    /// Creates a table from columns; returns `None` if the lengths of the columns differ.
     #[must_use]
     pub fn of(given: GivenOrders) -> Option<Self> {
         let rows = given.timestamp.len();
@@ -134,7 +138,7 @@ impl OrderTable {
         self.given.timestamp.is_empty()
     }
 
-    /// The order of a row number.
+    /// Returns the order with a row number.
     #[must_use]
     pub fn row(&self, row: usize) -> Option<OrderRow> {
         let given = &self.given;
@@ -181,7 +185,9 @@ impl OrderTable {
         self.given.timestamp.get(row).copied()
     }
 
-    /// The reason and the values if the notional contradicts the price and the quantity.
+    /// Checks whether the value contradicts price and quantity.
+    ///
+    /// If so, returns the reason and the three numbers.
     #[must_use]
     pub fn contradiction(&self, row: usize) -> Option<(String, String)> {
         let GivenOrders {
@@ -202,7 +208,7 @@ impl OrderTable {
         ))
     }
 
-    /// The orders of these rows, in this order.
+    /// Copies the orders of the row numbers `rows`, in this order.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
         let given = &self.given;
@@ -232,7 +238,7 @@ impl OrderTable {
         Self::with_names(given, exchange, symbol, coin)
     }
 
-    /// The session of a time range for which a table has an exchange's orders.
+    /// Creates a session for a time range for which a table contains an exchange's orders.
     #[must_use]
     pub fn session(exchange: String, start: Millis, end: Millis) -> ImportedSession {
         ImportedSession {
@@ -243,7 +249,9 @@ impl OrderTable {
         }
     }
 
-    /// The time range of each exchange and completeness, from the first order to the last.
+    /// Creates a session for each exchange and completeness.
+    ///
+    /// The session lasts from the time of the first order to the time of the last.
     #[must_use]
     pub fn sessions(&self) -> Vec<ImportedSession> {
         let mut ranges: BTreeMap<(&str, &str), ImportedSession> = BTreeMap::new();
@@ -255,7 +263,7 @@ impl OrderTable {
             ) else {
                 continue;
             };
-            // The row is rejected.
+            // The import rejects this row, so it does not extend a session.
             if check_time("timestamp", at).is_err() {
                 continue;
             }
@@ -274,7 +282,7 @@ impl OrderTable {
         ranges.into_values().collect()
     }
 
-    /// The dedupe key that the table gives a row.
+    /// The dedupe key of a row in the table, if it is not blank.
     fn own_key(&self, row: usize) -> Option<&str> {
         let key = self.given.dedupe_key.as_ref()?.get(row)?;
         (!key.is_empty()).then_some(key)
@@ -306,7 +314,9 @@ impl OrderTable {
         }
     }
 
-    /// Counts equal rows; only rows of one instant can be equal.
+    /// Numbers equal rows without a dedupe key.
+    ///
+    /// Only rows with the same time can be equal.
     fn count_repetitions(&self) -> HashMap<usize, u32> {
         let at = |row: &usize| self.given.timestamp.get(*row);
         let mut rows: Vec<usize> = (0..self.len()).collect();
@@ -334,7 +344,9 @@ impl OrderTable {
         repetitions
     }
 
-    /// The values of a row that its derived key has, besides the time. Decimals are equal by value.
+    /// The values in the derived key of a row, without the time.
+    ///
+    /// Decimals are compared by value, not by text.
     fn values(&self, row: usize) -> OrderValues<'_> {
         (
             self.exchange.codes().get(row),
@@ -345,7 +357,7 @@ impl OrderTable {
     }
 }
 
-/// Codes of exchange and pair, side, quantity and price of an order.
+/// Code of the exchange, code of the pair, side, and quantity with price of an order.
 type OrderValues<'a> = (
     Option<&'a u32>,
     Option<&'a u32>,
@@ -411,7 +423,7 @@ impl ColumnTable for OrderTable {
             return;
         }
         rows.sort_by_key(place);
-        // Few orders have the same instant and exchange.
+        // Few orders have the same time and exchange, so the dedupe keys are compared only among those.
         for same_place in rows.chunk_by_mut(|one, other| place(one) == place(other)) {
             if same_place.len() > 1 {
                 same_place.sort_by_cached_key(|row| {
@@ -424,7 +436,7 @@ impl ColumnTable for OrderTable {
     }
 
     fn has_unique_keys(&self, rows: &[usize]) -> bool {
-        // Derived keys differ, because equal rows are numbered.
+        // Derived keys are unique, because equal rows are numbered.
         let Some(keys) = &self.given.dedupe_key else {
             return true;
         };
@@ -478,7 +490,7 @@ impl OrderTable {
     }
 }
 
-/// The largest value of an order in units of 10⁻¹⁸.
+/// Maximum value of an order, in units of 10⁻¹⁸ USD.
 const MOST_USD: i128 = {
     assert!(MAX_ORDER_USD.scale() == 0, "a whole number");
     MAX_ORDER_USD.mantissa() * 10_i128.pow(FixedPoint::SCALE as u32)
@@ -510,7 +522,7 @@ mod tests {
         let table = OrderTable::of(given).unwrap();
         let rows: Vec<OrderRow> = (0..4).map(|row| table.row(row).unwrap()).collect();
         let keys: Vec<&str> = rows.iter().map(|row| row.dedupe_key.as_str()).collect();
-        // Existing archives have these keys.
+        // Existing archives contain keys of this form, so the form must not change.
         assert_eq!(
             keys,
             [

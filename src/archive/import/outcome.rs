@@ -2,30 +2,30 @@
 
 use std::path::PathBuf;
 
-/// Outcome of an import.
+/// Counts and rejected rows of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOutcome {
-    /// New rows.
+    /// Number of new rows.
     pub new: u64,
-    /// Rows that the archive has already, and rows that were given twice.
+    /// Number of rows that were already stored, or that occur again in the same import.
     pub repeated: u64,
     /// Rows that were not stored.
     pub rejected: Vec<RejectedRow>,
-    /// Segments written.
+    /// Paths of the segments written.
     pub segments: Vec<PathBuf>,
 }
 
 /// A row that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedRow {
-    /// `orders`, `bars`, `open_interest` or `positions`.
+    /// Table of the row: `orders`, `bars`, `open_interest` or `positions`.
     pub table: &'static str,
-    /// Its number among the given rows of its table.
+    /// Row number in the imported table, from 0.
     pub row: usize,
-    /// The column at fault.
+    /// Column with the invalid value.
     pub column: &'static str,
-    /// What is wrong, with the value and what is allowed.
+    /// Description of the fault: the value and the allowed range.
     pub message: String,
-    /// Whether the archive has the row with other values.
+    /// Whether the row was rejected because a stored row has its key but other values.
     pub differs: bool,
 }

@@ -1,4 +1,4 @@
-//! A table of single rows.
+//! An import table that stores its rows as single values instead of columns.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::archive::rows::row::{Fault, Row};
 use crate::archive::segment::arrow_columns;
 use crate::model::Millis;
 
-/// A table of single rows.
+/// An import table that stores its rows as single values.
 pub(crate) struct RowTable<R>(pub(crate) Vec<R>);
 
 impl<R: Row> ColumnTable for RowTable<R> {

@@ -1,4 +1,4 @@
-//! CRC-32 of a line's cells, as an SQL function, and the column that stores it.
+//! CRC-32 of a table line's cells, as an SQL function.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 
 /// Name of the checksum column.
 pub(crate) const COLUMN: &str = "sum";
-/// Name of the SQL function over any number of cells.
+/// Name of the SQL function, which takes any number of cells.
 pub(crate) const FUNCTION: &str = "cells_sum";
 
 /// Registers the function with a connection.
@@ -17,10 +17,10 @@ pub(crate) fn register(journal: &Connection) -> rusqlite::Result<()> {
     journal.create_scalar_function(FUNCTION, -1, flags, |cells| Ok(of(cells)))
 }
 
-/// Bytes that are summed at once; small pieces cost several times as much.
+/// Size of the buffer, in bytes: hashing many small pieces separately takes several times as long.
 const AT_ONCE: usize = 512;
 
-/// A CRC-32 over bytes that come in small pieces.
+/// A CRC-32 that buffers small pieces of input.
 struct Gathered {
     sum: libdeflater::Crc,
     waiting: [u8; AT_ONCE],
@@ -45,7 +45,7 @@ impl Gathered {
     }
 }
 
-/// CRC-32 of cells, each with its type and length.
+/// CRC-32 of cells; covers the type, the length and the value of each cell.
 fn of(cells: &Context<'_>) -> i64 {
     let mut gathered = Gathered {
         sum: libdeflater::Crc::new(),

@@ -1,4 +1,6 @@
-//! The known damage of an archive, which its readers share, and the decision when to check a damaged journal again.
+//! The known damage of an archive, shared by its readers.
+//!
+//! It also decides when a damaged journal is checked again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,37 +10,43 @@ use crate::archive::clock::wall_clock;
 use crate::archive::journal::database;
 use crate::model::Millis;
 
-/// Shortest pause before a damaged journal is checked again.
+/// Minimum pause before a damaged journal is checked again.
 const REST: Duration = Duration::from_secs(2);
-/// The pause is at least this multiple of the last check's duration, so that checks do not slow down queries.
+/// Minimum ratio of the pause to the duration of the last check.
+///
+/// It limits how much the checks slow down queries.
 const IDLE: u32 = 10;
 
 /// Size and modification time of a file. While both are unchanged, its checksum is not computed again.
 pub(crate) type Stamp = (u64, Option<SystemTime>);
-/// Stamps of a journal and of its write-ahead log.
+/// Stamps of the journal and of its write-ahead log.
 pub(crate) type JournalStamps = [Option<Stamp>; 2];
 
 /// Known damage of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct DamageState {
-    /// What is wrong with each damaged file, by path.
+    /// Reason why each damaged file is damaged, by path.
     reasons: HashMap<String, String>,
-    /// Number of changes to the known damage; below, the time of the last one.
+    /// Number of changes to the known damage.
+    ///
+    /// `changed_at` is the time of the last change.
     changes: u64,
     changed_at: Millis,
     /// Number of checks that found a damaged journal sound.
     recoveries: u64,
-    /// The last check of a damaged journal.
+    /// The last check of the damaged journal, if it is damaged.
     look: Option<Look>,
 }
 
-/// The last check of a damaged journal, or the read that found the damage.
+/// A check of a damaged journal, or the read that found the damage.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     began: Instant,
     /// Pause before the next check.
     rest: Duration,
-    /// Stamps of the files at that check; `None` if no check has run since the damage was found.
+    /// Stamps of the journal's files at that check.
+    ///
+    /// `None` if no check has run since the damage was found.
     stamps: Option<JournalStamps>,
 }
 
@@ -58,17 +66,17 @@ impl DamageState {
         self.reasons.len()
     }
 
-    /// Number of changes to the known damage, and time of the last one.
+    /// Number of changes to the known damage, and time of the last change.
     pub(crate) fn changes(&self) -> (u64, Millis) {
         (self.changes, self.changed_at)
     }
 
-    /// Returns what is known to be wrong with a file.
+    /// Returns the reason why a file is known to be damaged.
     pub(crate) fn of(&self, path: &str) -> Option<&String> {
         self.reasons.get(path)
     }
 
-    /// Records what is wrong with a file; returns whether it is new.
+    /// Records that a file is damaged; returns whether the reason is new.
     pub(crate) fn note(&mut self, path: &str, reason: &str) -> bool {
         if self.of(path).is_some_and(|known| known == reason) {
             return false;
@@ -78,7 +86,7 @@ impl DamageState {
         true
     }
 
-    /// Records that a file is sound; returns whether it was damaged.
+    /// Records that a file is sound; returns whether it was known to be damaged.
     pub(crate) fn forget(&mut self, path: &str) -> bool {
         let was_damaged = self.reasons.remove(path).is_some();
         if was_damaged {
@@ -97,20 +105,20 @@ impl DamageState {
         self.recoveries
     }
 
-    /// Forgets all known damage.
+    /// Clears all known damage.
     pub(crate) fn forget_all(&mut self) {
         self.reasons.clear();
         self.change();
     }
 
-    /// Returns what is known to be wrong with the journal.
+    /// Returns the reason why the journal is known to be damaged.
     pub(crate) fn of_journal(&self) -> Option<&String> {
         self.of(database::FILE)
     }
 
-    /// Records that the journal is damaged; returns whether it is new.
+    /// Records that the journal is damaged; returns whether this was unknown.
     ///
-    /// Queries may meet different parts of the same damage, so only the first reason is recorded.
+    /// Queries may find different parts of the same damage, so only the first reason is recorded.
     pub(crate) fn note_journal(&mut self, reason: &str) -> bool {
         if self.of_journal().is_some() {
             return false;
@@ -123,8 +131,9 @@ impl DamageState {
         self.note(database::FILE, reason)
     }
 
-    /// Whether to check a damaged journal with these stamps again. If so, the caller must do it: the check counts as
-    /// begun.
+    /// Whether to check the damaged journal again, given the current stamps of its files.
+    ///
+    /// If this returns true, the caller must run the check, because it counts as begun.
     pub(crate) fn begin_look(&mut self, stamps: JournalStamps) -> bool {
         if self.of_journal().is_none() {
             return false;

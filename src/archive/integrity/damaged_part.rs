@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use crate::archive::catalog::manifest::SegmentEntry;
 use crate::model::{Damage, Millis};
 
-/// A file that cannot be read, and what it contained.
+/// A damaged file, with the contents that it had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedPart {
     /// Path of the file.
     pub path: PathBuf,
-    /// `orders`, `bars`, `open_interest`, `maps`, `positions` or `journal`.
+    /// Contents of the file: `orders`, `bars`, `open_interest`, `maps`, `positions` or `journal`.
     pub holds: String,
-    /// Rows in it.
+    /// Number of rows in the file; 0 for the journal.
     pub rows: u64,
-    /// Time of its first row.
+    /// Time of the first row in the file.
     pub first: Millis,
-    /// Time of its last row.
+    /// Time of the last row in the file.
     pub last: Millis,
-    /// What is wrong with it.
+    /// Why the file is damaged.
     pub reason: String,
 }
 
@@ -37,7 +37,7 @@ impl DamagedPart {
 }
 
 impl From<DamagedPart> for Damage {
-    /// Leaves out the path, which network clients must not see.
+    /// Omits the path, which network clients must not see.
     fn from(part: DamagedPart) -> Self {
         Self {
             holds: part.holds,

@@ -9,10 +9,12 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// Bytes that are read between two calls of `goes_on`.
+/// Number of bytes read between two calls of `goes_on`.
 const PIECE: usize = 1 << 20;
 
-/// SHA-256 of everything that is left to read; fails with `Interrupted` if `goes_on` returns false.
+/// SHA-256 of the remaining bytes of `from`.
+///
+/// Returns the error `Interrupted` if `goes_on` returns false.
 pub(crate) fn checksum_of(
     from: &mut impl Read,
     goes_on: &mut dyn FnMut() -> bool,

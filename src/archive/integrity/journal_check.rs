@@ -1,7 +1,7 @@
-//! Checks of the journal: its pages, its tables, its row numbers and the checksums of its lines.
+//! Checks of the journal's pages, tables, row ids and line checksums.
 //!
-//! `SQLite` stores the schema as text without a checksum, and accepts a changed name that it can parse. The schema is
-//! therefore compared with that of a new journal.
+//! `SQLite` stores the schema as text without a checksum, and does not detect damage that leaves the schema valid SQL.
+//! The schema is therefore compared with that of a new journal.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::archive::integrity::{crc, row_checksums};
 use crate::archive::journal::database;
 use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
 
-/// Everything that is wrong with the journal.
+/// Lists all faults of the journal; empty if it is sound.
 pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut all = journal
         .prepare("PRAGMA integrity_check")?
@@ -30,7 +30,7 @@ pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(all)
 }
 
-/// Lists the tables, columns, indexes and triggers that a new journal has and this one lacks.
+/// Lists the columns, indexes and triggers that a new journal has and this journal lacks.
 pub(crate) fn schema_faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut new = Connection::open_in_memory()?;
     crc::register(&new)?;
@@ -43,7 +43,7 @@ pub(crate) fn schema_faults(journal: &Connection) -> rusqlite::Result<Vec<String
         .collect())
 }
 
-/// Describes each column of a table or an index, and each trigger, as one text.
+/// Describes each column of a table or an index, and each trigger, as a text.
 fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     journal
         .prepare(
@@ -59,8 +59,9 @@ fn described(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
         .collect()
 }
 
-/// Returns a fault if the next row id of a table could be one that was used before. A reader that follows by row id
-/// would miss that row.
+/// Returns a fault if a table could use an earlier row id again.
+///
+/// A reader that follows the table by row id would miss a row with such an id.
 fn number_fault(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<String>> {
     let number =
         |query: &str| -> rusqlite::Result<i64> { journal.query_row(query, [], |line| line.get(0)) };

@@ -1,7 +1,7 @@
-//! Checksums of rows and files, their verification, and what readers know of damage.
+//! Checksums of rows and files, their verification, and the record of known damage.
 //!
-//! Every row of the journal has a CRC-32, every segment a SHA-256. `verify` checks an archive once, `scrub` checks it in
-//! the background.
+//! Every row of the journal has a CRC-32, and every segment has a SHA-256. `verify` checks an archive once, `scrub`
+//! checks it in the background, and `repair` replaces a damaged journal.
 
 pub(super) mod crc;
 pub(super) mod damage_state;

@@ -1,10 +1,11 @@
-//! Repair: damaged files go to the quarantine, and a damaged journal is replaced by a fresh one.
+//! Repair: moves damaged files to the quarantine and replaces a damaged journal by a fresh one.
 //!
-//! The fresh journal gets every row and every catalog line that plain SQL can read, if its checksum matches. Row
-//! numbers stay. If rows may be lost, every day with rows in the journal becomes a gap of every known exchange.
+//! A line is an SQL row of any journal table. The fresh journal gets every line that SQL can read and that has a
+//! matching checksum. Row ids are preserved. If a table may have lost rows, each day with journal rows of that table
+//! becomes a gap of every known exchange.
 //!
-//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and
-//! the fresh one takes its name. A repair that is interrupted between the two renames is finished by the next one.
+//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
+//! fresh one takes its name. If a repair is interrupted between the two renames, the next repair finishes it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -32,12 +33,12 @@ use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// A line with a larger row number counts as damaged.
+/// Largest plausible row id; a line with a larger row id counts as damaged.
 const LARGEST_NUMBER: i64 = 1 << 52;
 /// Number of lines read between two calls of `goes_on`.
 const CHECK_EVERY: u32 = 4096;
 
-/// Quarantines damaged files, replaces a damaged journal, and records what is lost as gaps.
+/// Quarantines damaged files, replaces a damaged journal, and records the lost time ranges as gaps.
 pub(crate) fn repair(
     folder: &Path,
     goes_on: &GoesOn,
@@ -89,7 +90,7 @@ pub(crate) fn finish_repair(folder: &Path) -> Result<(), ArchiveError> {
     swap::replace_journal(folder).map(drop)
 }
 
-/// Builds the fresh journal of a damaged archive. Returns false if `goes_on` stopped it.
+/// Builds the fresh journal of a damaged archive. Returns false if `goes_on` returned false.
 fn build_fresh(store: &Store, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
     let path = swap::fresh_path(&store.folder);
     files::refuse_other_than_file(&path)?;
@@ -123,7 +124,7 @@ fn build_fresh(store: &Store, goes_on: &GoesOn) -> Result<bool, ArchiveError> {
     end
 }
 
-/// How building a fresh journal ended.
+/// Outcome of building a fresh journal.
 enum Built {
     Whole,
     Stopped,
@@ -133,16 +134,16 @@ enum Built {
 /// The result of copying the lines of a table.
 #[derive(Default)]
 struct Copied {
-    /// Whether reading met a damaged page.
+    /// Whether the last pass over the table found a damaged page.
     met_damage: bool,
-    /// Whether the copy may lack a line of the table.
+    /// Whether the copy may lack lines of the table.
     is_lossy: bool,
-    /// The days of all lines read, by their time. The time of a damaged line may be wrong.
+    /// The days of all lines read. The time of a damaged line, and therefore its day, may be wrong.
     days: BTreeSet<Day>,
     is_stopped: bool,
 }
 
-/// Fills a fresh journal at `path` with the sound lines of a damaged one.
+/// Fills a fresh journal at `path` with the sound lines of the damaged one.
 fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Result<Built> {
     let schema = journal_check::schema_faults(damaged)?;
     if let Some(fault) = schema.first() {
@@ -150,7 +151,7 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
     }
     let mut fresh = Connection::open(path)?;
     crc::register(&fresh)?;
-    // The copy needs no transaction safety: nothing reads the file before all of it is synced.
+    // The copy needs no crash safety: no process reads the file before it is complete and synced.
     fresh.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;",
     )?;
@@ -178,7 +179,7 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
                 "table {table} of the journal is damaged"
             )));
         } else if !ingests::TABLES.iter().any(|(one, _)| *one == table) {
-            // Without its line an ingest can no longer be undone, but no row is lost.
+            // A lost line of the ingest tables loses no row; the ingest can just no longer be undone.
             is_catalog_lossy = true;
         }
     }
@@ -224,8 +225,9 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
     Ok(Built::Whole)
 }
 
-/// Copies the sound lines of a table, from the first line on. If it meets a damaged page, it also copies from the last
-/// line backwards.
+/// Copies the sound lines of a table, in ascending order.
+///
+/// If a damaged page ends this pass, a second pass copies lines in descending order.
 fn copy(
     damaged: &Connection,
     fresh: &Connection,
@@ -299,7 +301,7 @@ fn is_damage(fault: &rusqlite::Error) -> bool {
     fault.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
 }
 
-/// The result of a query; `None` if the query met a damaged page.
+/// Converts the error of a damaged page to `None`.
 fn unless_damaged<T>(asked: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match asked {
         Err(fault) if is_damage(&fault) => Ok(None),
@@ -307,7 +309,7 @@ fn unless_damaged<T>(asked: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> 
     }
 }
 
-/// Whether `SQLite` finds a table and its indexes complete and in order.
+/// Whether the integrity check of `SQLite` finds no fault in a table and its indexes.
 fn is_table_whole(journal: &Connection, table: &str) -> rusqlite::Result<bool> {
     let found = journal
         .prepare(&format!("PRAGMA integrity_check({table})"))
@@ -315,7 +317,9 @@ fn is_table_whole(journal: &Connection, table: &str) -> rusqlite::Result<bool> {
     Ok(unless_damaged(found)?.is_some_and(|found| found == "ok"))
 }
 
-/// The days that the table's time index has rows of; `None` if the index is damaged.
+/// The days with rows according to the table's time index.
+///
+/// `None` if the index is damaged.
 fn days_by_index(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option<BTreeSet<Day>>> {
     let days = || -> rusqlite::Result<BTreeSet<Day>> {
         journal
@@ -329,7 +333,7 @@ fn days_by_index(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Optio
     unless_damaged(days())
 }
 
-/// The exchanges in the table's unique index; `None` if the index is damaged.
+/// The exchanges in the table's unique index; empty if the index is damaged.
 fn exchanges_by_name(journal: &Connection, kind: &RowKind) -> rusqlite::Result<BTreeSet<String>> {
     if is_of_maps(kind) {
         return Ok(BTreeSet::new());
@@ -346,7 +350,7 @@ fn exchanges_by_name(journal: &Connection, kind: &RowKind) -> rusqlite::Result<B
     unless_damaged(names()).map(Option::unwrap_or_default)
 }
 
-/// Every exchange with a row, a session, a gap or a segment in the journal.
+/// All exchanges that have a row, a session, a gap or a segment in the journal.
 fn known_exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let of_rows = ROW_KINDS.iter().filter(|kind| !is_of_maps(kind));
     let tables = of_rows.map(|kind| kind.table);
@@ -377,7 +381,7 @@ fn spans(days: &BTreeSet<Day>, now: Millis) -> Vec<(Millis, Millis)> {
     spans
 }
 
-/// Records gaps: in `spans`, rows of this kind may be missing.
+/// Records that rows of a table may be missing in the time ranges `spans`.
 fn record_gaps(
     journal: &Connection,
     kind: &RowKind,
@@ -385,7 +389,7 @@ fn record_gaps(
     spans: &[(Millis, Millis)],
     now: Millis,
 ) -> rusqlite::Result<()> {
-    // Maps have no exchange, so their gap has an empty name.
+    // Maps have no exchange, so the exchange of their gaps is empty.
     let of_maps = BTreeSet::from([String::new()]);
     let exchanges = if is_of_maps(kind) {
         &of_maps

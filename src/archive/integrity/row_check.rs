@@ -1,6 +1,6 @@
-//! Checksums of the journal's orders, checked once before totals are computed.
+//! Verifies the checksums of the journal's orders, once, before totals are computed.
 //!
-//! A journal of any size may be opened; no total includes a changed row.
+//! A large journal is not checked when it is opened. This check makes sure that no total includes a changed order.
 
 use rusqlite::Connection;
 
@@ -11,25 +11,26 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::store::Store;
 
-/// Fails if an order of the journal has changed or cannot be reached. Skips orders that were checked before.
+/// Returns an error if an order of the journal was changed or cannot be read.
 ///
-/// Checks all orders, not only those that match a filter: damage to the coin or the time of an order would hide it
-/// from the filter.
+/// Skips orders that were checked before. Checks all other orders, even if they do not match a filter: damage to the
+/// coin or time of an order may be the reason why it does not match.
 pub(crate) fn refuse_changed_orders(store: &Store, journal: &Connection) -> rusqlite::Result<()> {
     let unchecked = unchecked(store, journal)?;
     let found = refuse_changed(journal, unchecked)?;
     finish(store, journal, unchecked, found)
 }
 
-/// Ids of the orders that have not been checked.
+/// Range of ids of the orders that have not been checked.
 pub(crate) fn unchecked(store: &Store, journal: &Connection) -> rusqlite::Result<OrderIds> {
     let before = store.checked_orders();
     Ok((before, database::last::<OrderRow>(journal)?.max(before)))
 }
 
-/// Records the orders up to `last` as checked. Fails if the journal should have more than `found`.
+/// Records the orders up to `last` as checked, if the `found` orders are complete.
 ///
-/// A damaged table hides rows without an error, but its index by time still has them.
+/// A damaged table may hide rows without an error, but its time index still contains them. If the index contains more
+/// orders than `found`, this returns an error.
 pub(crate) fn finish(
     store: &Store,
     journal: &Connection,
@@ -46,7 +47,7 @@ pub(crate) fn finish(
         );
         return Err(table::not_readable(1, what));
     }
-    // Only the first check of a journal compares the counts. Later orders are checked when they are read.
+    // Only the first check covers all orders, so only its count can be compared with the index.
     if before == 0 && found != listed(journal, last)? {
         let what = format!("lines of {} are out of reach", OrderRow::TABLE);
         return Err(table::not_readable(1, what));
@@ -58,7 +59,7 @@ pub(crate) fn finish(
 /// A range of order ids: above the first number, up to and including the second.
 pub(crate) type OrderIds = (i64, i64);
 
-/// Number of orders with ids up to `last`, counted in the time index.
+/// Number of orders with ids up to `last`, counted through the time index.
 fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!(
@@ -68,7 +69,9 @@ fn listed(journal: &Connection, last: i64) -> rusqlite::Result<i64> {
         .query_row([last], |line| line.get(0))
 }
 
-/// Fails at the first order with a wrong checksum, else returns how many orders there are.
+/// Counts the orders in a range of ids.
+///
+/// Returns an error if one has a wrong checksum.
 pub(crate) fn refuse_changed(
     journal: &Connection,
     (before, last): OrderIds,

@@ -1,8 +1,9 @@
-//! Checksums of the journal's lines. A line is an SQL row of any table, the catalog included; it has a CRC-32 over its
-//! cells.
+//! Checksums of the journal's lines.
 //!
-//! `SQLite` has checksums in its write-ahead log, but not in the database file. A CRC-32 finds every change of up to
-//! 32 adjacent bits; `PRAGMA integrity_check` finds missing lines and index entries.
+//! A line is an SQL row of any journal table, including the catalog. Each line has a CRC-32 over its cells.
+//!
+//! `SQLite` has checksums in its write-ahead log, but not in the database file. A CRC-32 detects every change of up to
+//! 32 adjacent bits. `PRAGMA integrity_check` detects missing lines and index entries.
 
 use rusqlite::Connection;
 
@@ -12,14 +13,14 @@ use crate::archive::integrity::crc::{COLUMN, FUNCTION};
 use crate::archive::journal::table;
 use crate::archive::rows::row_kind::ROW_KINDS;
 
-/// Maximum number of lines with wrong checksums that are listed per table.
+/// Maximum number of lines with wrong checksums to list per table.
 const NAMED: i64 = 20;
 
 /// A table and the columns that its checksum covers.
 pub(super) struct Summed {
     pub(super) table: &'static str,
     pub(super) columns: String,
-    /// Whether statements change lines after the insert. Triggers then compute the checksum.
+    /// Whether lines may be updated after the insert. If so, triggers compute the checksum.
     changes: bool,
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn add(journal: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Lines with wrong checksums, table by table.
+/// Lists the lines with wrong checksums, table by table.
 pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = Vec::new();
     for Summed { table, columns, .. } in tables() {

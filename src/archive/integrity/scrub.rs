@@ -18,30 +18,35 @@ use crate::archive::journal::database;
 use crate::archive::store::{Store, Twin};
 use crate::model::sort_small;
 
-/// The pause before a read, as a multiple of the duration of the last read, so that checks do not slow down queries.
+/// Ratio of the pause before a read to the duration of the last read.
+///
+/// It limits how much the checks slow down queries.
 const IDLE: u32 = 4;
-/// Longest pause between two reads.
+/// Maximum pause between two reads.
 const LONGEST: Duration = Duration::from_secs(2);
-/// Time between two checks of the same file.
+/// Minimum time between two checks of the same file.
 const ROUND: Duration = Duration::from_hours(1);
-/// Interval at which the size and modification time of a damaged journal are inspected.
+/// Interval between two looks at the size and modification time of a damaged journal.
 const GLANCE: Duration = Duration::from_secs(2);
-/// Delay of a one-time check, so that it does not slow down a process that sends only one query.
+/// Delay of a one-time check.
+///
+/// Because of the delay, a process that sends only one query is not slowed down.
 const AT_FIRST: Duration = Duration::from_secs(1);
-/// How long dropping a [`Scrubber`] waits for its thread. If the thread is still reading the journal after that, it
-/// ends later by itself.
+/// Maximum time that dropping a [`Scrubber`] waits for its thread.
+///
+/// A thread that is still reading the journal after that time ends later, without being waited for.
 const TO_END: Duration = Duration::from_millis(100);
-/// Number of sound files that are remembered.
+/// Maximum number of sound files in [`SOUND`].
 const REMEMBERED: usize = 1 << 17;
 
-/// Size, time and SHA-256 of a sound file.
+/// Size, modification time and SHA-256 of a sound file.
 type SoundStamp = (Stamp, String);
-/// Sound files by identity, and when they were checked.
+/// Sound files by identity, each with the time of its check.
 type Remembered = HashMap<(u64, u64), (SoundStamp, Instant)>;
 
 /// Files that were found sound in this process.
 ///
-/// Only ever locked with `try_lock`: in a forked child a thread that no longer exists may have the lock.
+/// Only locked with `try_lock`: in a forked child, the mutex may be locked by a thread that the fork did not copy.
 static SOUND: Mutex<Option<Remembered>> = Mutex::new(None);
 
 fn remember(identity: Identity, sound: SoundStamp) {
@@ -57,7 +62,7 @@ fn remember(identity: Identity, sound: SoundStamp) {
     }
 }
 
-/// Whether a file was found sound less than an hour ago.
+/// Whether a file was found sound less than an hour ago and has not changed since.
 fn is_remembered(identity: Identity, sound: &SoundStamp) -> bool {
     let known = match SOUND.try_lock() {
         Ok(known) => known,
@@ -73,7 +78,7 @@ pub(crate) fn check_files(
     store: &Store,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<usize, ArchiveError> {
-    // A read may find damage during the check; only earlier damage is cleared.
+    // A read may find the journal damaged during this check. Only damage known before the check is cleared.
     let was_damaged = store.has_damaged_journal();
     match verify::journal_faults(store)?.first() {
         Some(reason) => store.warn_of_journal(reason),
@@ -83,7 +88,7 @@ pub(crate) fn check_files(
     check_parts(store, goes_on)
 }
 
-/// Checks a small journal again that was found damaged, if its files have changed since.
+/// Checks a small damaged journal again, if its files have changed since the last check.
 ///
 /// Does nothing for a large journal, which only a [`Scrubber`] checks.
 pub(crate) fn recheck_journal(store: &Store) {
@@ -92,7 +97,7 @@ pub(crate) fn recheck_journal(store: &Store) {
     }
 }
 
-/// Checks the segments, newest first; returns how many were read.
+/// Checks the segments, newest first; returns the number of segments read.
 fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
     let (mut active, _) = store.segments()?;
     sort_small(&mut active, |one, other| other.last.cmp(&one.last));
@@ -106,7 +111,9 @@ fn check_parts(store: &Store, goes_on: &mut dyn FnMut() -> bool) -> Result<usize
     Ok(read)
 }
 
-/// Checks one segment; returns whether it was read.
+/// Checks one segment, unless it was checked less than an hour ago.
+///
+/// Returns whether the file was read.
 fn check_file(store: &Store, part: &SegmentEntry, goes_on: &mut dyn FnMut() -> bool) -> bool {
     let Some((stamp, identity)) = look_at(&store.folder.join(&part.path)) else {
         meet(store, segment_check::fault_now(store, part), part);
@@ -133,7 +140,7 @@ fn meet(store: &Store, found: Result<Option<String>, ArchiveError>, part: &Segme
 
 /// A thread that checks all files of an archive in the background and logs damage.
 ///
-/// All readers of the archive in this process share the result. Dropping it ends the thread.
+/// All readers of the archive that share known damage see the results. Dropping the `Scrubber` ends the thread.
 #[derive(Debug)]
 pub struct Scrubber {
     going_on: Option<Sender<()>>,
@@ -144,13 +151,13 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// Checks at once and again every hour.
+    /// Starts a thread that checks immediately and then every hour.
     #[must_use]
     pub(crate) fn hourly(store: &Store) -> Self {
         Self::start(store, Duration::ZERO, true)
     }
 
-    /// Checks once, after a second.
+    /// Starts a thread that checks once, after a second.
     #[must_use]
     pub(crate) fn once(store: &Store) -> Self {
         Self::start(store, AT_FIRST, false)
@@ -199,7 +206,7 @@ fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
         return;
     }
     loop {
-        // The check uses a connection of its own, so that a long check of the journal blocks no query.
+        // The check uses a separate connection, so that a long check of the journal blocks no query.
         let checked = twin.open().and_then(|archive| {
             let mut since = Instant::now();
             let mut rests = || {
@@ -207,7 +214,7 @@ fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
                 since = Instant::now();
                 went_on
             };
-            // Opening the archive has just checked the small journal, so a one-time check skips it.
+            // The open of the archive has already checked a small journal, so a one-time check skips it.
             if !again && verify::has_small_journal(&archive) {
                 check_parts(&archive, &mut rests)
             } else {
@@ -243,7 +250,7 @@ fn is_damaged(twin: &Twin) -> bool {
     damage_state::known(warned).of_journal().is_some()
 }
 
-/// Checks a damaged journal again, if its files have changed since.
+/// Checks a damaged journal again, if its files have changed since the last check.
 fn recheck(twin: &Twin) {
     let (folder, warned) = twin.known();
     let path = folder.join(database::FILE);
@@ -251,7 +258,7 @@ fn recheck(twin: &Twin) {
     if !damage_state::known(warned).begin_look(lies) {
         return;
     }
-    // If it cannot be opened it stays marked as damaged.
+    // If the archive cannot be opened, the journal stays marked as damaged.
     let looked = twin.open().and_then(|archive| {
         let is_sound = verify::journal_faults(&archive)?.is_empty();
         Ok(is_sound.then(|| archive.clear_journal()))

@@ -1,4 +1,4 @@
-//! Checks of single segments by name, length and checksum.
+//! Checks of single segments by file type, length and checksum.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -12,11 +12,12 @@ use crate::archive::integrity::damage_state::Stamp;
 use crate::archive::store::Store;
 use crate::archive::{ArchiveError, files};
 
-/// The reason in the gap that a damaged file leaves.
+/// Reason of a gap left by a damaged file.
 pub(crate) const DAMAGED: &str = "damaged file";
 
-/// What is wrong with a segment, if anything. Computes the checksum only if the file has changed since it was found
-/// sound.
+/// Returns the fault of a segment, if any.
+///
+/// Computes the checksum only if the file has changed since it was found sound.
 pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<String>, ArchiveError> {
     let path = store.folder.join(&part.path);
     let stamp = stamp(&path);
@@ -27,7 +28,7 @@ pub(crate) fn fault_of(store: &Store, part: &SegmentEntry) -> Result<Option<Stri
     fault_now(store, part)
 }
 
-/// What is wrong with a segment by its checksum, if anything.
+/// Computes the checksum of a segment; returns its fault, if any.
 pub(crate) fn fault_now(
     store: &Store,
     part: &SegmentEntry,
@@ -35,7 +36,9 @@ pub(crate) fn fault_now(
     fault_while(store, part, &mut || true)
 }
 
-/// As [`fault_now`]; asks `goes_on` after each mebibyte.
+/// As [`fault_now`].
+///
+/// Calls `goes_on` after each mebibyte and returns an error if it returns false.
 pub(crate) fn fault_while(
     store: &Store,
     part: &SegmentEntry,
@@ -49,7 +52,9 @@ pub(crate) fn fault_while(
     Ok(fault)
 }
 
-/// Opens a segment, or returns what is wrong with it. A permission error is no damage.
+/// Opens a segment; returns the fault if the file is missing.
+///
+/// A missing permission is not a fault of the file but an error.
 pub(crate) fn file(
     store: &Store,
     part: &SegmentEntry,
@@ -64,8 +69,9 @@ pub(crate) fn file(
     }
 }
 
-/// Opens a segment if it was found sound before; else reads and checks all its bytes. Returns what is wrong with a
-/// damaged one.
+/// Opens a segment that was found sound before.
+///
+/// Reads and checks any other segment completely. Returns the fault if the segment is damaged.
 pub(crate) fn sound(
     store: &Store,
     part: &SegmentEntry,
@@ -82,7 +88,9 @@ pub(crate) fn sound(
     Ok(sound_bytes(store, part)?.map(SoundFile::Bytes))
 }
 
-/// The bytes of a segment, or what is wrong with them; the checksum is computed over the bytes that are returned.
+/// Reads the bytes of a segment and verifies their checksum.
+///
+/// Returns the fault if they are damaged.
 pub(crate) fn sound_bytes(
     store: &Store,
     part: &SegmentEntry,
@@ -124,7 +132,7 @@ pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
     look_at(path).map(|(stamp, _)| stamp)
 }
 
-/// Size and time of a file, and its identity.
+/// Size, modification time and identity of a file.
 pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
     let found = fs::metadata(path).ok()?;
     let stamp = (found.len(), found.modified().ok());
@@ -135,6 +143,6 @@ pub(crate) fn look_at(path: &Path) -> Option<(Stamp, Identity)> {
 pub(crate) enum SoundFile {
     /// The open file, unchanged since its checksum was verified. It may be read in parts.
     File(File),
-    /// All its bytes.
+    /// All bytes of the file, with a verified checksum.
     Bytes(Bytes),
 }

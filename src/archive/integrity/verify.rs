@@ -1,4 +1,4 @@
-//! Verification of files and journal, and the quarantine of damaged files.
+//! Verification of the files and the journal, and quarantine of damaged files.
 
 use std::collections::HashSet;
 use std::fs;
@@ -25,7 +25,9 @@ use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::{Millis, record};
 
-/// Largest journal, in bytes, that is checked whenever it is opened; the check takes about a second.
+/// Maximum size, in bytes, of a journal that is checked on every open.
+///
+/// The check takes about a second.
 const AT_ONCE: u64 = 64 << 20;
 
 /// Result of [`Archive::verify`](crate::archive::Archive::verify).
@@ -33,21 +35,23 @@ const AT_ONCE: u64 = 64 << 20;
 pub struct Verification {
     /// Number of sound segments.
     pub sound: u64,
-    /// Rows in them.
+    /// Number of rows in the sound segments.
     pub rows: u64,
     /// Damaged and quarantined segments.
     pub damaged: Vec<DamagedPart>,
-    /// Original paths of the quarantined files.
+    /// Paths that the quarantined files had before.
     pub quarantined: HashSet<PathBuf>,
-    /// Parquet files that the archive did not write or has not finished; they are never read.
+    /// Parquet files that the manifest does not list or lists as unfinished.
+    ///
+    /// They are never read.
     pub unlisted: Vec<PathBuf>,
-    /// Number of files of raw frames that can be read to their end.
+    /// Number of sound files of raw frames.
     pub raw: u64,
-    /// Damaged files of raw frames, with what is wrong.
+    /// Damaged files of raw frames, each with its fault.
     pub raw_damaged: Vec<(PathBuf, String)>,
-    /// What is wrong with the journal.
+    /// Faults of the journal.
     pub journal: Vec<String>,
-    /// What was wrong with the journal before a repair replaced it.
+    /// Faults that the journal had before a repair replaced it.
     pub repaired: Vec<String>,
 }
 
@@ -55,27 +59,29 @@ record! {
     /// A damaged, missing or unexpected file of an archive.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Finding {
-        /// The file, relative to the archive's folder.
+        /// Path of the file, relative to the archive's folder.
         pub file: String,
-        /// `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
+        /// Contents of the file: `journal`, `orders`, `bars`, `open_interest`, `maps`, `positions` or `raw`.
         pub holds: String,
-        /// `damaged`, `missing` or `unexpected`.
+        /// Kind of the fault: `damaged`, `missing` or `unexpected`.
         pub problem: String,
-        /// What is wrong.
+        /// Description of the fault.
         pub detail: String,
-        /// Number of rows that the file held, if known.
+        /// Number of rows that the file contained, if known.
         pub rows: Option<u64>,
-        /// Time of the first row.
+        /// Time of the first row in the file, if known.
         pub first: Option<Millis>,
-        /// Time of the last row.
+        /// Time of the last row in the file, if known.
         pub last: Option<Millis>,
-        /// Whether the file is quarantined and its rows are recorded as missing.
+        /// Whether the file is quarantined or, for the journal, was replaced.
         pub repaired: bool,
     }
 }
 
 impl Verification {
-    /// One finding per fault, the journal first; empty if the archive is sound.
+    /// Lists one finding per fault, those of the journal first.
+    ///
+    /// Empty if the archive is sound.
     #[must_use]
     pub fn findings(&self, folder: &Path) -> Vec<Finding> {
         let of_journal = |(detail, repaired): (&String, bool)| Finding {
@@ -139,7 +145,7 @@ impl Verification {
             .collect()
     }
 
-    /// Whether nothing is damaged.
+    /// Whether no segment, no file of raw frames and no part of the journal is damaged.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.raw_damaged.is_empty() && self.journal.is_empty()
@@ -228,11 +234,13 @@ pub(crate) fn verify_observed(
     Ok(found)
 }
 
-/// What is wrong with the journal: its pages, its tables, its row numbers and the checksums of its lines.
+/// Faults of the journal's pages, tables, row ids and line checksums.
+///
+/// Empty if it is sound.
 ///
 /// # Errors
 ///
-/// [`ArchiveError`] if it cannot be read for another reason than damage.
+/// [`ArchiveError`] if the journal cannot be read for another reason than damage.
 pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError> {
     match store.ask(journal_check::faults) {
         Err(ArchiveError::Damaged { message, .. }) => Ok(vec![message]),
@@ -240,22 +248,22 @@ pub(crate) fn journal_faults(store: &Store) -> Result<Vec<String>, ArchiveError>
     }
 }
 
-/// Whether the journal is checked whenever it is opened, because it is small.
+/// Whether the journal is small enough to be checked on every open.
 pub(crate) fn has_small_journal(store: &Store) -> bool {
     segment_check::stamp(&store.folder.join(database::FILE))
         .is_none_or(|(bytes, _)| bytes <= AT_ONCE)
 }
 
-/// Fails if a small journal is damaged.
+/// Returns an error if a small journal is damaged.
 ///
-/// In a large journal rows are checked when they are read, and all of it by a server and by
-/// [`Archive::verify`](crate::archive::Archive::verify).
+/// The rows of a large journal are checked when they are read. A server and
+/// [`Archive::verify`](crate::archive::Archive::verify) check a large journal completely.
 pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> {
     let path = store.folder.join(database::FILE);
     if !has_small_journal(store) {
         return Ok(());
     }
-    // The check may miss orders that arrive during it, so only orders up to this id count as checked.
+    // The check may miss orders that arrive while it runs, so only orders up to this id count as checked.
     let until = store.ask(database::last::<OrderRow>);
     let faults = journal_faults(store)?;
     match faults.as_slice() {
@@ -273,7 +281,7 @@ pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> 
     }
 }
 
-/// Adds the Parquet files in `folder` and below.
+/// Adds the Parquet files and temporary files in `folder` and its subfolders.
 fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
     let fault = |source| ArchiveError::of_file(folder, source);
     let entries = match fs::read_dir(folder) {
@@ -301,7 +309,7 @@ pub(crate) fn quarantine(writer: &mut WriteStore) -> Result<Verification, Archiv
     quarantine_observed(writer, &mut |_, _| true)
 }
 
-/// As [`quarantine`]; asks `goes_on` after each file.
+/// As [`quarantine`]; calls `goes_on` before each file and stops if it returns false.
 pub(crate) fn quarantine_observed(
     writer: &mut WriteStore,
     goes_on: &mut dyn FnMut(usize, usize) -> bool,
@@ -326,7 +334,7 @@ pub(crate) fn quarantine_observed(
     Ok(found)
 }
 
-/// Quarantines one segment and records its orders as a gap.
+/// Quarantines one segment; if it contains orders, records their time range as a gap.
 pub(crate) fn quarantine_segment(
     writer: &mut WriteStore,
     part: &SegmentEntry,
@@ -335,7 +343,8 @@ pub(crate) fn quarantine_segment(
     let from = writer.store.folder.join(&part.path);
     files::refuse_link(&writer.store.folder, Path::new(&part.path))?;
     let to = files::quarantine_path(&writer.store.folder, Path::new(&part.path), &from)?;
-    // This empty change fails if the lock file is gone. Another process may be writing then, so nothing may be moved.
+    // This empty change fails if the lock file was deleted or replaced. Another process may be writing in that case, so
+    // no file may be moved.
     writer.change(|_| Ok(()))?;
     if let (Some(source), Some(target)) = (from.parent(), to.parent()) {
         files::make_folder(&writer.store.folder, target)?;
@@ -344,7 +353,7 @@ pub(crate) fn quarantine_segment(
                 files::sync_folder(target)?;
                 files::sync_folder(source)?;
             }
-            // The file is missing, or an interrupted earlier call has moved it.
+            // The file is missing, or an earlier interrupted call has already moved it.
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {}
             Err(fault) => return Err(ArchiveError::of_file(&from, fault)),
         }
@@ -365,7 +374,7 @@ pub(crate) fn quarantine_segment(
     })
 }
 
-/// Records the gap of a quarantined segment of orders.
+/// Records the gaps of a quarantined segment of orders, one per exchange.
 fn miss_part(
     journal: &Connection,
     path: &str,

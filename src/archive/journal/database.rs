@@ -25,22 +25,28 @@ use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// The journal's file name in the archive's folder.
+/// File name of the journal in the archive's folder.
 pub(crate) const FILE: &str = "journal.sqlite";
-/// Message for a journal without tables, which remains if the process is killed while it creates the archive.
+/// Error message for a journal without tables.
+///
+/// Such a journal remains if the process is killed while it creates the archive.
 pub(crate) const EMPTY: &str = "the journal is empty";
-/// First `SQLite` version that never loses a transaction when it resets its log.
+/// Oldest allowed `SQLite` version.
+///
+/// Older versions may lose a transaction when they reset the write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
-/// `liqd` in ASCII.
+/// The `application_id` of the database: `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
-/// The version of the journal's format.
+/// Format version of the journal.
 const VERSION: i32 = 1;
-/// Virtual machine steps between two calls of a progress handler; a few milliseconds.
+/// Number of `SQLite` virtual machine steps between two calls of a progress handler.
+///
+/// These steps take a few milliseconds.
 const LOOK: i32 = 100_000;
-/// How long a call waits for another process's lock on the journal.
+/// Maximum time that a call waits for another process's lock on the journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Refuses a `SQLite` version that may lose commits.
+/// Returns an error for a `SQLite` version that may lose commits.
 fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     if rusqlite::version_number() >= OLDEST_SQLITE {
         Ok(())
@@ -55,7 +61,9 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Refuses a journal or companion file that is not a plain file: `SQLite` follows links and waits for pipes.
+/// Returns an error if the journal or a companion file is not a plain file.
+///
+/// `SQLite` would follow a link and wait for a pipe.
 fn refuse_others(journal: &Path) -> Result<(), ArchiveError> {
     files::refuse_other_than_file(journal)?;
     for ending in ["-wal", "-shm", "-journal"] {
@@ -79,7 +87,8 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     let mode: String = journal
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(fault)?;
-    // On macOS a plain fsync stops at the drive's cache; elsewhere the two fullfsync settings have no effect.
+    // On macOS, a plain fsync writes only to the drive's cache, so `fullfsync` is needed. On other systems the two
+    // settings have no effect.
     journal
         .execute_batch(
             "PRAGMA synchronous = FULL;
@@ -109,7 +118,9 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, ArchiveError> {
     Ok(journal)
 }
 
-/// Makes an unknown quoted name an error; by default `SQLite` reads it as text.
+/// Makes an unknown quoted name in SQL an error.
+///
+/// By default `SQLite` treats it as a string.
 fn reject_unknown_names(journal: &Connection) -> rusqlite::Result<()> {
     journal
         .set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)
@@ -127,7 +138,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
         journal.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
         reject_unknown_names(&journal)?;
         crc::register(&journal)?;
-        // The first read opens the shared memory file, so a missing permission shows here.
+        // The first read opens the shared memory file, so it reveals a missing permission.
         journal.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(journal)
     };
@@ -143,7 +154,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
                         .to_owned(),
                 });
             }
-            // The folder is read-only and the log is empty: the database file is complete.
+            // The folder is read-only and the write-ahead log is empty, so the database file is complete.
             open(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
                 .map_err(|source| not_opened(path, source))?
         }
@@ -156,7 +167,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
 fn needs_to_write(source: &rusqlite::Error) -> bool {
     matches!(
         source.sqlite_error_code(),
-        // `DiskFull` and `SystemIoFailure` mean that the disk has no room for the shared memory file.
+        // `DiskFull` and `SystemIoFailure` mean that the disk has no space for the shared memory file.
         Some(
             rusqlite::ErrorCode::ReadOnly
                 | rusqlite::ErrorCode::CannotOpen
@@ -166,14 +177,14 @@ fn needs_to_write(source: &rusqlite::Error) -> bool {
     )
 }
 
-/// Path of a companion file of the journal, such as its log.
+/// Path of a companion file of the journal, such as its write-ahead log.
 pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// URI that makes `SQLite` open the journal as immutable: it assumes that no process writes to the file.
+/// URI that opens the journal as immutable: `SQLite` then assumes that no process writes to the file.
 fn immutable(path: &Path) -> PathBuf {
     let path = path
         .to_string_lossy()
@@ -197,13 +208,13 @@ fn not_opened(path: &Path, source: rusqlite::Error) -> ArchiveError {
     }
 }
 
-/// The system's message for a file that `SQLite` cannot open.
+/// The operating system's error message for a file that `SQLite` cannot open.
 fn why_not_opened(path: &Path) -> Option<String> {
     files::refuse_other_than_file(path).ok()?;
     fs::File::open(path).err().map(|source| source.to_string())
 }
 
-/// Refuses the database of another program or of another format version.
+/// Returns an error for a database of another program or another format version.
 fn check_application(
     journal: &Connection,
     path: &Path,
@@ -246,7 +257,9 @@ fn check_application(
     }
 }
 
-/// Calls `goes_on` while statements of this connection run. If it returns false, the running statement fails.
+/// Makes all statements of this connection call `goes_on` while they run.
+///
+/// If it returns false, the running statement fails.
 pub(crate) fn look_while(
     journal: &mut Connection,
     goes_on: &Arc<dyn Fn() -> bool + Send + Sync>,
@@ -255,19 +268,21 @@ pub(crate) fn look_while(
     journal.progress_handler(LOOK, Some(move || !goes_on()))
 }
 
-/// Writes the log to the database; returns false if a reader prevents it.
+/// Writes the write-ahead log to the database file.
+///
+/// Returns false if a reader prevents it.
 pub(crate) fn checkpoint(journal: &Connection) -> rusqlite::Result<bool> {
     journal.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         Ok(row.get::<_, i64>(0)? == 0)
     })
 }
 
-/// Turns a finished journal into one file without a log.
+/// Turns a finished journal into a single file without a write-ahead log.
 pub(crate) fn finish(journal: &Connection) -> rusqlite::Result<()> {
     journal.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
 }
 
-/// Creates the tables in one transaction, if there are none.
+/// Creates the tables in one transaction, if the database has none.
 pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     let transaction = journal.transaction()?;
     let tables: i64 =
@@ -293,7 +308,9 @@ pub(crate) fn create(journal: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Appends batches in one transaction, and records `gaps` or extends them. Returns once the transaction is durable.
+/// Appends batches in one transaction, and records `gaps` or extends existing ones.
+///
+/// Returns once the transaction is durable.
 pub(crate) fn append(
     journal: &mut Connection,
     batches: &[Batch],
@@ -347,7 +364,7 @@ pub(crate) fn append(
     Ok(acknowledged)
 }
 
-/// Rows from `start` until before `end` that match the rest of `filter`.
+/// Rows from `start` (inclusive) to `end` (exclusive) that match `filter`.
 pub(crate) fn rows<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -379,13 +396,13 @@ pub(crate) fn rows_within<R: Row>(
     filter: &Filter,
     room: &mut MemoryBudget,
 ) -> rusqlite::Result<Vec<R>> {
-    // A filter on the exchange or the kind matches no row of a table without that column.
+    // If the table has no column for the exchange or the kind, a filter on it matches no row.
     if filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
         return Ok(Vec::new());
     }
-    // Only the given names are in the statement, so that an index can be used.
+    // The statement compares only the names that the filter contains, so that `SQLite` can use an index.
     let named = [
         ("exchange", 3, &filter.exchange),
         ("symbol", 4, &filter.symbol),
@@ -418,7 +435,7 @@ pub(crate) fn rows_within<R: Row>(
     let mut rows = Vec::new();
     for row in found {
         let row = row?;
-        // The statement checks only some conditions, so rows may still fail the filter.
+        // The statement checks only some conditions of the filter.
         if !filter.admits(&row) {
             continue;
         }
@@ -430,7 +447,7 @@ pub(crate) fn rows_within<R: Row>(
     Ok(rows)
 }
 
-/// Rows from `start` until before `end`, each with its ingest.
+/// Rows from `start` (inclusive) to `end` (exclusive), by the id of their ingest.
 pub(crate) fn rows_by_ingest<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -452,7 +469,7 @@ pub(crate) fn rows_by_ingest<R: Row>(
     Ok(rows)
 }
 
-/// Rows of an ingest, with their ids.
+/// Rows of an ingest, with their row ids.
 pub(crate) fn rows_of_ingest<R: Row>(
     journal: &Connection,
     ingest: &str,
@@ -467,8 +484,10 @@ pub(crate) fn rows_of_ingest<R: Row>(
         .collect()
 }
 
-/// Reads a row from a line with three parts: its id, whether its checksum matches, and its cells. Fails if the
-/// checksum is wrong.
+/// Reads a row from a result line of a query for [`table::checked`].
+///
+/// The line consists of the row id, whether the checksum matches, and the cells. Returns an error if the checksum is
+/// wrong.
 pub(crate) fn checked_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<R> {
     if line.get(1)? {
         return table::read::<R>(line, 2);
@@ -502,7 +521,9 @@ pub(crate) fn partitions<R: Row>(journal: &Connection) -> rusqlite::Result<Vec<P
     Ok(found)
 }
 
-/// Days between `start` and `end` with rows in the journal, in order; one index lookup per day.
+/// Days between `start` and `end` with rows in the journal, in order.
+///
+/// Uses one index lookup per day.
 pub(crate) fn days<R: Row>(
     journal: &Connection,
     start: Millis,
@@ -540,10 +561,10 @@ pub(crate) fn newest<R: Row>(
         })
 }
 
-/// Row counts by ingest; each with the exchange or kind of map.
+/// Row counts by ingest id, for each exchange or kind of map.
 pub(crate) type RowCounts = BTreeMap<Option<String>, Vec<(String, u64)>>;
 
-/// Row count of a partition per ingest, and per exchange or kind of map.
+/// Counts the rows of a partition per ingest, and per exchange or kind of map.
 pub(crate) fn groups<R: Row>(
     journal: &Connection,
     partition: Partition,
@@ -566,7 +587,9 @@ pub(crate) fn groups<R: Row>(
     Ok(groups)
 }
 
-/// SQL condition on the bar length `?3`; always true for rows without a length.
+/// SQL condition: the bar length is `?3`.
+///
+/// True for rows without a length, for which `?3` is 0.
 fn of_interval<R: Row>() -> &'static str {
     if R::HAS_INTERVAL {
         "interval = ?3"
@@ -575,16 +598,17 @@ fn of_interval<R: Row>() -> &'static str {
     }
 }
 
-/// Id of the last row, or 0.
+/// Id of the last row of a table, or 0.
 pub(crate) fn last<R: Row>(journal: &Connection) -> rusqlite::Result<i64> {
     journal
         .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", R::TABLE))?
         .query_row([], |row| row.get(0))
 }
 
-/// Up to `limit` rows of a partition with ids up to `last`, in the order in which they are divided into segments.
+/// Up to `limit` rows of a partition with ids up to `last`, for the next segment.
 ///
-/// Stops after `weight` bytes. Only rows of `ingest`, and only rows of `group` if it is given.
+/// Returns only rows of `ingest`, and only rows of `group` if it is given. Stops once the rows take `weight` bytes. The
+/// rows are in the order in which the partition is divided into segments.
 pub(crate) fn to_compact<R: Row>(
     journal: &Connection,
     partition: Partition,
@@ -627,7 +651,7 @@ pub(crate) fn to_compact<R: Row>(
     Ok(found)
 }
 
-/// Deletes rows of a table by id; returns how many there were.
+/// Deletes rows of a table by id; returns the number of deleted rows.
 pub(crate) fn delete(journal: &Connection, table: &str, ids: &[i64]) -> rusqlite::Result<usize> {
     stats::record_removed(journal, table, ids)?;
     let mut statement = journal.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;

@@ -1,4 +1,6 @@
-//! The journal: a `SQLite` database that makes appended rows durable and holds the catalog and coverage.
+//! The journal: the `SQLite` database of an archive.
+//!
+//! It makes appended rows durable, and contains the catalog and the coverage records.
 
 pub(super) mod database;
 pub(super) mod swap;

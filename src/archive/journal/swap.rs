@@ -1,4 +1,6 @@
-//! Replacement of the journal by a fresh one; an interruption at any point can be finished.
+//! Replacement of the journal by a fresh one.
+//!
+//! If the replacement is interrupted at any point, it can be finished later.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use uuid::Uuid;
 use crate::archive::journal::database;
 use crate::archive::{ArchiveError, files};
 
-/// Message for an archive with an interrupted repair.
+/// Error message for an archive with an interrupted repair.
 pub(crate) const INTERRUPTED: &str =
     "a repair of its journal was interrupted; run `liqdata verify --repair` again";
 
@@ -17,13 +19,15 @@ pub(crate) fn fresh_path(folder: &Path) -> PathBuf {
     files::unfinished(&folder.join(database::FILE))
 }
 
-/// Whether an interrupted repair has moved the damaged journal away, but has not renamed the fresh one yet.
+/// Whether a repair was interrupted between moving the damaged journal and renaming the fresh one.
 pub(crate) fn is_interrupted(folder: &Path) -> bool {
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     is_there(&fresh_path(folder)) && !is_there(&folder.join(database::FILE))
 }
 
-/// Quarantines the damaged journal and renames the fresh one; returns the new path of the damaged one.
+/// Quarantines the damaged journal and renames the fresh one.
+///
+/// Returns the new path of the damaged journal.
 pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     let (path, fresh) = (folder.join(database::FILE), fresh_path(folder));
     files::refuse_other_than_file(&fresh)?;
@@ -32,7 +36,8 @@ pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     files::refuse_link(folder, &moved_to)?;
     let quarantine = folder.join(files::QUARANTINE);
     files::make_folder(folder, &quarantine)?;
-    // The journal is moved before its log. A journal without its log would look complete but lack the log's rows.
+    // The journal is moved before its log. In the opposite order, a crash could leave a journal that looks complete but
+    // lacks the rows of its log.
     for ending in ["", "-wal", "-shm"] {
         let from = database::companion(&path, ending);
         match fs::rename(&from, database::companion(&folder.join(&moved_to), ending)) {

@@ -1,9 +1,9 @@
 //! Conversion of rows to and from journal tables, one column per field.
 //!
-//! [`insert`] makes the final duplicate check: a row with a key that exists is ignored (`ON CONFLICT DO NOTHING`).
+//! [`insert`] makes the final duplicate check: a row with an existing key is ignored (`ON CONFLICT DO NOTHING`).
 //!
-//! Decimals are stored as text with all their digits. A bulk column is compressed; its SHA-256 is part of the row's
-//! unique key.
+//! Decimals are stored as text with all their digits. The bulk column ([`Row::BULK`]) contains long texts; it is
+//! compressed, and the SHA-256 of the text is part of the row's unique key.
 
 use std::io::Read;
 
@@ -16,17 +16,19 @@ use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::rows::row::{Row, unknown_word};
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
 
-/// Longest bulk text that is stored, in bytes.
+/// Maximum length of a bulk text, in bytes.
 pub(crate) const LONGEST: usize = 16 << 20;
 /// Level of the zstd compression.
 const LEVEL: i32 = 3;
 /// Name of the column with the SHA-256 of a row's bulk text.
 const DIGEST: &str = "digest";
 
-/// Name of the column with the id of the ingest that a row came with; null for a collected row.
+/// Name of the column with the id of a row's ingest.
+///
+/// Null for a collected row.
 const INGEST: &str = "ingest";
 
-/// SQL that creates the table of a kind of rows.
+/// SQL that creates the table of a row kind.
 pub(crate) fn create<R: Row>() -> String {
     format!(
         "CREATE TABLE {table} (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, {INGEST} TEXT, UNIQUE ({})) STRICT;
@@ -58,27 +60,27 @@ pub(crate) fn definitions(columns: &[Column], bulk: Option<&str>) -> String {
         .join(", ")
 }
 
-/// Column list of a `SELECT` for [`read`].
+/// Column list for a `SELECT` that [`read`] decodes.
 pub(crate) fn columns<R: Record>() -> String {
     let quoted = |column: &Column| format!("\"{}\"", column.name);
     R::COLUMNS.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// Column list that a row's checksum covers.
+/// List of the columns that a row's checksum covers.
 pub(crate) fn summed<R: Record>() -> String {
     format!("{}, {INGEST}", columns::<R>())
 }
 
-/// Column list of a `SELECT` for [`checked_row`](crate::archive::journal::database::checked_row).
+/// Column list for a `SELECT` that [`checked_row`](crate::archive::journal::database::checked_row) decodes.
 pub(crate) fn checked<R: Row>() -> String {
     let (sum, of) = (crc::COLUMN, crc::FUNCTION);
     format!("id, {sum} IS {of}({}), {}", summed::<R>(), columns::<R>())
 }
 
-/// Inserts collected rows and returns how many are new. A row with an existing unique key is ignored; the stored row
-/// stays.
+/// Inserts collected rows and returns the number of new rows.
 ///
-/// A row that exists from an ingest counts as collected from then on.
+/// A row with an existing unique key is ignored, and the stored row is not changed. If an ingest stored the existing
+/// row, the row counts as collected from then on.
 pub(crate) fn insert<R: Row>(transaction: &Transaction<'_>, rows: &[R]) -> rusqlite::Result<usize> {
     insert_of(transaction, rows, None)
 }
@@ -128,9 +130,9 @@ pub(crate) fn insert_of<R: Row>(
     Ok(new)
 }
 
-/// Takes a row that a collector delivered from the ingest that brought it first.
+/// Marks the stored row with the key of `row` as collected, if an ingest stored it.
 fn release<R: Row>(transaction: &Transaction<'_>, row: &R) -> rusqlite::Result<()> {
-    // Rows with a bulk column are never ingested.
+    // Rows with a bulk column never come from an ingest.
     if R::BULK.is_some() {
         return Ok(());
     }
@@ -158,7 +160,7 @@ struct Binding<'a, 's, R> {
     statement: &'a mut Statement<'s>,
     row: &'a R,
     place: usize,
-    /// Columns to bind; all if absent.
+    /// Names of the columns to bind; `None` binds all columns.
     only: Option<Vec<&'static str>>,
 }
 
@@ -211,12 +213,12 @@ impl<R: Row> Visitor<R> for Binding<'_, '_, R> {
     }
 }
 
-/// Reads a row from the cells of a line, starting at the column `first`.
+/// Reads a row from the cells of a result line, starting at the column `first`.
 pub(crate) fn read<R: Record>(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<R> {
     R::read(&mut Line { row, next: first })
 }
 
-/// The cells of a line, in order.
+/// Cursor over the cells of a result line.
 struct Line<'a, 's> {
     row: &'a rusqlite::Row<'s>,
     next: usize,
@@ -272,7 +274,7 @@ fn unpacked(packed: &[u8]) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Error for a cell that liqdata cannot have written: the line is damaged.
+/// Error for a cell that liqdata cannot have written, which means that the line is damaged.
 pub(crate) fn not_readable(
     column: usize,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,

@@ -8,12 +8,12 @@ use crate::archive::raw::line::RawFileEntry;
 use crate::archive::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 
-/// Lines between two calls of `goes_on`.
+/// Number of lines read between two calls of `goes_on`.
 const LOOK: u32 = 1024;
 
-/// Checks a file of raw frames by reading it while `goes_on` returns true.
+/// Reads a file of raw frames and returns its fault, if any.
 ///
-/// Returns what is wrong with it, if anything. A file that ends in the middle of a frame is not damaged.
+/// Stops once `goes_on` returns false. A file that ends in the middle of a frame is not damaged.
 pub(crate) fn raw_fault(
     part: &RawFileEntry,
     goes_on: &mut dyn FnMut() -> bool,

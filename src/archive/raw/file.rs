@@ -1,7 +1,7 @@
 //! A file of raw frames that is being written.
 //!
-//! [`RawFileWriter::flush`] hands written lines to the operating system, so that a crash of the process loses
-//! only later lines. After a failed write the file is abandoned, and a new one is begun.
+//! [`RawFileWriter::flush`] passes written lines to the operating system, so that a crash of the process loses only
+//! lines written after the flush. After a failed write the file is abandoned, and a new file is begun.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -15,16 +15,18 @@ use crate::archive::catalog::manifest::Day;
 use crate::archive::raw::line;
 use crate::archive::{ArchiveError, files};
 
-/// Compression level.
+/// Level of the zstd compression.
 const LEVEL: i32 = 3;
-/// Compression window as a power of two.
+/// Base-2 logarithm of the compression window in bytes.
 ///
-/// Each exchange needs this much memory.
+/// Each exchange needs a window of 2¹⁹ bytes in memory.
 const WINDOW: u32 = 19;
-/// Bytes of text per compressed frame, which ends with a checksum.
+/// Minimum number of bytes of text per zstd frame.
+///
+/// Each zstd frame ends with a checksum.
 const TOGETHER: usize = 4 << 20;
 
-/// A file that counts the bytes written to it.
+/// A file with a counter of the bytes written to it.
 #[derive(Debug)]
 struct CountingWriter {
     file: File,
@@ -44,13 +46,13 @@ impl Write for CountingWriter {
     }
 }
 
-/// Writer for a file of raw frames of one exchange and day.
+/// Writes one file of raw frames of an exchange and day.
 pub(crate) struct RawFileWriter {
     pub(crate) day: Day,
     pub(crate) path: PathBuf,
     encoder: Encoder<'static, CountingWriter>,
     bytes: Arc<AtomicU64>,
-    /// Bytes of text since the last checksum.
+    /// Number of bytes of text in the current zstd frame.
     text: usize,
     /// Whether lines were written since the last flush.
     is_dirty: bool,
@@ -64,7 +66,7 @@ fn encoder(file: CountingWriter) -> io::Result<Encoder<'static, CountingWriter>>
 }
 
 impl RawFileWriter {
-    /// Creates a file for an exchange and day.
+    /// Creates a new file for an exchange and day.
     pub(crate) fn create(base: &Path, exchange: &str, day: Day) -> Result<Self, ArchiveError> {
         let relative = line::name(exchange, &day.name());
         files::refuse_link(base, &relative)?;
@@ -99,7 +101,9 @@ impl RawFileWriter {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes complete lines; returns the writer unless that failed.
+    /// Writes complete lines and returns the writer.
+    ///
+    /// If this fails, the file is abandoned.
     pub(crate) fn write(mut self, lines: &[u8]) -> Result<Self, ArchiveError> {
         let path = self.path.clone();
         let fault = |source| ArchiveError::of_file(&path, source);
@@ -115,7 +119,7 @@ impl RawFileWriter {
         Ok(self)
     }
 
-    /// Hands written lines to the operating system.
+    /// Passes written lines to the operating system.
     pub(crate) fn flush(&mut self) -> Result<(), ArchiveError> {
         if self.is_dirty {
             self.is_dirty = false;
@@ -126,13 +130,13 @@ impl RawFileWriter {
         Ok(())
     }
 
-    /// Ends the file and waits until it is durable.
+    /// Completes the current zstd frame and waits until the file is durable.
     pub(crate) fn finish(self) -> Result<(), ArchiveError> {
         let fault = |source| ArchiveError::of_file(&self.path, source);
         let counting = if self.text > 0 {
             self.encoder.finish().map_err(fault)?
         } else {
-            // No compressed frame is open, so only the file itself must be synced.
+            // The current zstd frame is empty: there is nothing to complete, and the file is not synced.
             return Ok(());
         };
         counting.file.sync_all().map_err(fault)

@@ -1,9 +1,9 @@
 //! Format of raw frames: received messages, stored so that they can be decoded again.
 //!
-//! A file holds what one exchange sent on one day, as zstd-compressed JSON lines:
-//! `raw/date=2026-11-20/okx-….jsonl.zst`. It starts with the latest instrument lists, so that it can be decoded
-//! by itself. The compressed stream is split into zstd frames with a checksum each. A truncated file is readable
-//! up to its last complete line.
+//! A file contains messages that one exchange sent on one day, as zstd-compressed JSON lines:
+//! `raw/date=2026-11-20/okx-….jsonl.zst`. The file starts with the latest instrument lists, so that decoding needs no
+//! other file. The compressed stream is split into zstd frames, each with a checksum. A truncated file is readable up
+//! to its last complete line.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -23,54 +23,56 @@ pub(crate) const FOLDER: &str = "raw";
 const ENDING: &str = ".jsonl.zst";
 /// Length of the UUID in a file name.
 const ID: usize = 36;
-/// Number of bytes read, or of empty lines skipped, between two calls of `goes_on`.
+/// Number of bytes decompressed or skipped between two calls of `goes_on`.
 const LOOK: usize = 1 << 20;
-/// Number of zstd frames read between two calls of `goes_on`; needed because a frame may be tiny.
-const MANY: u32 = 512;
-/// Largest decompressed zstd frame.
+/// Number of zstd frames read between two calls of `goes_on`.
 ///
-/// A message has at most 16 MiB unless configured otherwise.
+/// Needed because a zstd frame may be tiny.
+const MANY: u32 = 512;
+/// Maximum size of a decompressed zstd frame, in bytes.
+///
+/// A message has at most 16 MiB, unless the collector is configured otherwise.
 const MOST: u64 = 256 << 20;
 
 /// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RawLineKind {
-    /// A message received on a socket.
+    /// A message received on a WebSocket.
     Socket,
     /// Body of a REST response of a backfill.
     Request,
     /// A page of an instrument list.
     Markets,
-    /// Start of a collector, limited to `coins` if that is set.
+    /// Start of a collector, which is limited to `coins` if that field is set.
     ///
-    /// Without a message.
+    /// The line contains no message.
     Start,
-    /// Record of `frames` messages between `from` and `until` that were dropped.
+    /// Record of messages that were dropped: `frames` messages between `from` and `until`.
     #[serde(rename = "missed")]
     Dropped,
 }
 
-/// A line: a received message with what is needed to decode it.
+/// A line of a file: a received message with the data needed to decode it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawLine {
-    /// The exchange.
+    /// Exchange that sent the message.
     pub exchange: String,
     /// When the message was received.
     pub received_at: Millis,
     /// Kind of the line.
     #[serde(rename = "came")]
     pub kind: RawLineKind,
-    /// Requested instrument, if the body does not name it.
+    /// Requested instrument, if the response body does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub market: Option<String>,
-    /// Start of the requested time range.
+    /// Start of the requested time range, or of the dropped messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Millis>,
-    /// End of the requested time range, exclusive.
+    /// End of the requested time range, or of the dropped messages, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
-    /// Number of the instrument list.
+    /// Number of the instrument list; an exchange may have several lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<u32>,
     /// Page of the instrument list, from 0.
@@ -85,13 +87,13 @@ pub struct RawLine {
     /// Number of dropped messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
-    /// The unchanged message or body.
+    /// The message or response body, unchanged.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub frame: String,
 }
 
 impl RawLine {
-    /// A line with all optional fields empty.
+    /// Creates a line with all optional fields empty.
     #[must_use]
     pub fn new(exchange: &str, received_at: Millis, kind: RawLineKind) -> Self {
         Self {
@@ -114,9 +116,9 @@ impl RawLine {
 /// A file of raw frames.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RawFileEntry {
-    /// Start of its day.
+    /// Start of the file's day.
     pub date: Millis,
-    /// UUID that orders files by creation.
+    /// UUID of the file; UUIDs sort by time of creation.
     id: String,
     /// Exchange.
     pub exchange: String,
@@ -134,7 +136,9 @@ pub(crate) fn name(exchange: &str, date: &str) -> PathBuf {
         .join(file)
 }
 
-/// Lists the files of raw frames by day and creation, and everything else in their folder.
+/// Lists the files of raw frames, and all other entries of their folder.
+///
+/// The files are sorted by day and time of creation.
 pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)> {
     let (mut found, mut strange) = (Vec::new(), Vec::new());
     for (folder, is_folder) in entries(&base.join(FOLDER))? {
@@ -157,11 +161,9 @@ pub(crate) fn parts(base: &Path) -> io::Result<(Vec<RawFileEntry>, Vec<PathBuf>)
     Ok((found, strange))
 }
 
-/// Entries of a folder, and whether each is a folder.
+/// Lists the entries of a folder, and whether each is a folder.
 ///
-/// Links are not followed.
-///
-/// If the path is not a folder, it is the only entry.
+/// Symbolic links are not followed. If the path is not a folder, the result contains only the path.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     let read = match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() => fs::read_dir(folder)?,
@@ -190,7 +192,7 @@ fn part(path: &Path, date: Millis) -> Option<RawFileEntry> {
     })
 }
 
-/// Outcome of looking for a line in the current zstd frame.
+/// Result of reading the next line of the current zstd frame.
 enum NextLine {
     Line(Box<RawLine>),
     Nothing,
@@ -198,11 +200,13 @@ enum NextLine {
     Stop,
 }
 
-/// Iterator over the lines of a file, up to the first error.
+/// Iterator over the lines of a file, up to the first fault.
 #[derive(Debug)]
 pub struct RawLines {
     source: BufReader<File>,
-    /// The current decompressed zstd frame, and the position of the next line in it.
+    /// The current zstd frame, decompressed.
+    ///
+    /// `next` is the position of the next line in it.
     bytes: Vec<u8>,
     next: usize,
     fault: Option<String>,
@@ -222,9 +226,9 @@ impl RawLines {
         })
     }
 
-    /// Why the file is damaged, as far as it was read.
+    /// The first fault in the lines read so far, if any.
     ///
-    /// Truncation is not damage.
+    /// Truncation is not a fault.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
@@ -236,7 +240,7 @@ impl RawLines {
         self.is_cut
     }
 
-    /// The next line; `None` at the end, or when `goes_on` returns false.
+    /// Returns the next line; `None` at the end, or if `goes_on` returns false.
     pub fn next_while(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Option<RawLine> {
         let mut read: u32 = 0;
         loop {
@@ -260,7 +264,7 @@ impl RawLines {
         }
     }
 
-    /// The next line of the current zstd frame.
+    /// Reads the next line of the current zstd frame.
     fn line(&mut self, goes_on: &mut dyn FnMut() -> bool) -> NextLine {
         let line = loop {
             let left = self.bytes.get(self.next..).unwrap_or_default();
@@ -287,7 +291,7 @@ impl RawLines {
         }
     }
 
-    /// Decompresses the next zstd frame; returns whether to go on.
+    /// Decompresses the next zstd frame; returns false if `goes_on` stopped it.
     fn read(&mut self, goes_on: &mut dyn FnMut() -> bool) -> io::Result<bool> {
         if self.source.fill_buf()?.is_empty() {
             self.is_over = true;
@@ -317,7 +321,7 @@ impl RawLines {
                 let whole = bytes.iter().rposition(|byte| *byte == b'\n');
                 bytes.truncate(whole.map_or(0, |end| end + 1));
             }
-            // A wrong checksum or invalid zstd data: nothing in this frame is reliable.
+            // A wrong checksum or invalid zstd data: no line of this zstd frame is reliable.
             Err(source) => {
                 self.over(source.to_string());
                 return Ok(true);
@@ -328,7 +332,7 @@ impl RawLines {
         Ok(true)
     }
 
-    /// Ends the iteration.
+    /// Ends the iteration with a fault.
     fn over(&mut self, fault: String) {
         self.is_over = true;
         self.fault = Some(fault);
@@ -356,7 +360,7 @@ pub(crate) fn raw_links(store: &Store) -> Result<Vec<PathBuf>, ArchiveError> {
     Ok(strange)
 }
 
-/// Files of raw frames, and everything else in their folder.
+/// Lists the files of raw frames, and all other entries of their folder.
 pub(crate) fn raw_listing(
     store: &Store,
 ) -> Result<(Vec<RawFileEntry>, Vec<PathBuf>), ArchiveError> {

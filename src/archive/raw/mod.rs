@@ -1,6 +1,7 @@
-//! Received frames, stored as compressed JSON lines so that they can be decoded again.
+//! Raw frames: received messages, stored as compressed JSON lines so that they can be decoded again.
 //!
-//! One file holds one exchange and one day. `writer` runs on a thread of its own and drops frames rather than delay rows.
+//! Each file contains frames of one exchange and one day. `writer` runs on a separate thread; it drops frames if
+//! writing them would delay rows.
 
 pub(super) mod check;
 pub(super) mod file;

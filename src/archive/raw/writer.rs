@@ -1,8 +1,8 @@
-//! Thread that writes raw frames without delaying rows.
+//! A thread that writes raw frames without delaying rows.
 //!
-//! Frames wait in a queue of limited size. Frames that do not fit, or cannot be written, are dropped, counted
-//! and recorded as dropped. While the disk is full for rows, no frames are written, and the oldest files are
-//! deleted.
+//! Frames wait in a queue of limited size. Frames that do not fit into the queue, or cannot be written, are dropped. A
+//! line in the file records the dropped frames. While the disk has no space for rows, no frames are written, and the
+//! oldest files of raw frames are deleted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -22,46 +22,46 @@ use crate::archive::raw::line::{RawLine, RawLineKind};
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
-/// Interval of flushes and of checks whether rows need space.
+/// Interval between flushes, and between checks whether rows need disk space.
 const TICK: Duration = Duration::from_secs(1);
 /// Pause after a failed write before the next attempt.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Interval of checks whether files exceed the retention.
+/// Interval between checks whether files exceed the retention.
 const LOOK: Duration = Duration::from_mins(10);
 /// Capacity of the queue in bytes.
 const QUEUE: usize = 32 << 20;
-/// File size after which a new file begins.
+/// File size, in bytes, from which on a new file is begun.
 ///
-/// The retention deletes whole files.
+/// The retention deletes whole files, so files must not become too large.
 const LARGE: u64 = 64 << 20;
 
-/// How many raw frames to store.
+/// Limits of the stored raw frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRetention {
     /// Maximum age in days.
     pub days: u32,
-    /// Maximum size on the disk in bytes.
+    /// Maximum total size of the files, in bytes.
     pub bytes: u64,
 }
 
 impl RawRetention {
-    /// Whether no frames are stored.
+    /// Whether storage is switched off, because a limit is 0.
     #[must_use]
     pub fn is_off(self) -> bool {
         self.days == 0 || self.bytes == 0
     }
 }
 
-/// The state of raw frame storage.
+/// Counters and state of the raw frame storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RawStatus {
-    /// Frames written.
+    /// Number of frames written.
     pub frames: u64,
-    /// Frames dropped.
+    /// Number of frames dropped.
     pub dropped: u64,
     /// Size of all files at the last check, in bytes.
     pub bytes: u64,
-    /// Why frames are not being stored, if so.
+    /// Why frames are dropped or cannot be written, if so.
     pub trouble: Option<String>,
 }
 
@@ -71,7 +71,7 @@ enum RawMessage {
     Stop,
 }
 
-/// Dropped frames of an exchange: first and last time, and count.
+/// Dropped frames of an exchange: time of the first, time of the last, and number.
 type DroppedFrames = (Millis, Millis, u64);
 
 #[derive(Default)]
@@ -101,16 +101,16 @@ struct RawThread {
 
 impl Drop for RawThread {
     fn drop(&mut self) {
-        // After a fork the thread belongs to the parent process.
+        // In a forked child, the thread does not exist; it belongs to the parent process.
         if self.pid != std::process::id() {
             std::mem::forget(locked(&self.thread).take());
         }
     }
 }
 
-/// Queue of frames to write.
+/// Queue of raw frames to write.
 ///
-/// Clones share it. The thread ends with the last clone.
+/// Clones share the queue. The writer thread ends when the last clone is dropped.
 #[derive(Clone, Default)]
 pub struct RawQueue(Option<Arc<RawThread>>);
 
@@ -127,9 +127,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl RawQueue {
-    /// Starts the thread for the archive in the folder `base`, which this process has open for writing.
+    /// Starts the thread that writes raw frames of the archive in the folder `base`.
     ///
-    /// `rows_need_room` returns whether the disk is full for rows. Stores nothing if the retention is zero.
+    /// This process must have the archive open for writing. `rows_need_room` returns whether the disk has no space for
+    /// rows. If the retention is zero, no thread starts and nothing is stored.
     ///
     /// # Errors
     ///
@@ -168,7 +169,9 @@ impl RawQueue {
         }))))
     }
 
-    /// Queues a line; never waits. Does nothing if storage is off.
+    /// Queues a line, or drops it if the queue is full; never waits.
+    ///
+    /// Does nothing if storage is switched off.
     pub fn offer(&self, line: RawLine) {
         let Some(thread) = &self.0 else { return };
         let bytes = line.frame.len();
@@ -183,7 +186,7 @@ impl RawQueue {
         let _ = thread.messages.send(RawMessage::Line(Box::new(line)));
     }
 
-    /// Queues the pages of an instrument list, with which later frames are decoded.
+    /// Queues the pages of an instrument list, which is needed to decode later frames.
     pub fn markets(&self, exchange: &str, list: u32, pages: Vec<RawLine>) {
         if let Some(thread) = &self.0 {
             let _ = thread
@@ -198,7 +201,7 @@ impl RawQueue {
         self.0.is_some()
     }
 
-    /// Current state.
+    /// Current counters and state.
     #[must_use]
     pub fn status(&self) -> RawStatus {
         self.0
@@ -207,9 +210,9 @@ impl RawQueue {
             .unwrap_or_default()
     }
 
-    /// Writes what is queued and stops.
+    /// Writes the queued lines and stops the thread.
     ///
-    /// Blocks, so do not call it on an async task.
+    /// This function blocks; do not call it on an async task.
     pub fn stop(&self) {
         if let Some(thread) = &self.0 {
             let _ = thread.messages.send(RawMessage::Stop);
@@ -219,12 +222,12 @@ impl RawQueue {
     }
 }
 
-/// The lines that every file of an exchange begins with.
+/// The lines at the beginning of every file of an exchange.
 #[derive(Default)]
 struct FileHeader {
     /// The line that records the start of the collector.
     start: Option<Vec<u8>>,
-    /// Current instrument lists, compressed.
+    /// Current instrument lists by number, compressed.
     lists: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -234,10 +237,12 @@ struct RawWriterLoop {
     rows_need_room: Box<dyn Fn() -> bool + Send>,
     waiting: Arc<AtomicUsize>,
     shared: Arc<Mutex<RawState>>,
-    /// Open files by exchange.
+    /// Files that are being written, by exchange.
     files: HashMap<String, RawFileWriter>,
     openings: HashMap<String, FileHeader>,
-    /// The end of the pause in which nothing is written; `None` without a pause.
+    /// End of the current pause after a failed write.
+    ///
+    /// `None` if writing is not paused.
     paused: Option<Instant>,
     looked: Option<Instant>,
 }
@@ -260,7 +265,7 @@ impl RawWriterLoop {
                 flush_at = Instant::now() + TICK;
             }
         }
-        // The loop has handled everything that was queued before the stop message; now the files are closed.
+        // The loop has processed all messages queued before the stop message; now the files are closed.
         for (_, file) in std::mem::take(&mut self.files) {
             if let Err(fault) = file.finish() {
                 self.fail(&fault);
@@ -315,11 +320,13 @@ impl RawWriterLoop {
         }
     }
 
-    /// Writes lines of an exchange, after a record of frames that were dropped before.
+    /// Writes lines of an exchange.
+    ///
+    /// If frames were dropped before, first writes a line that records them.
     fn write(&mut self, exchange: &str, at: Millis, lines: &[u8]) -> Result<(), ArchiveError> {
         let day = Day::of(at);
         let mut file = match self.files.remove(exchange) {
-            // The comparison is not `==`: a clock that is set back must not begin a new file.
+            // The comparison is not `==`: if the clock is set back, the current file must continue.
             Some(file) if file.day >= day && file.bytes() < LARGE => file,
             before => {
                 if let Some(before) = before {
@@ -340,7 +347,7 @@ impl RawWriterLoop {
         }
         file = file.write(lines)?;
         if missed.is_some() {
-            // If more frames were dropped meanwhile, the record is written again with the new count.
+            // If more frames were dropped during the write, the next write records them again with the new count.
             let mut shared = locked(&self.shared);
             if shared.dropped.get(exchange).copied() == missed {
                 shared.dropped.remove(exchange);
@@ -371,7 +378,7 @@ impl RawWriterLoop {
             let opening = self.openings.entry(exchange.to_owned()).or_default();
             opening.lists.insert(list, packed);
         }
-        // If no file is open, nothing is written now: the next file begins with the lists anyway.
+        // Without a current file, nothing is written here, because the next file begins with the lists anyway.
         if let Some(file) = self.files.remove(exchange) {
             match file.write(&text) {
                 Ok(file) => {
@@ -414,7 +421,7 @@ impl RawWriterLoop {
         parts
     }
 
-    /// Deletes files beyond the retention, oldest first.
+    /// Deletes files that exceed the retention, oldest first.
     fn look(&mut self) {
         self.looked = Some(Instant::now());
         let closed = self.not_being_written();
@@ -430,7 +437,7 @@ impl RawWriterLoop {
             match files::remove(&part.path) {
                 Ok(()) => {
                     bytes = bytes.saturating_sub(part.bytes);
-                    // Removes the folder if it is empty now.
+                    // This removes the folder only if it is empty.
                     let _ = part.path.parent().map(std::fs::remove_dir);
                 }
                 Err(fault) => {
@@ -443,7 +450,7 @@ impl RawWriterLoop {
     }
 }
 
-/// Encodes a line.
+/// Encodes a line as JSON, with a line break.
 fn text_of(line: &RawLine) -> Vec<u8> {
     // Serialization of strings and numbers cannot fail.
     let mut text = serde_json::to_vec(line).unwrap_or_default();

@@ -16,10 +16,10 @@ record! {
         pub exchange: String,
         /// Coin symbol.
         pub symbol: String,
-        /// Length in milliseconds: whole minutes that divide a day.
+        /// Length in milliseconds: a whole number of minutes that divides a day.
         #[unit("ms")]
         pub interval: i64,
-        /// Time of the open.
+        /// Time at which the bar opens.
         pub timestamp: Millis,
         /// First price.
         #[unit("quote currency")]

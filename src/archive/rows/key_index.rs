@@ -1,4 +1,4 @@
-//! Index of rows by the hash of their key, without a string per row.
+//! Index that finds rows by the hash of their key, without storing the key strings.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
@@ -8,7 +8,7 @@ use foldhash::quality::SeedableRandomState;
 use crate::archive::rows::row::Row;
 use crate::model::seeded;
 
-/// Hasher for values that are hashes already.
+/// Hasher for values that already are hashes.
 #[derive(Default)]
 struct PrehashedHasher(u64);
 
@@ -28,7 +28,7 @@ impl Hasher for PrehashedHasher {
     }
 }
 
-/// Positions of rows by the hashes of their keys.
+/// Maps the hash of a key to the positions of the rows with that hash.
 pub(crate) struct KeyIndex {
     hashing: SeedableRandomState,
     last: HashMap<u64, usize, BuildHasherDefault<PrehashedHasher>>,
@@ -37,7 +37,7 @@ pub(crate) struct KeyIndex {
 }
 
 impl KeyIndex {
-    /// Creates an index for a number of rows.
+    /// Creates an index with capacity for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             last: HashMap::with_capacity_and_hasher(rows, BuildHasherDefault::default()),
@@ -55,13 +55,13 @@ impl KeyIndex {
 
     /// Adds the next row.
     ///
-    /// Its position is the number of rows before it.
+    /// The position of a row is the number of rows added before it.
     pub(crate) fn add(&mut self, hash: u64) {
         let before = self.last.insert(hash, self.before.len());
         self.before.push(before);
     }
 
-    /// Positions of rows with this hash, the last first.
+    /// Positions of rows with this hash, in descending order.
     pub(crate) fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
         std::iter::successors(self.last.get(&hash).copied(), |place| {
             self.before.get(*place).copied().flatten()

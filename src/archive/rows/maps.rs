@@ -1,4 +1,4 @@
-//! Estimated maps, exactly as a server returned them, for comparison with later estimates.
+//! Estimated liquidation maps, exactly as a server returned them, for comparison with later estimates.
 
 use std::cmp::Ordering;
 
@@ -9,9 +9,9 @@ pub use crate::model::MapRow;
 use crate::model::Millis;
 
 impl MapRow {
-    /// SHA-256 of the reply.
+    /// SHA-256 of the server's reply.
     ///
-    /// It is part of the key, so a different reply to the same question is stored as another row.
+    /// It is part of the key, so a different reply to the same request is stored as a separate row.
     fn digest(&self) -> String {
         checksum(self.reply.as_bytes())
     }

@@ -1,6 +1,7 @@
 //! The row kinds of the archive: their columns, keys, checks and sort orders.
 //!
-//! `row` is the trait of them all. Journal tables and Parquet columns are derived from it.
+//! The module `row` contains the trait that all row kinds implement. Journal tables and Parquet columns are derived
+//! from that trait.
 
 pub(super) mod bars;
 pub(super) mod key_index;

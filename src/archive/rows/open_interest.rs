@@ -18,7 +18,7 @@ record! {
         pub symbol: String,
         /// Time of the reading.
         pub timestamp: Millis,
-        /// Open interest in base units, one side.
+        /// Open interest in base units; each contract counts once, not once per side.
         #[unit("base units")]
         pub open_interest: Decimal,
         /// When the reading was received.

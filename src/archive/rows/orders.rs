@@ -13,16 +13,16 @@ use crate::model::{
     Symbol, record,
 };
 
-/// Largest value of an order in USD.
+/// Maximum value of an order in USD.
 ///
-/// It exceeds the open interest of all exchanges together, and a hundred million such values can be summed
+/// The limit exceeds the open interest of all exchanges together. A hundred million orders of this value can be summed
 /// exactly.
 pub(crate) const MAX_ORDER_USD: Decimal = Decimal::from_parts(3_567_587_328, 232, 0, false, 0);
 
 /// One liquidation order with all of its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderRow {
-    /// The order.
+    /// Exchange, pair, side, price, quantity, value and time of the order.
     pub order: Order,
     /// Coin.
     pub coin: String,
@@ -32,15 +32,15 @@ pub struct OrderRow {
     pub completeness: Completeness,
     /// Identifier given by the exchange, if any.
     pub native_id: Option<String>,
-    /// Identifies the order within its exchange.
+    /// Key that identifies the order within its exchange.
     ///
-    /// An order that is sent again has the same key.
+    /// If an exchange sends an order again, the key is the same.
     pub dedupe_key: String,
     /// When the order was received.
     pub received_at: Millis,
     /// The raw message that the order was decoded from, if it is stored.
     pub raw: Option<String>,
-    /// Identifier of a group of orders by the exchange, such as all fills of one liquidation.
+    /// The exchange's identifier of a group of orders, such as all fills of one liquidation.
     pub group_id: Option<String>,
 }
 
@@ -76,7 +76,7 @@ record! {
 }
 
 impl OrderRow {
-    /// The column that prevents exact storage and the reason, if any.
+    /// Returns the column that cannot be stored exactly, and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         self.check().err()
@@ -109,15 +109,17 @@ impl<'a> From<&'a OrderRow> for OrderBrief<'a> {
     }
 }
 
-/// Splits the dedupe key of an imported order at its side, into the contract as the file spells it, and the rest.
-/// `None` for other orders.
+/// Splits the dedupe key of an imported order at its side.
+///
+/// Returns the contract, as the file spells it, and the part after the side. Returns `None` for orders that were not
+/// imported.
 fn spelled_contract(key: &str) -> Option<(&str, &str)> {
     let contract_and_rest = key.strip_prefix("file|")?;
     let mut sides = ["|LONG|", "|SHORT|"].into_iter();
     sides.find_map(|side| contract_and_rest.rsplit_once(side))
 }
 
-/// Whether a contract has a delivery date. The pair of an order does not include the date.
+/// Whether a contract has a delivery date, which the pair of an order does not include.
 fn is_dated(contract: &str) -> bool {
     Symbol::read(contract).is_some_and(|symbol| symbol.kind() == ContractKind::Dated)
 }

@@ -1,4 +1,4 @@
-//! Positions of single accounts, in snapshots.
+//! Trading positions of single accounts, in snapshots.
 
 use std::cmp::Ordering;
 
@@ -56,7 +56,7 @@ impl Row for PositionRow {
         self.timestamp
     }
 
-    /// A position counts as received at the time of its snapshot.
+    /// Time of the snapshot, which counts as the time of receipt.
     fn received_at(&self) -> Millis {
         self.timestamp
     }

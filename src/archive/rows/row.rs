@@ -1,7 +1,7 @@
-//! The trait of all row kinds.
+//! The trait that all row kinds implement.
 //!
 //! The [journal table](crate::archive::journal::table) and the [Parquet
-//! columns](crate::archive::segment::arrow_columns) of a kind are derived from its columns.
+//! columns](crate::archive::segment::arrow_columns) of a row kind are derived from the columns of its type.
 
 use std::cmp::Ordering;
 use std::hash::{Hash as _, Hasher};
@@ -14,54 +14,60 @@ use crate::model::{Column, FixedPoint, Millis, Record};
 /// First instant of the year 10000.
 const END_OF_TIME: Millis = Millis(253_402_300_800_000);
 
-/// The name of a column, and what is wrong with its value.
+/// Name of a column, and a description of the fault in its value.
 pub(crate) type Fault = (&'static str, String);
 
-/// A kind of row.
+/// A row kind: a type of row that has its own table and segments.
 pub(crate) trait Row: Record + Clone + Send + 'static {
     /// Name of the journal table and of the folder of segments.
     const TABLE: &'static str;
-    /// Columns that together are unique.
+    /// Columns of the unique index, separated by commas.
     const UNIQUE: &'static str;
-    /// Whether rows have a length, as bars do.
+    /// Whether rows have a length in time, as bars do.
     ///
-    /// Each length is a partition of its own.
+    /// Each length has its own partition.
     const HAS_INTERVAL: bool = false;
-    /// Rows per row group; a reader skips groups that cannot match.
+    /// Number of rows per Parquet row group.
+    ///
+    /// A reader skips row groups that cannot match its filter.
     const GROUP: usize;
-    /// The column of the coin.
+    /// Name of the column with the coin.
     const COIN: &'static str;
-    /// The column of the kind, if any.
+    /// Name of the column with the kind of a map, if the table has one.
     const KIND: Option<&'static str> = None;
-    /// The column by which a heavy day is split into segments.
+    /// Column by which the rows of a day with many rows are split into segments.
     const APART: &'static str = "exchange";
-    /// Sort columns of the rows of a heavy day, so that rows that are queried together are in the same segment.
+    /// Sort columns for splitting a day with many rows.
+    ///
+    /// With this order, rows that are queried together are in the same segment.
     const DIVIDED: &'static str = "timestamp";
-    /// A text column with unique values that is never filtered by, if any.
+    /// Name of a text column with unique values that no filter uses, if any.
     const KEY: Option<&'static str> = None;
-    /// The column with long unique values, such as the reply of a map, if any.
+    /// Name of the column with long unique values, if the table has one.
+    ///
+    /// An example is the server's reply of a map.
     const BULK: Option<&'static str> = None;
 
-    /// Refuses a row that cannot be stored exactly.
+    /// Returns an error if the row cannot be stored exactly.
     fn check(&self) -> Result<(), Fault>;
 
-    /// Identifies the row within its partition.
+    /// Key that identifies the row within its partition.
     ///
-    /// A row that is sent again has the same key.
+    /// A repeated row has the same key.
     fn key(&self) -> String;
-    /// Hashes the key, independent of how the instrument is spelled.
+    /// Hashes the key; different spellings of the instrument give the same hash.
     fn hash_key(&self, hasher: &mut impl Hasher) {
         self.key().hash(hasher);
     }
-    /// Whether another row has the same key, independent of how the instrument is spelled.
+    /// Whether another row has the same key, apart from the spelling of the instrument.
     fn has_key_of(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
-    /// Whether another row has the same key except for the spelling of the instrument.
+    /// Whether another row has the same key, but spells the instrument differently.
     fn is_spelled_otherwise(&self, _other: &Self) -> bool {
         false
     }
-    /// Exchange, if any.
+    /// Exchange, if the table has one.
     fn exchange(&self) -> Option<&str>;
     /// Traded pair, or the coin if there is no pair.
     fn symbol(&self) -> &str;
@@ -69,15 +75,15 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     fn coin(&self) -> &str {
         self.symbol()
     }
-    /// Kind, if the table has kinds.
+    /// Kind of a map; `None` for rows of other tables.
     fn kind(&self) -> Option<&str> {
         None
     }
-    /// Version of the model that made it, if known.
+    /// Version of the model that computed the row, if known.
     fn version(&self) -> Option<&str> {
         None
     }
-    /// Length in milliseconds, or 0.
+    /// Length in milliseconds; 0 for rows without a length.
     fn interval(&self) -> i64 {
         0
     }
@@ -85,42 +91,42 @@ pub(crate) trait Row: Record + Clone + Send + 'static {
     fn timestamp(&self) -> Millis;
     /// When the row was received.
     fn received_at(&self) -> Millis;
-    /// When the row became final: the close of a bar, else the event time.
+    /// When the row became final: the close time of a bar, the event time of other rows.
     fn known_at(&self) -> Millis {
         self.timestamp()
     }
 
-    /// Approximate memory use in bytes, if it is large.
+    /// Approximate memory use in bytes; 0 for small rows.
     fn weight(&self) -> usize {
         0
     }
 
-    /// The order of two rows in a segment.
+    /// Compares two rows by their order in a segment.
     fn file_order(&self, other: &Self) -> Ordering;
     /// Sorts rows into the order of a segment.
     fn sort_for_file(rows: &mut [Self]) {
         rows.sort_by(Self::file_order);
     }
 
-    /// Whether a column is [`Row::BULK`].
+    /// Whether a column is the one that [`Row::BULK`] names.
     fn is_bulk(column: &Column) -> bool {
         Self::BULK.is_some_and(|bulk| column.name == bulk)
     }
 
-    /// Columns of a segment.
+    /// Columns that a segment stores.
     ///
-    /// The length is in the name of its folder.
+    /// The length of bars is not a column: the folder name contains it.
     fn filed() -> impl Iterator<Item = &'static Column> {
         Self::COLUMNS.iter().filter(|column| Self::is_filed(column))
     }
 
-    /// Whether a segment has this column.
+    /// Whether segments store this column.
     fn is_filed(column: &Column) -> bool {
         !(Self::HAS_INTERVAL && column.name == "interval")
     }
 }
 
-/// Refuses rows that cannot be stored exactly.
+/// Returns an error for the first row that cannot be stored exactly.
 pub(crate) fn check_all<R>(
     table: &'static str,
     rows: &[R],
@@ -136,7 +142,7 @@ pub(crate) fn check_all<R>(
     })
 }
 
-/// Refuses an instant outside the years 1970 to 9999.
+/// Returns an error for an instant outside the years 1970 to 9999.
 pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> {
     if (Millis(0)..END_OF_TIME).contains(&at) {
         Ok(())
@@ -145,12 +151,12 @@ pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> 
     }
 }
 
-/// Longest name in characters.
+/// Maximum length of a name, in characters.
 ///
-/// Exchanges use about twenty, accounts and keys less than a hundred.
+/// Names of exchanges have about twenty characters, accounts and keys less than a hundred.
 const LONGEST_NAME: usize = 256;
 
-/// Refuses a blank text.
+/// Returns an error for a blank text.
 pub(crate) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> {
     if text.trim().is_empty() {
         Err((column, format!("{text:?} is blank")))
@@ -159,7 +165,7 @@ pub(crate) fn check_text(column: &'static str, text: &str) -> Result<(), Fault> 
     }
 }
 
-/// Refuses a blank or too long name.
+/// Returns an error for a name that is blank or too long.
 pub(crate) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> {
     check_text(column, name)?;
     // A name has at most as many characters as bytes, so characters are counted only for long ones.
@@ -176,7 +182,7 @@ pub(crate) fn check_name(column: &'static str, name: &str) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Refuses a negative decimal, or one that cannot be stored exactly.
+/// Returns an error for a decimal that is negative or cannot be stored exactly.
 pub(crate) fn check_amount(column: &'static str, value: Decimal) -> Result<(), Fault> {
     if value < Decimal::ZERO {
         return Err((column, format!("{value} is below 0")));
@@ -184,14 +190,14 @@ pub(crate) fn check_amount(column: &'static str, value: Decimal) -> Result<(), F
     check_decimal(column, value)
 }
 
-/// Refuses a decimal that cannot be stored exactly.
+/// Returns an error for a decimal that cannot be stored exactly.
 pub(crate) fn check_decimal(column: &'static str, value: Decimal) -> Result<(), Fault> {
     FixedPoint::of(value)
         .map(drop)
         .map_err(|message| (column, message))
 }
 
-/// Message for a word outside the vocabulary.
+/// Error message for a word that the vocabulary does not contain.
 pub(crate) fn unknown_word(word: &str) -> String {
     format!("{word:?} is an unknown word")
 }

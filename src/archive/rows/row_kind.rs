@@ -1,4 +1,4 @@
-//! Row kinds as values, for code that handles all tables alike.
+//! Row kinds as values, for code that treats all tables in the same way.
 
 use rusqlite::Connection;
 

@@ -8,20 +8,20 @@ use crate::archive::ArchiveError;
 use crate::archive::rows::bars::BarRow;
 use crate::model::{FixedPoint, Millis, ObservedBar, nearest_f64};
 
-/// A bar of the requested size.
+/// A price bar of a requested size, computed from shorter bars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResampledBar {
     /// Exchange, lower case.
     pub exchange: String,
     /// Coin symbol.
     pub symbol: String,
-    /// Open time, a multiple of the size.
+    /// Open time in milliseconds, a multiple of `interval`.
     pub timestamp: Millis,
-    /// Size in milliseconds.
+    /// Length of the bar in milliseconds.
     pub interval: i64,
-    /// Milliseconds of the bar that were observed.
+    /// Total length of the source bars in milliseconds.
     ///
-    /// Less than `interval` if source bars are missing.
+    /// It is less than `interval` if source bars are missing.
     pub observed: i64,
     /// First price.
     pub open: Decimal,
@@ -33,7 +33,7 @@ pub struct ResampledBar {
     pub close: Decimal,
     /// Traded volume in base units.
     pub volume: Decimal,
-    /// When the last of the source bars was received.
+    /// Latest time of receipt of the source bars.
     pub received_at: Millis,
 }
 
@@ -53,7 +53,7 @@ impl From<ResampledBar> for ObservedBar {
     }
 }
 
-/// Refuses a size that is not a positive number of whole minutes.
+/// Returns an error for a size that is not a positive number of whole minutes.
 pub(crate) fn check(size: i64) -> Result<(), ArchiveError> {
     if size > 0 && size % Millis::MINUTE == 0 {
         Ok(())
@@ -70,17 +70,17 @@ pub(crate) fn open_time(at: Millis, size: i64) -> Millis {
     Millis(at.0.div_euclid(size).saturating_mul(size))
 }
 
-/// The source bars within one resampled bar, by their length.
+/// The source bars within one resampled bar, by length in milliseconds.
 type BarsByLength = BTreeMap<i64, Vec<BarRow>>;
 
-/// Resamples `bars` to `size` milliseconds, ordered by exchange, coin and time.
+/// Resamples `bars` to `size` milliseconds, sorted by exchange, coin and time.
 ///
-/// Bars of a length that does not divide `size` are ignored. If a bar can be made from several lengths, the length
-/// that covers most of it is used, and the shortest of equals.
+/// Bars of a length that does not divide `size` are ignored. If source bars of several lengths exist for a bar, the
+/// length that covers the most time is used. If several lengths cover the same time, the shortest one is used.
 ///
 /// # Errors
 ///
-/// [`ArchiveError::BadRange`] if a volume has too many digits.
+/// [`ArchiveError::BadRange`] if the volume of a bar has too many digits to be stored exactly.
 pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, ArchiveError> {
     let mut series: BTreeMap<(String, String), BTreeMap<Millis, BarsByLength>> = BTreeMap::new();
     for bar in bars {
@@ -104,7 +104,7 @@ pub(crate) fn resize(bars: Vec<BarRow>, size: i64) -> Result<Vec<ResampledBar>, 
             let Some((length, most)) = lengths
                 .iter()
                 .map(|(length, bars)| (*length, observed(*length, bars)))
-                // Lengths are compared in ascending order, so a longer length is chosen only if it covers more.
+                // Lengths are compared in ascending order, so a longer length is chosen only if it covers more time.
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
             else {
                 continue;

@@ -1,4 +1,6 @@
-//! Columns of a batch of orders, each checked as a whole.
+//! Access to the columns of an Arrow batch of orders.
+//!
+//! Each column is checked as a whole.
 
 use std::sync::Arc;
 
@@ -9,10 +11,10 @@ use arrow_array::{Array, RecordBatch, StringArray};
 use crate::archive::rows::row::Fault;
 use crate::model::{FixedPoint, Numbered};
 
-/// Limit of amounts: the integer of a `Decimal` has 96 bits.
+/// Exclusive limit of the integer of a `Decimal`, which has 96 bits.
 const MAX_DECIMAL: u128 = 1 << 96;
 
-/// The fault of a missing value, or one of another type.
+/// The fault for a missing value or a value of the wrong type.
 pub(crate) fn absent(name: &'static str) -> Fault {
     (
         name,
@@ -20,7 +22,7 @@ pub(crate) fn absent(name: &'static str) -> Fault {
     )
 }
 
-/// A column without nulls.
+/// Returns a column; fails if it is missing or contains nulls.
 fn column<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a dyn Array, Fault> {
     let column = batch.column_by_name(name).map(Arc::as_ref);
     column
@@ -28,13 +30,15 @@ fn column<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a dyn Arra
         .ok_or_else(|| absent(name))
 }
 
-/// Instants in milliseconds.
+/// Returns a column of instants in milliseconds.
 pub(crate) fn times<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<TimestampMillisecondType>();
     Ok(values.ok_or_else(|| absent(name))?.values())
 }
 
-/// Amounts as integers in units of 10⁻¹⁸. Fails if one does not fit a `Decimal`.
+/// Returns a column of amounts as integers in units of 10⁻¹⁸.
+///
+/// Fails if an amount does not fit a `Decimal`.
 pub(crate) fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i128], Fault> {
     let values = column(batch, name)?.as_primitive_opt::<Decimal128Type>();
     let values: &[i128] = values.ok_or_else(|| absent(name))?.values();
@@ -46,7 +50,7 @@ pub(crate) fn amounts<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<
     Ok(values)
 }
 
-/// A dictionary column of names; null is an error.
+/// Returns a dictionary column of names; fails if it contains nulls or invalid keys.
 pub(crate) fn names_of<'a>(
     batch: &'a RecordBatch,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Combines bars of several lengths: the shortest available at each time.
+//! Combines bars of several lengths: selects the shortest bars available at each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,20 @@ use crate::archive::rows::bars::BarRow;
 use crate::archive::scan::bar_resampling::{ResampledBar, resize};
 use crate::model::Millis;
 
-/// Disjoint time ranges that bars of a coin occupy: open time to close time.
+/// Disjoint time ranges that selected bars of a coin occupy: maps open time to close time.
 type OccupiedTimes = BTreeMap<Millis, Millis>;
 
-/// Selects the shortest bars of each coin at each time. A longer bar is selected where no exchange has a shorter one.
+/// Selects the shortest bars of each coin at each time.
 ///
-/// Selected bars of different lengths never overlap, so that nothing counts twice. Ordered by length, exchange, coin
-/// and time. If `size` is given, bars of that size are resampled from the lengths that divide it, and come first.
+/// A longer bar is selected only if no selected shorter bar of the coin, on any exchange, overlaps it.
+///
+/// Selected bars of different lengths never overlap, so no volume is counted twice. The result is sorted by length,
+/// exchange, coin and time. If `size` is given, bars of that size are resampled from the lengths that divide it, and
+/// selected before all other lengths.
 ///
 /// # Errors
 ///
-/// [`ArchiveError::BadRange`] if a volume has too many digits.
+/// [`ArchiveError::BadRange`] if the volume of a bar has too many digits to be stored exactly.
 pub(crate) fn finest(
     bars: Vec<BarRow>,
     size: Option<i64>,
@@ -95,7 +98,7 @@ mod tests {
         }
     }
 
-    /// Bars of two exchanges, each present or absent.
+    /// Generates random bars of several lengths on two exchanges.
     fn bars() -> impl Strategy<Value = Vec<BarRow>> {
         let some = prop::collection::vec((0..2_usize, 0..LENGTHS.len(), 0..1_000_i64), 0..120);
         some.prop_map(|some| {
@@ -119,7 +122,9 @@ mod tests {
         }
     }
 
-    /// Reference implementation minute by minute: a bar is selected unless a shorter one occupies one of its minutes.
+    /// Reference implementation that works minute by minute.
+    ///
+    /// A bar is selected unless a shorter bar occupies one of its minutes.
     fn plain(bars: &[BarRow]) -> Vec<(i64, Millis, String)> {
         let mut of_minute: BTreeMap<i64, i64> = BTreeMap::new();
         let mut chosen = Vec::new();

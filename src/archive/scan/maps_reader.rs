@@ -9,7 +9,7 @@ use crate::archive::scan::table_scan::Scan;
 use crate::archive::store::Store;
 use crate::model::Millis;
 
-/// Largest result of one read, in bytes.
+/// Maximum size of the result of one read, in bytes.
 const MOST_READ: usize = 1 << 30;
 
 /// Implements `Archive::maps`.
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// A day of large maps of one kind and small ones of another.
+    /// A day with large maps of one kind and small maps of another kind.
     fn day() -> Batch {
         let maps =
             (0..24).flat_map(|hour| [map("heatmap", hour, 1 << 20), map("levels", hour, 1000)]);
@@ -116,7 +116,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("liqdata-maps-{}", std::process::id()));
         let mut writer = Archive::create_or_open(&folder).unwrap();
         writer.append(&day()).unwrap();
-        // First all rows are in the journal, then in segments, then in both.
+        // In the first pass all rows are in the journal, in the second in segments, in the third in both.
         for rolled in [false, true, true] {
             if rolled {
                 writer.compact(Millis(Millis::DAY)).unwrap();
@@ -135,7 +135,7 @@ mod tests {
                 let fault = writer.maps_within(&filter, None, 5 << 20).unwrap_err();
                 assert!(fault.to_string().contains("larger than 5 MiB"), "{fault}");
             }
-            // Maps that the filter excludes do not count toward the limit.
+            // Maps that the filter excludes do not count toward the memory limit.
             let all = Filter::default();
             let levels = writer.maps_within(&all, Some("levels"), 24_000).unwrap();
             assert_eq!(levels.rows.len(), 24);
@@ -147,7 +147,8 @@ mod tests {
             };
             let some = writer.maps_within(&range, None, (2 << 20) + 2000).unwrap();
             assert_eq!(some.rows.len(), 4);
-            // Duplicates of compacted maps do not count toward the limit either.
+            // In the next pass the journal contains duplicates of compacted maps, which must not count toward the
+            // limit.
             writer.append(&day()).unwrap();
         }
         drop(writer);

@@ -1,7 +1,7 @@
 //! Reading a time range from the journal and the segments, each row once.
 //!
-//! `table_scan` returns rows in order of time, `parallel` aggregates orders on several threads, and `tail` returns the rows
-//! that were appended after a cursor.
+//! `table_scan` returns the rows of a time range, and `parallel` aggregates orders on several threads. `tail` returns
+//! the rows that were appended after a given row id.
 
 pub(super) mod bar_resampling;
 pub(super) mod batch_columns;

@@ -1,8 +1,9 @@
 //! Parallel scan of orders for aggregates, reading only the columns they need.
 //!
-//! Threads share the journal by ranges of row ids, each with a connection of its own. All threads see the same orders.
-//! If a thread's snapshot was taken after a later compaction, it leaves its ranges to the first thread. Rows that were
-//! appended after the first thread's snapshot are excluded by their id.
+//! The journal is split into shares: ranges of row ids or of time. Each thread has a separate connection and takes one
+//! share after another. All threads must read the same orders. A thread does not take part if a compaction changed the
+//! journal after the first thread's snapshot. Rows that were appended after the first thread's snapshot are excluded by
+//! their row id.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -33,25 +34,27 @@ use crate::archive::segment::parquet;
 use crate::archive::store::Store;
 use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
 
-/// Maximum number of threads; more are limited by the disk.
+/// Maximum number of threads; more threads would only wait for the disk.
 const THREADS: usize = 8;
-/// Shares of the journal per thread.
+/// Number of shares of the journal per thread.
 ///
 /// With many small shares, all threads finish at nearly the same time.
 const SHARES: i64 = 8;
-/// Maximum number of pieces in which row checksums are verified.
+/// Maximum number of pieces into which the verification of row checksums is split.
 const PIECES: i64 = 4096;
 /// Minimum number of orders per share.
 const LEAST: i64 = 16_384;
-/// Orders that are sampled to estimate how much of the journal matches.
+/// Number of orders that are sampled to estimate the share of matching orders.
 const PROBES: i64 = 64;
 
 /// An aggregate of orders; see `Archive::fold_orders`.
 pub trait OrderFold: Send + 'static {
     /// Adds an order.
     fn take(&mut self, order: OrderBrief<'_>);
-    /// The columns that it needs, if it can process orders of segments column by column, which is several times as
-    /// fast. `None` to get them order by order.
+    /// Columns that the fold needs to process orders of segments column by column.
+    ///
+    /// `None` by default. Columns are several times as fast as single orders. If `None`, the fold gets each order
+    /// through [`take`](OrderFold::take).
     fn columns(&self) -> Option<FiledColumns> {
         None
     }
@@ -63,28 +66,28 @@ pub trait OrderFold: Send + 'static {
     fn end(&mut self) {}
 }
 
-/// A share of the journal.
+/// A part of the journal that one thread reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanShare {
-    /// A range of row ids, both included, read in table order.
+    /// A range of row ids, first and last, both inclusive; read in table order.
     Numbers(i64, i64),
-    /// A time range, read through the index.
+    /// A time range, with exclusive end; read through the time index.
     Instants(Millis, Millis),
 }
 
-/// What a scan reads, according to one snapshot of the journal.
+/// The data that a scan reads, according to one snapshot of the journal.
 #[derive(Debug)]
 struct ScanPlan {
     known: ArchiveSummary,
-    /// Days that have segments, with their segments.
+    /// Days that have segments, each with its segments.
     filed: Vec<(Day, Vec<SegmentEntry>)>,
     /// Quarantined segments of those days.
     quarantined: Vec<SegmentEntry>,
-    /// Journal rows of those days: orders that arrived after compaction, or duplicates.
+    /// Late orders: journal rows of those days, which arrived after compaction or are duplicates.
     late: Vec<OrderRow>,
 }
 
-/// Positions of late orders by dedupe key.
+/// Positions in `late` of the late orders, by dedupe key.
 type LateOrderIndex<'a> = HashMap<&'a str, Vec<usize>>;
 
 fn span(filter: &Filter) -> (Millis, Millis) {
@@ -99,7 +102,7 @@ fn name(name: Option<&String>) -> Option<&dyn ToSql> {
     name.map(|name| name as &dyn ToSql)
 }
 
-/// The days that match `filter` and have segments, with the segments.
+/// Days that overlap the time range of `filter` and have segments, each with its segments.
 fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Vec<SegmentEntry>)>> {
     let (start, end) = span(filter);
     let days = manifest::days(journal, OrderRow::TABLE)?.into_iter();
@@ -134,17 +137,20 @@ impl ScanPlan {
         })
     }
 
-    /// Whether another snapshot has every order of this plan in the same place: the journal or the same segment.
+    /// Whether another snapshot contains every order of this plan in the same place.
+    ///
+    /// The place is the journal or a certain segment.
     fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
         let later = known(journal)?;
-        // An order leaves the journal only if a new segment is listed or a listed one contains it.
+        // An order leaves the journal only if a new segment is listed, or a listed segment contains it. Both change the
+        // compared values.
         Ok(later.series == self.known.series
             && later.end.orders >= self.known.end.orders
             && later.rolled == self.known.rolled
             && files(journal, filter)? == self.filed)
     }
 
-    /// Segments that may contain matching orders.
+    /// Segments that overlap the time range of the filter.
     fn parts(&self, filter: &Filter) -> Vec<&SegmentEntry> {
         let (start, end) = span(filter);
         let days = self.filed.iter();
@@ -156,7 +162,7 @@ impl ScanPlan {
         .collect()
     }
 
-    /// Whether the plan has late orders of the segment's day.
+    /// Whether there are late orders of the segment's day.
     fn is_late_on(&self, part: &SegmentEntry) -> bool {
         let day = part.partition.day;
         let mut late = self.late.iter();
@@ -171,7 +177,7 @@ impl ScanPlan {
         late
     }
 
-    /// Passes the late orders to `sink`, without those that a segment contains.
+    /// Passes the matching late orders to `sink`, except those that a segment contains (`repeated`).
     fn show_late(
         &self,
         filter: &Filter,
@@ -185,7 +191,7 @@ impl ScanPlan {
         }
     }
 
-    /// Passes the matching orders of a share to `sink`, without days that have segments.
+    /// Passes the matching orders of a share to `sink`, except orders of days that have segments.
     fn show(
         &self,
         journal: &Connection,
@@ -209,9 +215,9 @@ impl ScanPlan {
         )
     }
 
-    /// As [`ScanPlan::show`], for large shares.
+    /// As [`ScanPlan::show`], but faster for large shares.
     ///
-    /// `SQLite` calls the fold as an aggregate function, which is faster than stepping through rows.
+    /// `SQLite` calls the fold as an aggregate function, which is faster than fetching each row.
     fn show_many<G: OrderFold>(
         &self,
         journal: &Connection,
@@ -238,7 +244,7 @@ impl ScanPlan {
         slot.gather.take().ok_or(rusqlite::Error::InvalidQuery)
     }
 
-    /// Queries `columns` of the matching orders of a share.
+    /// Builds the query for the matching orders of a share, and passes it to `run`.
     fn query<T>(
         &self,
         share: ScanShare,
@@ -258,7 +264,8 @@ impl ScanPlan {
         let known_by = filter.as_of.map(|as_of| as_of.0);
         let mut query = format!("SELECT {columns} FROM orders {hint} WHERE id >= ?1 AND id <= ?2");
         let mut parameters: Vec<&dyn ToSql> = vec![&numbers.0, &numbers.1];
-        // Unneeded conditions are left out, because `SQLite` evaluates each condition for every order.
+        // Conditions that the filter does not need are left out, because `SQLite` evaluates each condition for every
+        // order.
         for (condition, value) in [
             (
                 "timestamp >=",
@@ -284,16 +291,16 @@ impl ScanPlan {
     }
 }
 
-/// Name of the aggregate function.
+/// Name of the SQL aggregate function that calls a fold.
 const GATHER: &str = "liqdata_gather";
 
-/// Holds the fold of a share before and after the query, and the error of the query.
+/// The fold of a share before and after the query, and the error of the query.
 struct FoldSlot<G> {
     gather: Option<G>,
     fault: Option<rusqlite::Error>,
 }
 
-/// A slot shared by the aggregate function and its caller.
+/// A [`FoldSlot`] shared by the aggregate function and its caller.
 struct SharedFold<G>(Mutex<FoldSlot<G>>);
 
 impl<G> SharedFold<G> {
@@ -316,7 +323,9 @@ struct FoldTask<G> {
     filed: Vec<Day>,
 }
 
-/// State of the aggregate function during a query; discarded on panic.
+/// State of the aggregate function during a query: the fold and the names read so far.
+///
+/// It is discarded on a panic.
 type FoldState<G> = AssertUnwindSafe<(Option<G>, Listings)>;
 
 impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
@@ -350,7 +359,7 @@ impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
         _: &mut Context<'_>,
         in_hand: Option<FoldState<G>>,
     ) -> rusqlite::Result<bool> {
-        // If the query had no rows, the fold was never taken from the slot.
+        // If the query had no rows, there is no state and the fold is still in the slot.
         if let Some(AssertUnwindSafe((gather, _))) = in_hand {
             self.slot.lock().gather = gather;
         }
@@ -358,7 +367,7 @@ impl<G: OrderFold> Aggregate<FoldState<G>, bool> for FoldTask<G> {
     }
 }
 
-/// Splits the matching part of the journal into shares for a number of threads.
+/// Splits the part of the journal that may match into shares for a number of threads.
 fn shares(
     journal: &Connection,
     end: i64,
@@ -379,7 +388,7 @@ fn shares(
     };
     let most = i64::try_from(threads).unwrap_or(1).saturating_mul(SHARES);
     let (start, stop) = span(filter);
-    // Reading in table order is several times as fast as the index if many rows match.
+    // If many rows match, reading in table order is several times as fast as using the index.
     if wanted(journal, first..end.saturating_add(1), start..stop)? * 4 > PROBES {
         let len = (end.saturating_sub(first) / most + 1).max(LEAST);
         let firsts = (0..most).map_while(|share| first.checked_add(share.checked_mul(len)?));
@@ -414,9 +423,9 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Splits a range of row ids into pieces, each for one thread.
+/// Splits a range of row ids into pieces that threads verify independently.
 ///
-/// The number of pieces is bounded, however sparse the ids are.
+/// The number of pieces is limited, even if the ids have large gaps.
 fn pieces((before, last): OrderIds) -> Vec<OrderIds> {
     let length = (last.saturating_sub(before) / PIECES).max(LEAST);
     let mut pieces = Vec::new();
@@ -429,25 +438,25 @@ fn pieces((before, last): OrderIds) -> Vec<OrderIds> {
     pieces
 }
 
-/// Results of one thread, each with the number of its share.
+/// Results of the shares that one thread processed, each with the number of the share.
 type ShareResults<G> = Vec<(usize, G)>;
 
-/// The next share to process, with its number.
+/// Takes the next element to process, with its number.
 fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
     let number = next.fetch_add(1, Ordering::Relaxed);
     (number, all.get(number))
 }
 
-/// Runs `first` on this thread and `other` on `more` threads.
+/// Runs `first` on this thread and `other` on `more` other threads.
 ///
-/// Returns all results in order.
+/// Returns the results of all threads, sorted by share number.
 fn side_by_side<G: Send, E: Send>(
     more: usize,
     first: impl FnOnce() -> Result<ShareResults<G>, E>,
     other: impl Fn() -> Result<ShareResults<G>, E> + Sync,
 ) -> Result<Vec<G>, E> {
     let mut made = thread::scope(|scope| {
-        // If a thread cannot be started, the remaining threads take its shares.
+        // If a thread cannot be started, the other threads process its shares.
         let others: Vec<_> = (0..more)
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, &other).ok())
             .collect();
@@ -494,7 +503,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
             }
             Ok(made)
         };
-        // If this thread cannot open a connection, it takes no share; the other threads read everything.
+        // A thread that cannot open a connection processes no shares; the other threads process them.
         let other = || {
             let path = store.folder.join(database::FILE);
             let Ok(mut journal) = database::open_to_read(&path) else {
@@ -507,7 +516,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
         };
         let most = shares.len().max(pieces.len());
         let more = threads.min(most).saturating_sub(1);
-        // If a row is damaged, no result of any thread is returned.
+        // If a row is damaged, this returns an error and discards the results of all threads.
         let gathered = side_by_side(more, || read(journal), other)?;
         row_check::finish(store, journal, unchecked, found.into_inner())?;
         Ok((plan, gathered))
@@ -515,7 +524,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
 
     let (start, end) = span(filter);
     table_scan::warn_of_quarantined(store, &plan.quarantined, start, end);
-    // Segments never change, so they are read after the journal transaction ends.
+    // Segments never change, so they can be read after the end of the journal transaction.
     let parts = plan.parts(filter);
     let late = plan.late();
     let next = AtomicUsize::new(0);
@@ -524,7 +533,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
         while let (number, Some(part)) = taken(&next, &parts) {
             let mut one = new();
             let mut repeated = Vec::new();
-            // Late orders need the dedupe keys, so that each counts once.
+            // If there are late orders, single orders with dedupe keys are needed to detect duplicates.
             let columns = one.columns().filter(|_| !plan.is_late_on(part));
             let sound = if let Some(columns) = columns {
                 let mut show = |orders: &FiledOrders<'_>| one.take_columns(orders);
@@ -541,7 +550,7 @@ pub(crate) fn fold_orders<G: OrderFold>(
                 )?
             };
             if !sound {
-                // A damaged segment is skipped completely.
+                // The orders of a damaged segment are not counted, not even those read before the fault.
                 (one, repeated) = (new(), Vec::new());
             }
             one.end();
@@ -598,8 +607,9 @@ pub(crate) fn visit_orders(
     Ok(plan.known)
 }
 
-/// Passes the matching orders of a segment to `sink` and notes which late orders it contains; returns
-/// whether it is sound.
+/// Passes the matching orders of a segment to `sink`.
+///
+/// Adds the positions of late orders that the segment contains to `repeated`. Returns whether the segment is sound.
 fn show_part(
     store: &Store,
     part: &SegmentEntry,
@@ -638,7 +648,7 @@ fn show_part(
 
 /// Passes the matching orders of a segment to `sink` as columns.
 ///
-/// Returns whether it is sound.
+/// Returns whether the segment is sound.
 fn show_columns(
     store: &Store,
     part: &SegmentEntry,

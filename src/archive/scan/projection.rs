@@ -19,7 +19,9 @@ use crate::archive::rows::row::{Fault, unknown_word};
 use crate::archive::scan::batch_columns::{absent, amounts, names_of, times};
 use crate::model::{FixedPoint, Listings, Millis, OrderBrief, Side, Vocabulary};
 
-/// Columns of a projected order, in the journal after the row id, and in segments.
+/// Columns of a projected order ([`OrderBrief`]).
+///
+/// In a journal query they follow the row id.
 const COLUMNS: [&str; 9] = [
     "exchange",
     "symbol",
@@ -32,15 +34,15 @@ const COLUMNS: [&str; 9] = [
     "received_at",
 ];
 
-/// Columns of the `orders` table that [`show`] reads.
+/// Column list for a `SELECT` from `orders` that [`show`] reads.
 pub(crate) fn columns() -> String {
     format!("id, {}", COLUMNS.join(", "))
 }
 
-/// Number of those columns.
+/// Number of columns in the list of [`columns`].
 pub(crate) const COUNT: i32 = 10;
 
-/// Passes every order of a query for [`columns`] to `sink`.
+/// Runs a query for [`columns`] and passes every order to `sink`.
 pub(crate) fn show(
     statement: &mut Statement<'_>,
     parameters: impl rusqlite::Params,
@@ -50,7 +52,7 @@ pub(crate) fn show(
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let brief = brief(|column| row.get_ref(column), &mut names)?;
-        // Name numbers are only valid within this query, so they are not passed on.
+        // The numbers of names are valid only within this query, so they are not passed to `sink`.
         sink(OrderBrief {
             names: None,
             ..brief
@@ -59,7 +61,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Projects a row of [`columns`]; names are interned in `names`.
+/// Decodes a result row of [`columns`]; interns the names in `names`.
 pub(crate) fn brief<'a>(
     value: impl Fn(usize) -> rusqlite::Result<ValueRef<'a>>,
     names: &mut Listings,
@@ -110,22 +112,22 @@ pub(crate) fn brief<'a>(
     })
 }
 
-/// Text of a column.
+/// Converts the bytes of a column to text; fails if they are not UTF-8.
 fn text_of(column: usize, bytes: &[u8]) -> rusqlite::Result<&str> {
     std::str::from_utf8(bytes).map_err(|source| not_readable(column, source))
 }
 
-/// Column that identifies an order within its exchange.
+/// Name of the column that identifies an order within its exchange.
 const KEY: &str = "dedupe_key";
 /// Columns with few distinct values, read as dictionaries.
 const FEW: [&str; 4] = ["exchange", "symbol", "coin", "side"];
 
-/// Columns to read from a segment; `keyed` adds the dedupe key.
+/// Names of the columns to read from a segment; `keyed` adds the dedupe key.
 pub(crate) fn columns_of_files(keyed: bool) -> impl Iterator<Item = &'static str> {
     COLUMNS.into_iter().chain(keyed.then_some(KEY))
 }
 
-/// Opens a segment of orders with dictionary columns.
+/// Opens a segment of orders; columns with few distinct values are read as dictionaries.
 pub(crate) fn open<F: ChunkReader + 'static>(
     file: F,
 ) -> Result<ParquetRecordBatchReaderBuilder<F>, ParquetError> {
@@ -137,7 +139,7 @@ pub(crate) fn open<F: ChunkReader + 'static>(
     ))
 }
 
-/// The schema with dictionary types for columns with few distinct values.
+/// Changes the types of columns with few distinct values to dictionaries.
 fn numbered(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         if FEW.contains(&field.name().as_str()) {
@@ -150,7 +152,9 @@ fn numbered(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-/// Passes every order of a batch to `sink`, with its dedupe key if that was read.
+/// Passes every order of a batch to `sink`, with its dedupe key.
+///
+/// The key is empty if its column was not read.
 pub(crate) fn show_batch(
     batch: &RecordBatch,
     sink: &mut dyn FnMut(OrderBrief<'_>, &str),
@@ -203,15 +207,15 @@ pub(crate) fn side_of(name: &str) -> Result<Side, String> {
     }
 }
 
-/// Parses a decimal of at most 18 digits.
+/// Parses a nonnegative decimal of at most 18 digits.
 ///
-/// `None` leaves it to the general parser.
+/// Returns `None` for any other text, which the general parser must parse.
 fn short(text: &[u8]) -> Option<Decimal> {
     const DIGITS: usize = 18;
     if text.len() > DIGITS + 1 {
         return None;
     }
-    // Nineteen nines still fit.
+    // A number of nineteen digits still fits into `u64`.
     let mut mantissa: u64 = 0;
     let mut scale = None;
     for &byte in text {
@@ -224,7 +228,7 @@ fn short(text: &[u8]) -> Option<Decimal> {
             _ => return None,
         }
     }
-    // More than 18 digits, or a trailing point, is left to the general parser.
+    // A text with more than 18 digits or a trailing point is left to the general parser.
     let mantissa = i64::try_from(mantissa).ok()?;
     let short = text.len() <= DIGITS || scale.is_some();
     (short && scale != Some(0) && !text.is_empty())

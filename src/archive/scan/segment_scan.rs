@@ -1,4 +1,4 @@
-//! Scan of order segments by column: only needed columns and matching rows are decoded.
+//! Scan of order segments by column; decodes only needed columns and matching rows.
 
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ArrowPredicate, ArrowPredicateFn, RowFilter};
@@ -17,14 +17,16 @@ use crate::archive::scan::projection;
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
-/// Passes the matching orders of a segment to `sink`, with the columns in `wanted`.
+/// Passes the matching orders of a segment to `sink`, as columns.
+///
+/// `wanted` lists the optional columns.
 pub(crate) fn show(
     file: impl ChunkReader + 'static,
     filter: &Filter,
     wanted: &FiledColumns,
     sink: &mut dyn FnMut(&FiledOrders<'_>),
 ) -> Result<(), SegmentError> {
-    // Orders have neither a kind nor a version, so such a filter matches none.
+    // Orders have neither a kind nor a version, so a filter on one of them matches no orders.
     if filter.kind.is_some() || filter.version.is_some() {
         return Ok(());
     }
@@ -38,7 +40,7 @@ pub(crate) fn show(
     let conditions = conditions(filter, wanted, &within, reader.parquet_schema());
     let names = filter.all_names().into_iter();
     let names = names.filter_map(|(column, name)| Some((column, name?)));
-    // Names are compared after decoding: a row selection would cost more.
+    // Names are compared after decoding, which is faster than a Parquet row selection.
     let names: Vec<(&'static str, &str)> = names
         .filter(|(column, name)| !within.iter().all(|group| is_only(group, column, name)))
         .collect();
@@ -75,9 +77,9 @@ fn columns(wanted: &FiledColumns) -> impl Iterator<Item = &'static str> {
     ["timestamp", "value_usd", "side"].into_iter().chain(named)
 }
 
-/// The conditions to evaluate for each row, cheapest first.
+/// The conditions to evaluate for each row, fastest first.
 ///
-/// A condition that all row groups provably meet is left out.
+/// A condition is left out if all rows meet it according to the statistics of the row groups.
 fn conditions(
     filter: &Filter,
     wanted: &FiledColumns,
@@ -116,8 +118,8 @@ fn conditions(
         }
     }
     if let Some(least) = wanted.least {
-        // The bound is rounded up to a representable amount, or lies above every amount. Either way the same rows
-        // match.
+        // The bound is rounded up to a representable amount, which does not change the matching rows. `None` means that
+        // it exceeds every amount.
         let least = FixedPoint::ceil(least);
         let rows: RowPredicate = Box::new(move |batch| {
             let amounts = amounts(&batch, "value_usd").map_err(refused)?;
@@ -130,7 +132,7 @@ fn conditions(
     conditions
 }
 
-/// Evaluates a condition for the rows of a batch.
+/// Function that evaluates a condition for each row of a batch.
 type RowPredicate = Box<dyn FnMut(RecordBatch) -> Result<BooleanArray, ArrowError> + Send>;
 
 /// Smallest and largest instant of a column according to the statistics of the row groups.
@@ -166,7 +168,7 @@ fn statistics<'a>(group: &'a RowGroupMetaData, column: &str) -> Option<&'a Stati
     column.statistics()
 }
 
-/// Whether every row of a group has this name.
+/// Whether the statistics prove that every row of a row group has this name.
 fn is_only(group: &RowGroupMetaData, column: &str, name: &str) -> bool {
     let Some(Statistics::ByteArray(range)) = statistics(group, column) else {
         return false;
@@ -174,7 +176,7 @@ fn is_only(group: &RowGroupMetaData, column: &str, name: &str) -> bool {
     let is = |end: Option<&::parquet::data_type::ByteArray>| {
         end.is_some_and(|end| end.data() == name.as_bytes())
     };
-    // Truncated statistics prove nothing.
+    // Truncated statistics are not exact, so they prove nothing.
     range.min_is_exact() && range.max_is_exact() && is(range.min_opt()) && is(range.max_opt())
 }
 
@@ -186,12 +188,12 @@ fn instants<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a [i64],
     times(batch, name).map_err(refused)
 }
 
-/// Which cells meet a condition.
+/// Evaluates a condition for each cell.
 fn met<T>(cells: &[T], condition: impl Fn(&T) -> bool) -> BooleanArray {
     BooleanArray::from(cells.iter().map(condition).collect::<Vec<bool>>())
 }
 
-/// Rows that match all `names`; `None` if every row does.
+/// Numbers of the rows that match all `names`; `None` if `names` is empty.
 fn rows_of(
     batch: &RecordBatch,
     names: &[(&'static str, &str)],
@@ -212,7 +214,7 @@ fn rows_of(
     Ok(rows)
 }
 
-/// Passes some rows of a batch to `sink`.
+/// Passes the rows with the given numbers to `sink`.
 fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&FiledOrders<'_>)) {
     fn some<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
         rows.iter()
@@ -245,7 +247,7 @@ fn show_some(orders: &FiledOrders<'_>, rows: &[usize], sink: &mut dyn FnMut(&Fil
     });
 }
 
-/// Borrows a batch as columns.
+/// Borrows the columns of a batch.
 fn orders<'a>(batch: &'a RecordBatch, wanted: &FiledColumns) -> Result<FiledOrders<'a>, Fault> {
     let sides = names_of(batch, "side")?;
     let values: Result<Vec<_>, Fault> = sides

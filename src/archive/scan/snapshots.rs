@@ -1,4 +1,4 @@
-//! Reads positions of single accounts: all, or the last snapshot.
+//! Reads trading positions of single accounts, of a time range or of the last snapshots.
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
@@ -33,8 +33,8 @@ pub(crate) fn last_positions(
         exchange: exchange.map(str::to_owned),
         ..Filter::default()
     };
-    // A snapshot without positions has no rows. Its time comes from the count of accounts, which is stored for every
-    // snapshot.
+    // A snapshot without positions has no rows. Its time comes from the measurement of the number of accounts, which is
+    // stored for every snapshot.
     let end = filter.end.unwrap_or(Millis(i64::MAX));
     let taken =
         store.ask(|journal| events::last(journal, MeasurementKind::Accounts, exchange, end))?;
@@ -59,7 +59,9 @@ pub(crate) fn last_positions(
     })
 }
 
-/// Time of the newest snapshot that matches a filter of end and exchange.
+/// Time of the newest snapshot with positions that matches `filter`.
+///
+/// Only the end and the exchange of the filter are considered.
 fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, ArchiveError> {
     let end = filter.end.unwrap_or(Millis(i64::MAX));
     for day in table_scan::days_with_rows::<PositionRow>(store, filter)?
@@ -74,7 +76,7 @@ fn newest_snapshot(store: &Store, filter: &Filter) -> Result<Option<Millis>, Arc
             ))
         })?;
         let filed = filed.iter().map(|part| part.last).max();
-        // The manifest has the answer, unless an exchange is given or a segment ends after the filter's end.
+        // The manifest contains the time, unless the filter names an exchange or a segment ends after the filter's end.
         if filter.exchange.is_none() && filed.is_none_or(|last| last < end) {
             if let Some(at) = journaled.max(filed) {
                 return Ok(Some(at));

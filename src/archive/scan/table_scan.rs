@@ -22,12 +22,12 @@ use crate::archive::segment::parquet;
 use crate::archive::store::Store;
 use crate::model::{GroupedOrder, Millis};
 
-/// Result of a read.
+/// Result of a read: the rows, and the damaged segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan<R> {
     /// The rows.
     pub rows: Vec<R>,
-    /// Damaged segments; their rows are missing.
+    /// Damaged segments; their rows are missing from `rows`.
     pub damaged: Vec<DamagedPart>,
 }
 
@@ -40,7 +40,7 @@ impl<R> Default for Scan<R> {
     }
 }
 
-/// Matching orders, one UTC day at a time; see `Archive::order_days`.
+/// Iterator over the matching orders, one UTC day at a time; see `Archive::order_days`.
 #[derive(Debug)]
 pub struct OrderDays<'a> {
     archive: &'a Store,
@@ -180,7 +180,7 @@ pub(crate) fn bars(
         end: filter.end.map(|end| bar_resampling::open_time(end, size)),
         ..filter.clone()
     };
-    // The range is shorter than one bar, so no whole bar fits.
+    // No whole bar fits into the requested range.
     if whole.start.zip(whole.end).is_some_and(|(a, b)| a >= b) {
         return Ok(Scan::default());
     }
@@ -242,7 +242,7 @@ pub(crate) fn scan<R: Row>(store: &Store, filter: &Filter) -> Result<Scan<R>, Ar
     Ok(all)
 }
 
-/// Days that may have matching rows, in order.
+/// Days that may have matching rows, oldest first.
 pub(crate) fn days_with_rows<R: Row>(
     store: &Store,
     filter: &Filter,
@@ -274,7 +274,7 @@ pub(crate) fn read_day<R: Row>(
     day_within(store, day, filter, &mut MemoryBudget::unlimited())
 }
 
-/// As [`read_day`]; stops when the memory budget `room` is used up.
+/// As [`read_day`]; stops once the memory budget `room` is exceeded.
 pub(crate) fn day_within<R: Row>(
     store: &Store,
     day: Day,
@@ -299,8 +299,9 @@ pub(crate) fn day_within<R: Row>(
     together(store, day, filter, rows, (in_use, &quarantined), room)
 }
 
-/// Combines the matching journal rows of a day with those of its segments. Stops when the memory budget `room` is used
-/// up.
+/// Combines the matching journal rows of a day with those of its segments.
+///
+/// Stops once the memory budget `room` is exceeded.
 fn together<R: Row>(
     store: &Store,
     day: Day,
@@ -316,7 +317,7 @@ fn together<R: Row>(
         .map(|part| DamagedPart::of(&store.folder, part, part.reason.clone().unwrap_or_default()))
         .collect();
     warn_of_quarantined(store, quarantined, start, end);
-    // The journal and a segment both contain a row that was sent again after compaction. The segment's row is
+    // If a row was sent again after compaction, the journal and a segment both contain it. The row of the segment is
     // returned.
     let again: HashMap<String, usize> = if in_use.is_empty() {
         HashMap::new()
@@ -349,7 +350,7 @@ fn together<R: Row>(
         match outcome {
             Ok(()) => repeated.extend(same),
             Err(reason) => {
-                // A damaged segment is skipped completely.
+                // The rows of a damaged segment are not returned, not even those read before the fault.
                 filed.truncate(before);
                 store.warn(&part, &reason);
                 damaged.push(DamagedPart::of(&store.folder, &part, reason));
@@ -368,9 +369,9 @@ fn together<R: Row>(
     Ok(Scan { rows, damaged })
 }
 
-/// Rows of a partition by the ingest that brought them; `None` stands for collectors.
+/// Rows of a partition by the id of their ingest; `None` means collected rows.
 ///
-/// Damaged segments are left out.
+/// The rows of damaged segments are left out.
 pub(crate) fn rows_by_ingest<R: Row>(
     store: &Store,
     partition: Partition,
@@ -410,8 +411,9 @@ pub(crate) fn rows_by_ingest<R: Row>(
     Ok(rows)
 }
 
-/// Passes the rows of a segment that may match to `sink` until it returns false; or returns why it cannot be
-/// read.
+/// Passes the rows of a segment that may match to `sink`, until it returns false.
+///
+/// Returns the fault if the segment cannot be read.
 fn read_part<R: Row>(
     store: &Store,
     part: &SegmentEntry,
@@ -445,9 +447,11 @@ pub(crate) fn warn_of_quarantined(
     }
 }
 
-/// Sorts orders newest first; orders of one instant stay in order of receipt.
+/// Sorts orders newest first.
+///
+/// Orders with the same time are sorted by time of receipt.
 fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
-    // The sort is stable: rows are in order of arrival.
+    // The sort is stable, so orders with equal times stay in order of arrival.
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
     rows.into_iter().map(Into::into).collect()
 }

@@ -1,4 +1,4 @@
-//! Rows that were appended after a cursor.
+//! Rows that were appended after a given position in the order of arrival.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,18 @@ use crate::archive::scan::projection::{columns, show};
 use crate::archive::store::Store;
 use crate::model::{Millis, OrderBrief};
 
-/// Rows that were appended after a cursor.
+/// Result of `Archive::tail`, besides the orders passed to its `sink`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailUpdate {
-    /// State of the archive now; its `end` is the next cursor.
+    /// State of the archive at this read.
+    ///
+    /// Its `end` is the position for the next read.
     pub known: ArchiveSummary,
-    /// By coin: the earliest time of its new bars and open interest readings.
+    /// For each coin with new bars or open interest readings, the earliest time of these rows.
     pub coins: BTreeMap<String, Millis>,
-    /// Whether rows are missing from this result, because too many are new or some have left the journal already.
+    /// Whether the result lacks rows.
+    ///
+    /// It does if there are too many new orders, or if new rows may have left the journal.
     pub incomplete: bool,
 }
 
@@ -86,7 +90,7 @@ pub(crate) fn arrivals(
     })
 }
 
-/// Records the earliest instant of rows after an id, by coin.
+/// Records, for each coin, the earliest time of the rows with an id above `behind`.
 fn earliest(
     journal: &Connection,
     table: &str,

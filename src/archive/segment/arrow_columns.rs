@@ -16,14 +16,14 @@ use crate::model::{
     Cell, Column, FixedPoint, Kind, Millis, Side, Source, Value, Visitor, Vocabulary,
 };
 
-/// Arrow schema of a table.
+/// Arrow schema of a table's segments.
 pub(crate) fn schema<R: Row>() -> SchemaRef {
     let fields =
         R::filed().map(|column| Field::new(column.name, type_of(column.kind), column.optional));
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-/// Arrow type of a kind of column.
+/// Arrow type for a kind of column.
 pub(crate) fn type_of(kind: Kind) -> DataType {
     match kind {
         Kind::Text | Kind::Side => DataType::Utf8,
@@ -35,7 +35,7 @@ pub(crate) fn type_of(kind: Kind) -> DataType {
     }
 }
 
-/// A batch of columns; a text column may be a dictionary.
+/// Combines columns to a batch; a text column may be a dictionary.
 pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch, ArrowError> {
     let fields = schema.fields().iter().zip(&columns).map(|(field, column)| {
         let field = field.as_ref().clone();
@@ -107,7 +107,7 @@ impl<'a, R: Row, I: Iterator<Item = &'a R> + Clone> Visitor<R> for Encoding<I> {
 
 /// Converts a batch to rows.
 ///
-/// `interval` comes from the name of the folder.
+/// `interval` is the bar length from the folder name, in milliseconds; 0 for rows without a length.
 pub(crate) fn decode<R: Row>(
     batch: &RecordBatch,
     interval: i64,
@@ -137,7 +137,7 @@ enum ArrowCells<'a> {
     Int(&'a Int64Array),
     Time(&'a TimestampMillisecondArray),
     Bool(&'a BooleanArray),
-    /// The value in the name of the partition's folder; it is the same for all rows.
+    /// The value from the name of the partition's folder, which is the same for all rows.
     Folder(i64),
 }
 
@@ -171,7 +171,7 @@ fn array<'a>(batch: &'a RecordBatch, column: &'static Column) -> Result<ArrowCel
     cells.ok_or_else(fault)
 }
 
-/// Cursor over the cells of one row.
+/// Cursor over the cells of one row of a batch.
 struct ArrowRow<'a> {
     columns: std::slice::Iter<'a, ArrowCells<'a>>,
     row: usize,

@@ -1,7 +1,8 @@
-//! Atomic file writes: a file is complete under its final name, or does not exist.
+//! Atomic file writes: a file under its final name is always complete.
 //!
-//! A file is written under a temporary name, synced, renamed, and its folder is synced. Threads wait for the
-//! disk while the caller writes more files. Each group of files is renamed before the next is written.
+//! A file is written under a temporary name and synced. It is then renamed, and its folder is synced. The syncs run on
+//! threads, so the caller can prepare the next group of files during a sync. Each group of files is renamed before the
+//! next group is written.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use crate::archive::ArchiveError;
 use crate::archive::files::{SegmentStep, made_folder, refuse_link, sync_folder, unfinished};
 
-/// Number of concurrent syncs; a disk handles several together.
+/// Maximum number of concurrent syncs; a disk can process several at the same time.
 const TOGETHER: usize = 8;
 
 /// Writes `bytes` to the file at `relative` below `base`, atomically and durably.
@@ -29,7 +30,7 @@ pub(crate) fn place(
 
 /// As [`place`], for several files that are synced concurrently.
 ///
-/// If one fails, none of them counts as written.
+/// If one file fails, none of the files counts as written.
 pub(crate) fn place_all(
     base: &Path,
     files: &[(&Path, &[u8])],
@@ -43,11 +44,11 @@ pub(crate) fn place_all(
 /// File writes in progress.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicWrites {
-    /// Files under their temporary names; their content is being synced.
+    /// Files under their temporary names, with syncs in progress.
     under_way: Vec<SyncBatch>,
     /// Renamed files. Their new names are not durable yet.
     named: Vec<PathBuf>,
-    /// Folders that contain renamed files and are still to be synced.
+    /// Folders with new entries that must still be synced.
     changed: BTreeSet<PathBuf>,
     /// Folders that are being synced.
     folders: Vec<SyncTask>,
@@ -56,14 +57,14 @@ pub(crate) struct AtomicWrites {
 /// A written file and its path.
 type WrittenFile = (PathBuf, File);
 
-/// Files that one thread syncs.
+/// Files that one thread syncs, and that sync.
 #[derive(Debug)]
 struct SyncBatch {
     paths: Vec<PathBuf>,
     synced: SyncTask,
 }
 
-/// A sync that a thread runs, or the result of one that has run.
+/// A sync that runs on a thread, or the result of a completed sync.
 #[derive(Debug)]
 enum SyncTask {
     Already(Result<(), ArchiveError>),
@@ -71,7 +72,9 @@ enum SyncTask {
 }
 
 impl AtomicWrites {
-    /// Writes files without waiting for the disk; renames the previous group first.
+    /// Writes a group of files without waiting for their sync.
+    ///
+    /// First waits for the sync of the previous group and renames its files.
     pub(crate) fn write(
         &mut self,
         base: &Path,
@@ -103,7 +106,7 @@ impl AtomicWrites {
         Ok(())
     }
 
-    /// Waits until all files are durable.
+    /// Waits until all files are durable under their final names.
     pub(crate) fn finish(
         &mut self,
         done: &mut dyn FnMut(SegmentStep, &Path),
@@ -118,12 +121,14 @@ impl AtomicWrites {
         Ok(())
     }
 
-    /// Abandons all pending writes. The caller removes the files.
+    /// Abandons all writes in progress; the caller removes the files.
     pub(crate) fn give_up(&mut self) {
         *self = Self::default();
     }
 
-    /// Renames files with durable content; returns the folders to sync.
+    /// Waits for the sync of the files in progress and renames them.
+    ///
+    /// Returns the folders to sync.
     fn settle(
         &mut self,
         done: &mut dyn FnMut(SegmentStep, &Path),
@@ -142,8 +147,8 @@ impl AtomicWrites {
             fs::rename(unfinished(&path), &path)
                 .map_err(|source| ArchiveError::of_file(&path, source))?;
             done(SegmentStep::Renamed, &path);
-            // The file's own folder is synced now; a later file adds it again. The folders above stay listed, because
-            // more files may be added to them.
+            // The file's folder is returned to be synced; a later file in it adds the folder again. The parent folders
+            // stay in `changed`, because they may get more new entries.
             if let Some(folder) = path.parent().and_then(|folder| self.changed.take(folder)) {
                 folders.push(folder);
             }
@@ -152,9 +157,9 @@ impl AtomicWrites {
         Ok(folders)
     }
 
-    /// Starts to sync folders, after the previous ones are durable.
+    /// Starts to sync folders, after the sync of the previous folders has ended.
     ///
-    /// The wait bounds the number of threads.
+    /// The wait limits the number of threads.
     fn begin_folders(&mut self, folders: Vec<PathBuf>) -> Result<(), ArchiveError> {
         all_of(mem::take(&mut self.folders))?;
         let waits = shares(folders).into_iter();
@@ -165,10 +170,10 @@ impl AtomicWrites {
     }
 }
 
-/// Starts to sync files.
+/// Starts to sync the contents of written files.
 fn begin(written: Vec<WrittenFile>) -> SyncBatch {
     let paths = written.iter().map(|(path, _)| path.clone()).collect();
-    // A failed fsync is never retried: the file is abandoned, and its rows are still in the journal.
+    // A failed fsync is never retried: the caller abandons the file.
     let sync = |written: &Vec<WrittenFile>| {
         let mut written = written.iter();
         written.try_for_each(|(path, file)| {
@@ -185,7 +190,7 @@ fn begin(written: Vec<WrittenFile>) -> SyncBatch {
 /// Syncs folders, several at a time.
 pub(crate) fn sync_all(folders: impl IntoIterator<Item = PathBuf>) -> Result<(), ArchiveError> {
     let mut shares = shares(folders.into_iter().collect()).into_iter();
-    // This thread syncs a share itself.
+    // This thread syncs one share; new threads sync the other shares.
     let own = shares.next().unwrap_or_default();
     let mut waits: Vec<SyncTask> = shares
         .map(|some| spawn_sync(some, |some| sync_folders(some)))
@@ -200,7 +205,7 @@ fn sync_folders(folders: &[PathBuf]) -> Result<(), ArchiveError> {
     folders.try_for_each(|folder| sync_folder(folder))
 }
 
-/// Splits a list among the sync threads.
+/// Splits a list into shares for the sync threads.
 fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
     let most = all.len().div_ceil(TOGETHER).max(1);
     let mut shares = Vec::new();
@@ -214,7 +219,7 @@ fn shares<T>(all: Vec<T>) -> Vec<Vec<T>> {
     }
 }
 
-/// Runs `work` on a new thread, or on this one if none can be started.
+/// Runs `work` on a new thread, or on this thread if no thread can be started.
 fn spawn_sync<T: Send + Sync + 'static>(
     what: T,
     work: fn(&T) -> Result<(), ArchiveError>,
@@ -228,7 +233,7 @@ fn spawn_sync<T: Send + Sync + 'static>(
     }
 }
 
-/// Waits for all syncs; returns the first error.
+/// Waits for all syncs to end; returns the first error.
 fn all_of(waits: Vec<SyncTask>) -> Result<(), ArchiveError> {
     let mut first = Ok(());
     for wait in waits {

@@ -22,15 +22,17 @@ use crate::archive::scan::projection;
 use crate::archive::segment::arrow_columns;
 use crate::model::{Kind, Millis, OrderBrief};
 
-/// Compression level of all columns except keys.
+/// Level of the zstd compression of all columns except dedupe keys.
 const COMPRESSION_LEVEL: i32 = 3;
-/// Compression level of dedupe keys: a higher one takes long and saves little.
+/// Level of the zstd compression of dedupe keys.
+///
+/// A higher level takes much longer and saves little space.
 const KEYS_COMPRESSION_LEVEL: i32 = 1;
 
 /// Maximum number of rows of a segment.
 ///
-/// One transaction deletes them from the journal, and other commits wait for it. A file that claims more is not
-/// read.
+/// One transaction deletes the rows of a segment from the journal, and other commits wait for it. A file with more rows
+/// according to its metadata is not read.
 pub(crate) const MOST: usize = 50_000;
 
 /// Error of encoding or decoding a segment.
@@ -48,12 +50,12 @@ pub(crate) enum SegmentError {
     Column(Fault),
 }
 
-/// Message for a segment with a right checksum that cannot be decoded.
+/// Fault message for a segment with a matching checksum that cannot be decoded.
 pub(crate) fn unreadable(fault: &SegmentError) -> String {
     format!("the file cannot be read although its SHA-256 is right: {fault}")
 }
 
-/// Encodes `rows` in their order.
+/// Encodes rows as a segment, in the given order.
 pub(crate) fn bytes<R: Row>(rows: &[R]) -> Result<Vec<u8>, SegmentError> {
     let groups = rows.chunks(R::GROUP);
     encode::<R>(groups.map(|rows| arrow_columns::encode(rows.iter())))
@@ -73,7 +75,7 @@ pub(crate) fn encode<R: Row>(
     Ok(writer.into_inner()?)
 }
 
-/// Writer properties of a table.
+/// Properties of the Parquet writer for a table.
 fn properties<R: Row>() -> Result<WriterProperties, SegmentError> {
     let level = ZstdLevel::try_new(COMPRESSION_LEVEL)?;
     let mut properties = WriterProperties::builder()
@@ -104,7 +106,7 @@ fn properties<R: Row>() -> Result<WriterProperties, SegmentError> {
     Ok(properties.build())
 }
 
-/// Decodes the rows of a file.
+/// Decodes the rows of a segment file.
 ///
 /// Skips row groups that cannot match `filter`.
 pub(crate) fn rows<R: Row>(
@@ -120,7 +122,7 @@ pub(crate) fn rows<R: Row>(
     Ok(rows)
 }
 
-/// Passes the rows of a file to `sink` until it returns false.
+/// Passes the rows of a segment file to `sink`, until it returns false.
 ///
 /// Skips row groups that cannot match `filter`.
 pub(crate) fn show_rows<R: Row>(
@@ -147,7 +149,9 @@ pub(crate) fn show_rows<R: Row>(
     Ok(())
 }
 
-/// Passes projected orders of a file to `sink`, with dedupe keys if `keyed`; skips row groups that cannot match.
+/// Passes projected orders of a segment to `sink`, with dedupe keys if `keyed`.
+///
+/// Skips row groups that cannot match `filter`.
 pub(crate) fn briefs(
     bytes: Bytes,
     filter: &Filter,
@@ -159,7 +163,7 @@ pub(crate) fn briefs(
     let columns =
         ProjectionMask::columns(reader.parquet_schema(), projection::columns_of_files(keyed));
     let groups = groups::<OrderRow>(reader.metadata(), filter);
-    // With one batch per row group, dictionary keys stay valid for a whole batch.
+    // With one batch per row group, dictionary keys are valid for a whole batch.
     for batch in reader
         .with_row_groups(groups)
         .with_projection(columns)
@@ -171,7 +175,7 @@ pub(crate) fn briefs(
     Ok(())
 }
 
-/// Refuses a file that claims more than [`MOST`] rows.
+/// Returns an error for a file with more than [`MOST`] rows according to its metadata.
 pub(crate) fn check_rows(file: &ParquetMetaData) -> Result<(), SegmentError> {
     let claimed = file.row_groups().iter().try_fold(0_i64, |sum, group| {
         (group.num_rows() >= 0).then(|| sum.saturating_add(group.num_rows()))
@@ -191,7 +195,7 @@ pub(crate) fn groups<R: Row>(file: &ParquetMetaData, filter: &Filter) -> Vec<usi
         .collect()
 }
 
-/// Whether the statistics of a row group allow a matching row.
+/// Whether a row group may contain a matching row, according to its statistics.
 fn may_hold<R: Row>(group: &RowGroupMetaData, filter: &Filter) -> bool {
     group.columns().iter().all(|column| {
         let Some(statistics) = column.statistics() else {
@@ -233,7 +237,7 @@ fn may_hold_text(statistics: &Statistics, wanted: Option<&str>) -> bool {
         return true;
     };
     let wanted = wanted.as_bytes();
-    // Truncated statistics are rounded outwards, so the comparison stays correct.
+    // Truncated statistics give a wider range, so no matching row group is skipped.
     range.min_opt().is_none_or(|min| wanted >= min.data())
         && range.max_opt().is_none_or(|max| wanted <= max.data())
 }
