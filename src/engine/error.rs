@@ -11,12 +11,12 @@ pub enum EngineError {
     UnknownCoin {
         /// The requested coin.
         coin: String,
-        /// The instant of the question.
+        /// The instant as of which the estimate was requested.
         now: Millis,
         /// Coins with a closed bar.
         known: Vec<String>,
     },
-    /// The last bar of the coin closed before the window.
+    /// No bar of the coin closed in the window.
     #[error(
         "no bar of {coin:?} closed in the {range} before {now}; the last one closed at {last_close}"
     )]
@@ -25,9 +25,9 @@ pub enum EngineError {
         coin: String,
         /// The requested range.
         range: &'static str,
-        /// The instant of the question.
+        /// The instant as of which the estimate was requested.
         now: Millis,
-        /// When the coin's last bar closed.
+        /// Close of the coin's last bar.
         last_close: Millis,
     },
     /// The bars of the coin are too long for the range.
@@ -42,7 +42,7 @@ pub enum EngineError {
         range: &'static str,
         /// Length of the longest bar in the window, in milliseconds.
         interval: i64,
-        /// Longest allowed bar, in milliseconds.
+        /// Maximum length of a bar, in milliseconds.
         coarsest: i64,
     },
     /// The bars of the coin start after the start of a long window.
@@ -56,7 +56,7 @@ pub enum EngineError {
         range: &'static str,
         /// Start of the window.
         start: Millis,
-        /// When the coin's first bar opened.
+        /// Open time of the coin's first bar.
         first: Millis,
     },
     /// The open interest of the requested exchange is unknown.
@@ -66,7 +66,7 @@ pub enum EngineError {
         coin: String,
         /// The requested exchange.
         exchange: String,
-        /// The instant of the question.
+        /// The instant as of which the estimate was requested.
         now: Millis,
         /// Exchanges with known open interest.
         known: Vec<String>,
@@ -78,12 +78,12 @@ pub enum EngineError {
         coin: String,
         /// The requested width.
         bin: String,
-        /// The width with the maximum number of bins.
+        /// The minimum width.
         least: String,
         /// The current price.
         price: String,
     },
-    /// There are no positions of the coin.
+    /// There are no observed trading positions of the coin.
     #[error(
         "there are no positions of {coin:?}: collect them with liqdata collect --positions, or look for damaged files with liqdata verify"
     )]
@@ -132,7 +132,7 @@ fn instead(lengths: &[i64], size: i64) -> String {
     }
 }
 
-/// Formats a length of time in the largest unit that gives a whole number.
+/// Formats a duration in the largest unit that gives a whole number.
 fn span(millis: i64) -> String {
     for (unit, length) in [
         ("d", Millis::DAY),

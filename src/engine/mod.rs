@@ -1,10 +1,11 @@
-//! Pure functions from observations and an instant to replies.
+//! Pure functions that compute replies from observations, as of an instant.
 //!
-//! [`Observations`] are checked and sorted tables; [`Observations::at`] fixes the instant. The realised replies are
-//! exact sums and rankings of orders in a rolling window. The estimates read one [`Ledger`] of open positions by
-//! liquidation price, so they agree with each other.
+//! [`Observations`] are checked and sorted tables of orders, bars and open interest. [`Observations::at`] chooses the
+//! instant. Replies on realised liquidations are exact sums and rankings of the orders in a rolling window. Estimates
+//! are all read from one [`Ledger`]: the modelled open positions by liquidation price. Therefore the estimates agree
+//! with each other.
 //!
-//! The engine does no I/O and reads no clock: the same observations and instant give the same bytes.
+//! The engine does no I/O and reads no clock. The same observations and the same instant give the same bytes.
 
 mod aggregates;
 mod cascade;

@@ -1,4 +1,4 @@
-//! The realised replies: exact sums and rankings of orders in a rolling window.
+//! Replies on realised liquidations: exact sums and rankings of orders in a rolling window.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -34,10 +34,13 @@ pub fn overview(view: &View) -> TotalsByWindow {
     overview
 }
 
-/// A name, its sums and their total.
+/// A name, its sums per side, and the total of both sides.
 type Named<'a> = (&'a str, SideSums, ExactSum);
 
-/// The `limit` names with the largest totals in a window, descending, ties by name; names without orders are left out.
+/// Returns the `limit` names with the largest totals in a window, largest first.
+///
+/// Equal totals are sorted by name. Names without orders are left out. `name` selects the exchange or the coin of a
+/// sum.
 fn ranked<'a>(
     view: &View<'a>,
     window: Window,
@@ -67,7 +70,9 @@ fn ranked<'a>(
         .collect()
 }
 
-/// Returns the coins with the most liquidated USD, descending, ties by name.
+/// Returns the coins with the most liquidated USD, largest first.
+///
+/// Coins with equal USD are sorted by name.
 #[must_use]
 pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
     let names = view.ring().names().coins();
@@ -83,7 +88,9 @@ pub fn coins(view: &View, window: Window, limit: usize) -> Vec<CoinTotals> {
         .collect()
 }
 
-/// Returns liquidated USD per exchange, descending, ties by name.
+/// Returns liquidated USD per exchange, largest first.
+///
+/// Exchanges with equal USD are sorted by name.
 #[must_use]
 pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
     let names = view.ring().names().exchanges();
@@ -99,19 +106,19 @@ pub fn exchanges(view: &View, window: Window) -> Vec<ExchangeTotals> {
         .collect()
 }
 
-/// A filter of orders; the default accepts all.
+/// A filter of orders. The default accepts all orders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OrderFilter<'a> {
     /// Orders of this trading pair, or of all pairs of this coin.
     pub symbol: Option<&'a Symbol>,
     /// Orders of this exchange, by its normalised name.
     pub exchange: Option<&'a str>,
-    /// Orders of at least so many USD.
+    /// Orders of at least this many USD.
     pub least: Option<Decimal>,
 }
 
 impl<'a> OrderFilter<'a> {
-    /// A predicate on places in the ring; `None` if no order can match.
+    /// Returns a predicate on indexes in the ring; `None` if no order can match.
     fn of(self, ring: &'a Ring) -> Option<impl Fn(usize) -> bool + 'a> {
         let pairs = (self.symbol.is_some() || self.exchange.is_some()).then(|| {
             ring.names().pairs_with(|[venue, pair, coin]| {
@@ -132,7 +139,9 @@ impl<'a> OrderFilter<'a> {
     }
 }
 
-/// Returns the largest matching orders by USD, descending, ties newest first.
+/// Returns the largest matching orders by USD, largest first.
+///
+/// Of orders with equal USD, the newest comes first.
 #[must_use]
 pub fn largest(view: &View, window: Window, wanted: OrderFilter<'_>, limit: usize) -> Vec<Order> {
     let places = view.places(window.millis());
@@ -145,7 +154,9 @@ pub fn largest(view: &View, window: Window, wanted: OrderFilter<'_>, limit: usiz
         .collect()
 }
 
-/// Returns one page of matching orders: newest first, orders of one instant in order of arrival.
+/// Returns one page of matching orders, newest first.
+///
+/// Orders with equal event times are in order of arrival.
 #[must_use]
 pub fn orders(
     view: &View,
@@ -156,7 +167,7 @@ pub fn orders(
     orders_between(view, wanted, TimeRange::ALL, limit, offset)
 }
 
-/// As [`orders`], limited to `range`.
+/// Returns one page of matching orders in `range`, sorted as by [`orders`].
 #[must_use]
 pub fn orders_between(
     view: &View,
@@ -180,7 +191,9 @@ pub fn orders_between(
         .collect()
 }
 
-/// Returns USD per UTC hour and side of a pair, or of all pairs of a coin, over 24 hours.
+/// Returns USD per UTC hour and side, of the last 24 hours.
+///
+/// `symbol` is a pair, or a coin for all of its pairs.
 ///
 /// Hours and sides without orders have no row.
 #[must_use]

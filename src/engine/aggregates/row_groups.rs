@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Maximum size of the lookup table of combinations; a hash map is used beyond it.
+/// Maximum size of the lookup table of combinations. For more combinations, a hash map is used.
 const MOST: usize = 1 << 20;
 const NONE: u32 = u32::MAX;
 
@@ -24,12 +24,14 @@ impl RowGroups {
         }
     }
 
-    /// Splits the groups by the numbers of a column, which are below `values`.
+    /// Splits the groups by a column.
+    ///
+    /// `numbers` has the number of each row's value. All numbers are below `values`.
     pub(crate) fn by(mut self, numbers: &[i32], values: usize) -> Self {
         let mut firsts = Vec::new();
         let mut number = |known: &mut u32, row: usize| {
             if *known == NONE {
-                // Batches have about ten thousand rows.
+                // The conversion cannot fail, because batches have about ten thousand rows.
                 *known = u32::try_from(firsts.len()).unwrap_or(NONE);
                 firsts.push(row);
             }
@@ -69,7 +71,7 @@ mod tests {
             .by(&[7, 7, 7, 8, 9], 10);
         assert_eq!(found.of_rows, [0, 1, 0, 2, 3]);
         assert_eq!(found.firsts, [0, 1, 3, 4]);
-        // The hash map gives the same groups.
+        // With `MOST` values the hash map is used, and the groups are the same.
         let many = RowGroups::together(5)
             .by(&[0, 1, 0, 1, 0], 2)
             .by(&[7, 7, 7, 8, 9], MOST);

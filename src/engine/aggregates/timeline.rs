@@ -1,7 +1,7 @@
 //! Liquidations over time: exact sums by period and group.
 //!
-//! Orders may come in any sequence. Periods start at multiples of their length since the epoch. Several [`Timeline`]s
-//! of parts of the orders can be joined.
+//! Orders may be added in any sequence. Periods start at multiples of their length since the epoch. [`Timeline`]s of
+//! parts of the orders can be joined.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +34,7 @@ pub struct Grouping {
     pub side: bool,
 }
 
-/// Which orders count, and how.
+/// A question about liquidations over time: which orders count, and how they are grouped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineQuestion {
     /// Orders from this instant on.
@@ -45,11 +45,11 @@ pub struct TimelineQuestion {
     pub interval: i64,
     /// What rows are grouped by.
     pub by: Grouping,
-    /// Orders of these pairs, and of all pairs of these coins; all orders if empty.
+    /// Orders of these pairs, or of any pair of these coins. If empty, all orders.
     pub symbols: Vec<Symbol>,
     /// Orders of this exchange only.
     pub exchange: Option<String>,
-    /// Orders of at least so many USD only.
+    /// Orders of at least this many USD only.
     pub least: Option<Decimal>,
     /// Maximum number of rows.
     pub most: usize,
@@ -67,7 +67,8 @@ impl TimelineQuestion {
     }
 }
 
-/// Key of a group: name codes, 0 for columns not grouped by, and the side.
+/// Key of a group: codes of coin, pair and exchange, and the side. Columns that are not grouped by have code 0 or no
+/// side.
 type GroupKey = ([u32; 3], Option<Side>);
 /// Period and group number.
 type Key = (i64, u32);
@@ -123,12 +124,12 @@ impl RunSum {
 pub struct Timeline {
     asked: Arc<TimelineQuestion>,
     names: Interner,
-    /// Known groups with their numbers.
+    /// Number of each known group.
     groups: HashMap<GroupKey, u32>,
-    /// The same by number.
+    /// Key of each group, by number.
     keys: Vec<GroupKey>,
     sums: HashMap<Key, PeriodSums>,
-    /// Cached by symbol and coin: whether they match the filter.
+    /// Cache: whether a symbol and coin match the filter.
     match_cache: HashMap<String, HashMap<String, bool>>,
     /// Whether the maximum number of rows is exceeded.
     over: bool,
@@ -216,7 +217,7 @@ impl Timeline {
         let by = self.asked.by;
         let (coins, pairs) = match self.asked.symbols.as_slice() {
             [] => (false, false),
-            // A whole coin is identified by its coin column.
+            // A filter by coin needs only the coin column.
             some => (true, some.iter().any(|symbol| symbol.quote().is_some())),
         };
         FiledColumns {
@@ -227,9 +228,11 @@ impl Timeline {
         }
     }
 
-    /// Adds the matching orders of a batch, which holds no orders below the least USD of [`Timeline::columns`].
+    /// Adds the matching orders of a batch.
     ///
-    /// Consecutive orders of one period and group are summed as integers and looked up once.
+    /// The batch must not contain orders below the minimum USD of [`Timeline::columns`].
+    ///
+    /// Consecutive orders of one period are summed per group as integers, so each sum is looked up once.
     pub fn take_columns(&mut self, orders: &FiledOrders<'_>) {
         let mut grouped = RowGroups::together(orders.timestamp.len());
         let names = [&orders.coin, &orders.symbol, &orders.exchange];
@@ -300,7 +303,7 @@ impl Timeline {
         Some(OrderGroup { number, side })
     }
 
-    /// Adds the integer sums of a period's runs to the exact sums, and clears the runs.
+    /// Moves the integer sums of a period into the exact sums.
     fn close(
         &mut self,
         period: i64,
@@ -358,7 +361,9 @@ impl Timeline {
         self.over |= other.over;
     }
 
-    /// The sums of a row; `None` if the maximum number of rows is reached.
+    /// The sums of a period and group.
+    ///
+    /// `None` if there is no such row yet and the maximum number of rows is reached.
     fn place(&mut self, key: Key) -> Option<&mut PeriodSums> {
         let room = self.sums.len() < self.asked.most;
         match self.sums.entry(key) {
@@ -371,7 +376,7 @@ impl Timeline {
         }
     }
 
-    /// Rank of each name code in the alphabetical order of the names.
+    /// Rank of each name, by code, when names are sorted alphabetically.
     fn ranks(&self) -> Vec<usize> {
         let texts = self.names.texts();
         let mut codes: Vec<usize> = (0..texts.len()).collect();
@@ -385,9 +390,11 @@ impl Timeline {
         ranks
     }
 
-    /// Returns the rows by period, then by the names of the group; empty rows are left out.
+    /// Returns the rows, sorted by period, then by the names of the group.
     ///
-    /// `None` if there are more than the maximum.
+    /// Periods and groups without orders have no row.
+    ///
+    /// `None` if there are more rows than the maximum.
     #[must_use]
     pub fn rows(&self, covered: &RecordedCoverage) -> Option<Vec<PeriodRow>> {
         if self.over {
@@ -400,7 +407,7 @@ impl Timeline {
         };
         let ranks = self.ranks();
         let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
-        // Sort place of each group.
+        // Position of each group in the sorted sequence.
         let order = |(names, side): &GroupKey| (names.map(rank), side.map(Side::index));
         let mut numbers: Vec<usize> = (0..self.keys.len()).collect();
         numbers.sort_unstable_by_key(|number| self.keys.get(*number).map(order));
@@ -444,9 +451,9 @@ impl Timeline {
 /// The times in which the feed of each exchange was recorded without known gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordedCoverage {
-    /// There is no record.
+    /// Nothing is known about recording.
     Unknown,
-    /// Recorded ranges per exchange, in order and disjoint.
+    /// Recorded ranges per exchange, sorted and disjoint.
     At(BTreeMap<String, Vec<TimeRange>>),
 }
 
@@ -484,7 +491,9 @@ struct CoverageShares<'a> {
 }
 
 impl CoverageShares<'_> {
-    /// Recorded share of the period that opens at `open`: of one exchange, or the mean over all.
+    /// Recorded share of the period that opens at `open`.
+    ///
+    /// The share of `exchange` if given, else the mean over all exchanges.
     ///
     /// `None` without a record.
     fn of(&mut self, open: Millis, exchange: Option<u32>) -> Option<f64> {

@@ -1,4 +1,6 @@
-//! Clustering of orders into events, for orders in any sequence.
+//! Clustering of orders into events. Orders may be added in any sequence.
+//!
+//! An event is a sequence of orders of one coin and side. Consecutive orders are at most a gap apart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -10,7 +12,7 @@ use super::percentile::{ComparedEvent, percentiles};
 use crate::engine::cascade::cascade_question::{COMPARED, CascadeQuestion};
 use crate::model::{CascadeRow, ExactSum, Interner, Millis, OrderBrief, Side};
 
-/// Orders of one event.
+/// Sums over the orders of one event.
 #[derive(Clone, Debug)]
 struct EventCluster {
     end: Millis,
@@ -40,17 +42,17 @@ impl EventCluster {
     }
 }
 
-/// Events of one coin and side, by start. Two events are more than a gap apart.
+/// Events of one coin and side, by start. Consecutive events are more than a gap apart.
 type EventLine = BTreeMap<Millis, EventCluster>;
 
-/// Events of the given orders, including those below the minimum USD.
+/// A set of events that orders are added to. It includes events below the minimum USD.
 #[derive(Clone, Debug)]
 pub struct CascadeClusters {
     asked: Arc<CascadeQuestion>,
     coins: Interner,
     venues: Interner,
     lines: HashMap<(u32, Side), EventLine>,
-    /// Cached by symbol and coin: whether they match the filter.
+    /// Cache: whether a symbol and coin match the filter.
     match_cache: HashMap<String, HashMap<String, bool>>,
 }
 
@@ -100,7 +102,7 @@ impl CascadeClusters {
         let venue = self.venues.code(order.exchange);
         let line = self.lines.entry((coin, order.side)).or_default();
         let (at, gap) = (order.timestamp, self.asked.gap);
-        // The common case: an order falls into an existing event or extends the last one.
+        // The common case: the order lies within an existing event or extends its end.
         if let Some((start, last)) = line.range_mut(..=at).next_back()
             && at <= last.end.on(gap)
         {
@@ -147,12 +149,14 @@ impl CascadeClusters {
         let open = |(start, cluster): (&Millis, &EventCluster)| {
             *start < self.asked.end && cluster.end.on(self.asked.gap) >= at
         };
-        // The last event that started in range also ends last.
+        // Events of one line do not overlap, so the last requested one also ends last.
         let mut lines = self.lines.values();
         lines.any(|line| line.range(..self.asked.end).next_back().is_some_and(open))
     }
 
-    /// Removes events below the minimum that are over by `at`. Call it once all orders before `at` are added.
+    /// Removes events below the minimum USD that no order from `at` on can join.
+    ///
+    /// Call this only when all orders before `at` were added.
     pub fn settle(&mut self, at: Millis) {
         let (least, gap) = (self.asked.least, self.asked.gap);
         for line in self.lines.values_mut() {
@@ -182,7 +186,7 @@ impl CascadeClusters {
 
     /// Returns the requested events by start, then by coin and side, without prices.
     ///
-    /// `None` if there are more than the maximum. `asked` must be the question of this set, or a narrower one.
+    /// `None` if there are more events than the maximum. `asked` must be the question of this set, or a narrower one.
     #[must_use]
     pub fn rows(&self, asked: &CascadeQuestion) -> Option<Vec<CascadeRow>> {
         let mut coins: BTreeMap<&str, Vec<(Side, Millis, &EventCluster, Decimal)>> =
@@ -236,13 +240,13 @@ impl CascadeClusters {
                 }
             }
         }
-        // Events of one coin are already sorted.
+        // The sort is stable: rows with equal starts remain sorted by coin and side.
         rows.sort_by_key(|row| row.start);
         Some(rows)
     }
 }
 
-/// Inserts a cluster and joins it with clusters within the gap.
+/// Inserts a cluster, and joins it with all clusters at most `gap` from it.
 fn put(line: &mut EventLine, start: Millis, cluster: EventCluster, gap: i64) {
     let before = line.range(..=start).next_back();
     let near = before.filter(|(_, before)| start <= before.end.on(gap));
@@ -259,7 +263,7 @@ fn put(line: &mut EventLine, start: Millis, cluster: EventCluster, gap: i64) {
     close_up(line, start, gap);
 }
 
-/// Joins the cluster at `start` with later clusters within the gap.
+/// Joins the cluster at `start` with later clusters within `gap` of its end.
 fn close_up(line: &mut EventLine, start: Millis, gap: i64) {
     while let Some(end) = line.get(&start).map(|cluster| cluster.end) {
         let behind = (Bound::Excluded(start), Bound::Unbounded);

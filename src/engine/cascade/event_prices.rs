@@ -1,20 +1,22 @@
-//! Prices around an event, from bar closes.
+//! Prices before and after an event, from bar closes.
 //!
-//! Only closes are used as prices, and only of bars up to an hour.
+//! Only the closes of bars of at most one hour are used.
 
 use crate::model::{Bar, CascadeRow, Millis};
 
-/// Longest bars in use.
+/// Maximum length of a bar, in milliseconds.
 const LONGEST: i64 = Millis::HOUR;
 
-/// The time range of bars around an event: first open to last close.
+/// Returns the time range of the bars that [`priced`] needs for an event.
 #[must_use]
 pub fn reach(row: &CascadeRow) -> (Millis, Millis) {
     let from = row.start.back(2 * LONGEST);
     (from, row.end.on(Millis::HOUR).on(LONGEST))
 }
 
-/// Fills in the prices around an event from the bars of its coin, which are in order of time.
+/// Sets the prices of an event from the bars of its coin.
+///
+/// Bars must be sorted by time.
 pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.price_before = known_by(bars, row.start).map(|bar| bar.close);
     let after = reached_at(bars, row.end);
@@ -25,7 +27,9 @@ pub fn priced(row: &mut CascadeRow, bars: &[Bar]) {
     row.change_1h = change(Millis::HOUR);
 }
 
-/// The last bar closed by `at`; `None` if a later bar should have closed by then but is missing.
+/// The last bar that closed by `at`.
+///
+/// `None` if bars are missing between its close and `at`.
 fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() <= at);
     let last = bars.get(closed.checked_sub(1)?)?;
@@ -35,14 +39,16 @@ fn known_by(bars: &[Bar], at: Millis) -> Option<&Bar> {
     (last.interval <= LONGEST && is_newest).then_some(last)
 }
 
-/// The bar that contains `at`, its close included.
+/// The bar in which `at` lies. An instant at a close lies in the bar that ends there.
 fn reached_at(bars: &[Bar], at: Millis) -> Option<&Bar> {
     let closed = bars.partition_point(|bar| bar.close_time() < at);
     let first = bars.get(closed)?;
     (first.interval <= LONGEST && first.open_time < at).then_some(first)
 }
 
-/// Relative change from the close of a bar to the close `length` later, if bars of its length divide `length`.
+/// Relative change from the close of a bar to the close `length` milliseconds later.
+///
+/// `None` if no bar closes then, or if the length of either bar does not divide `length`.
 fn change(bars: &[Bar], from: &Bar, length: i64) -> Option<f64> {
     let to = from.close_time().on(length);
     let closed = bars.partition_point(|bar| bar.close_time() < to);
@@ -58,7 +64,7 @@ mod tests {
     use crate::engine::cascade::event_prices::*;
     use crate::model::Side;
 
-    /// Creates bars with the minutes since zero as closes.
+    /// Creates bars with the close time in minutes as the close price.
     fn bars(interval: i64, count: i64) -> Vec<Bar> {
         let close = |place: i64| f64::from(u32::try_from(place * interval / 60_000).unwrap_or(0));
         (0..count)
@@ -127,7 +133,7 @@ mod tests {
         let last = around(99 * 60_000, 99 * 60_000 + 1, &fives);
         assert_eq!((last.price_after, last.change_5m), (Some(100.0), None));
         assert_eq!(around(101 * 60_000, 101 * 60_000, &fives).price_after, None);
-        // Next to a missing bar, prices are absent: an older bar does not replace it.
+        // If the bar that a price needs is missing, the price is absent. No older bar replaces it.
         let mut holed = fives.clone();
         holed.remove(2);
         let row = around(900_001, 900_001, &holed);

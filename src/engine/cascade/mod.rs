@@ -1,8 +1,9 @@
 //! Cascades: orders of one coin and side in quick succession form an event.
 //!
-//! Orders at most a gap apart belong to the same event, on any exchange; an event counts above a minimum of USD. This
-//! is runs declustering with a run length in time (Ferro and Segers 2003, Journal of the Royal Statistical Society B
-//! 65). The result does not depend on the order of insertion, so parts can be clustered in parallel and joined.
+//! Consecutive orders at most a chosen time gap apart belong to the same event, whichever exchanges they are from.
+//! Events below a minimum of USD are dropped. This is runs declustering with a run length in time (Ferro and Segers
+//! 2003, Journal of the Royal Statistical Society B 65). The result does not depend on the sequence in which orders are
+//! added. Therefore parts of the orders can be clustered in parallel and their results joined.
 
 pub(super) mod cascade_question;
 mod clusters;

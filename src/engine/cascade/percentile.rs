@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use crate::model::Millis;
 
-/// The compared values of an event.
+/// The times and the USD of an event, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ComparedEvent {
     pub(crate) start: Millis,
@@ -16,7 +16,7 @@ pub(crate) struct ComparedEvent {
 struct FenwickTree(Vec<u32>);
 
 impl FenwickTree {
-    /// Adds or removes one count of a rank.
+    /// Adds 1 to, or subtracts 1 from, the count of a rank.
     fn change(&mut self, rank: usize, add: bool) {
         let mut node = rank + 1;
         while let Some(count) = self.0.get_mut(node - 1) {
@@ -25,7 +25,7 @@ impl FenwickTree {
         }
     }
 
-    /// Number of counts below a rank.
+    /// Sum of the counts below a rank.
     fn below(&self, rank: usize) -> u32 {
         let mut node = rank;
         let mut sum = 0;
@@ -41,10 +41,12 @@ fn lowest_bit(node: usize) -> usize {
     1 << node.trailing_zeros()
 }
 
-/// For each event, sorted by start: the share of smaller events in the `span` before its start.
+/// Returns for each event the share of smaller events among those before it.
 ///
-/// Only earlier events that were already over count: no further order within `gap` could extend them. `None` without
-/// such events.
+/// `events` must be sorted by start. Each is compared with the events that start at most `span` before it.
+///
+/// Earlier events count only if they ended more than `gap` before that start, because then no order can extend them.
+/// `None` if there are no such events.
 pub(crate) fn percentiles(events: &[ComparedEvent], gap: i64, span: i64) -> Vec<Option<f64>> {
     let mut amounts: Vec<Decimal> = events.iter().map(|event| event.usd).collect();
     amounts.sort_unstable();

@@ -6,8 +6,7 @@ use crate::model::{Millis, VenueCoverage, Window};
 
 /// Returns the coverage of every exchange with an order by now, sorted by name.
 ///
-/// Tables of orders do not record how they were collected. So completeness is unknown, and there is no connected
-/// share.
+/// Tables of orders do not record how they were collected. Therefore completeness and the connected share are unknown.
 #[must_use]
 pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
     let names = view.ring().names();
@@ -35,9 +34,12 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
     venues
 }
 
-/// Adds the outliers of `observations` in the window up to `now` to the coverage of their exchanges.
+/// Adds counts of outliers to the coverage of each exchange.
 ///
-/// Rows that name no exchange are counted by the estimates alone.
+/// Outliers are open interest readings and bars that leave the usual level and return to it later. Counts those of
+/// `observations` in the window that ends at `now`.
+///
+/// Rows that name no exchange are not counted here. The explanation of an estimate counts them.
 pub fn count_outliers(
     observations: &Observations,
     now: Millis,
@@ -58,7 +60,7 @@ pub fn count_outliers(
     venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
 }
 
-/// Adds counts by exchange to a column.
+/// Adds counts by exchange to the field that `column` selects.
 fn add(
     venues: &mut Vec<VenueCoverage>,
     counts: BarCounts,

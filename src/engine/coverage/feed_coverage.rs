@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 
 use crate::model::{Millis, TimeRange};
 
-/// Recorded time ranges per exchange, and the share of all liquidated USD each exchange reports.
+/// Recorded time ranges of each exchange, and its share of all liquidated USD.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeedCoverage {
-    /// Share of the liquidated USD, and the recorded ranges in order and disjoint.
+    /// Per exchange, its share of the liquidated USD, and its recorded ranges, sorted and disjoint.
     venues: Vec<(f64, Vec<TimeRange>)>,
 }
 
 impl FeedCoverage {
     /// Builds the coverage from the recorded ranges and the USD recorded of each exchange.
     ///
-    /// The share of an exchange is its USD per recorded millisecond over the sum of all exchanges. An exchange without
-    /// USD has no share.
+    /// The share of an exchange is its USD per recorded millisecond, divided by the sum of this rate over all
+    /// exchanges. Exchanges without USD are left out.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -37,7 +37,9 @@ impl FeedCoverage {
         Self { venues }
     }
 
-    /// The recorded share of the liquidations in a range; 1 if there is no record at all.
+    /// The share of the liquidations in a range that was recorded.
+    ///
+    /// 1 if nothing is known about recording.
     pub(crate) fn of(&self, from: Millis, to: Millis) -> f64 {
         if self.venues.is_empty() {
             return 1.0;
@@ -50,7 +52,9 @@ impl FeedCoverage {
     }
 }
 
-/// The share of a range that lies in `spans`, which are in order and disjoint.
+/// The share of a range that lies in `spans`.
+///
+/// `spans` must be sorted and disjoint.
 #[expect(
     clippy::cast_precision_loss,
     reason = "milliseconds of a few thousand years are exact in a double"

@@ -1,10 +1,12 @@
 //! Estimates the orders that sampled exchanges do not publish, from complete order tapes.
 //!
-//! Complete tapes of the same window are thinned by the sampling rule of the exchange. A cell is one symbol in one
-//! hour; its activity is the number of published orders. Cells of a sampled exchange are compared with thinned cells
-//! of similar activity, for which both the published and the full amount are known. The interval is a Bayesian
-//! bootstrap (Rubin 1981, The Annals of Statistics 9) over those cells. Each draw takes one reference cell for each
-//! cell, so it varies as much as single outcomes do, not as little as means.
+//! A tape is the recorded orders of one exchange. A sampled exchange publishes at most one order per second; its
+//! sampling rule says which one. Complete tapes of the same window are thinned by that rule. A cell is one symbol in
+//! one hour; its activity is the number of published orders. Cells of a sampled exchange are compared with reference
+//! cells, which are cells of thinned tapes with similar activity. Both the published and the full amount of a reference
+//! cell are known. The interval is a Bayesian bootstrap (Rubin 1981, The Annals of Statistics 9) over the reference
+//! cells. Each draw picks one reference cell for each cell. Therefore the interval shows the variation of single cells,
+//! not only that of their mean.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,14 +20,14 @@ use fastrand::Rng;
 const FEWEST: usize = 20;
 /// Number of bootstrap draws.
 const DRAWS: usize = 400;
-/// Share of the draws below the interval, and equally above it.
+/// Share of the draws below the interval. The same share lies above it.
 const OUTSIDE: f64 = 0.05;
-/// Minimum recorded share of the window for a complete tape.
+/// Minimum recorded share of the window for a tape to count as complete.
 const ENOUGH: f64 = 0.99;
 /// Sampling period of the exchanges: one order per second, in milliseconds.
 const SECOND: i64 = 1000;
 
-/// Time ranges by exchange, in order and disjoint.
+/// Time ranges by exchange, sorted and disjoint.
 pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
 /// The times in which the tapes of exchanges were recorded completely.
@@ -33,7 +35,7 @@ pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 pub enum CompleteTapes {
     /// Always, for every exchange.
     All,
-    /// In these ranges, which lie in the window, for exchanges that publish every order.
+    /// In these ranges, which must lie in the window. Only exchanges that publish every order have ranges.
     At(RecordedRanges),
 }
 
@@ -50,7 +52,7 @@ impl CompleteTapes {
         }
     }
 
-    /// Complete share of the window.
+    /// Share of the window in which the tape of an exchange is complete.
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of a day are exact"
@@ -100,12 +102,12 @@ impl Tape {
         });
     }
 
-    /// Cells of a sampled exchange: only the published amounts are known.
+    /// The cells of a sampled exchange. Their full amounts are unknown and 0.
     fn cells(&self) -> Vec<HourCell> {
         cells(self.orders.iter().copied(), std::iter::empty())
     }
 
-    /// Cells of a complete tape, thinned as if `rule` had chosen the published orders.
+    /// The cells of a complete tape, as if `rule` had selected the published orders.
     fn thinned(&self, rule: Rule) -> Vec<HourCell> {
         let mut published: BTreeMap<(u32, i64, Option<Side>), TapeOrder> = BTreeMap::new();
         for order in &self.orders {
@@ -144,7 +146,7 @@ impl Rule {
     }
 }
 
-/// A symbol in an hour.
+/// A cell: the orders of one symbol in one hour.
 #[derive(Clone, Copy, Default)]
 struct HourCell {
     /// Number of published orders.
@@ -156,7 +158,7 @@ struct HourCell {
 }
 
 impl HourCell {
-    /// Activity class: the binary logarithm of the published orders.
+    /// Activity class: the binary logarithm of the number of published orders, rounded down.
     fn busy(&self) -> u32 {
         self.published.max(1).ilog2()
     }
@@ -195,14 +197,18 @@ impl ReferenceCells {
         self.0.values().map(Vec::len).sum()
     }
 
-    /// Reference cells of the same class, or of the nearest class.
+    /// The reference cells of the same activity class.
+    ///
+    /// If there are none, those of the next lower class; else those of the lowest class.
     fn like(&self, cell: &HourCell) -> &[HourCell] {
         let less = self.0.range(..=cell.busy()).next_back();
         let found = less.or_else(|| self.0.iter().next());
         found.map(|(_, cells)| cells.as_slice()).unwrap_or_default()
     }
 
-    /// Share of the published USD in cells busier than every reference cell.
+    /// Share of the published USD in cells busier than all reference cells.
+    ///
+    /// Compares activity classes.
     fn beyond(&self, cells: &[HourCell]) -> f64 {
         let busiest = self.0.keys().next_back().copied().unwrap_or_default();
         let usd =
@@ -212,7 +218,10 @@ impl ReferenceCells {
         if all > 0.0 { over / all } else { 0.0 }
     }
 
-    /// The estimated full USD: the published USD of each cell times the mean ratio of similar reference cells.
+    /// The estimated full USD.
+    ///
+    /// Sums the published USD of each cell, multiplied by the ratio of full to published USD of similar reference
+    /// cells.
     fn estimate(&self, cells: &[HourCell]) -> f64 {
         let factor = |like: &[HourCell]| {
             let all: f64 = like.iter().map(|cell| cell.all_usd).sum();
@@ -232,7 +241,8 @@ impl ReferenceCells {
     }
 
     fn draw(&self, cells: &[HourCell], chance: &mut Rng) -> f64 {
-        // Random weights of the reference cells, as cumulative sums: exponential times published USD.
+        // Cumulative random weights of the reference cells. A weight is an exponential random number times the
+        // published USD.
         let mut weights: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (busy, like) in &self.0 {
             let mut sum = 0.0;
@@ -270,14 +280,14 @@ fn quantile(draws: &[f64], share: f64) -> f64 {
     draws.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the published USD of each exchange in a window, and an estimate of the full USD.
+/// Returns published and estimated full USD of each exchange in a window.
 ///
 /// `whole` gives the times in which tapes were recorded completely.
 #[must_use]
 pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec<UndercountRow> {
     let ring = view.ring();
     let mut tapes: BTreeMap<&str, Tape> = BTreeMap::new();
-    // Orders on complete tapes.
+    // Only the orders recorded while the tape of their exchange was complete.
     let mut complete_tapes: BTreeMap<&str, Tape> = BTreeMap::new();
     for place in view.seen(window.millis()) {
         let order = ring.brief(place);

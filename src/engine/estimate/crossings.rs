@@ -1,8 +1,10 @@
-//! The USD of an estimate that price moves cross, to score estimates against real liquidations.
+//! The USD of an estimate that price moves cross, for scoring estimates.
 //!
-//! One replay from the first bar serves all instants. No value depends on later data. A bar without orders counts as
-//! empty only once a later order was known, because only then it is certain that the feed went on. A move that starts
-//! before an outlier was judged has no value.
+//! A move crosses the USD of a map at all liquidation prices that it reaches.
+//!
+//! One replay from the first bar serves all instants. No value depends on later data. A bar without orders has no
+//! liquidations only once a later order is known, because only then is it certain that the feed continued. A move has
+//! no value if it starts while an outlier is not judged yet.
 
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
@@ -19,7 +21,9 @@ pub struct PriceMove {
     pub high: f64,
 }
 
-/// The replay window over all bars of a coin. An error if a bar is longer than `coarsest`.
+/// The replay window of all bars of a coin.
+///
+/// Returns an error if a bar is longer than `coarsest`.
 fn frame<'a>(
     view: &View<'a>,
     coin: &str,
@@ -31,7 +35,7 @@ fn frame<'a>(
     Ok(frame.along())
 }
 
-/// Sums the crossed USD of all tiers, each times its factor.
+/// Sums the crossed USD of all tiers, each multiplied by its factor.
 fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
     let sum = |(crossed, counted): (&Vec<f64>, &Vec<f64>)| {
         let usd = crossed
@@ -44,10 +48,13 @@ fn summed(crossed: &[Vec<f64>; 2], counted: &[Vec<f64>; 2]) -> [f64; 2] {
     [sum((longs, of_longs)), sum((shorts, of_shorts))]
 }
 
-/// Returns the USD of longs and of shorts that each move crosses in the map at its start.
+/// Returns the USD of longs and of shorts that each move crosses.
 ///
-/// The map uses the bars closed by then. `None` before the first close. `None` too before the first open interest
-/// reading, if that is later than the first bar. Moves must ascend in time.
+/// A move crosses the map as of its start.
+///
+/// The map uses the bars that closed by the start of the move. The result is `None` for moves that start before the
+/// first close, or before the first open interest reading. It is also `None` if an outlier is not judged yet when the
+/// move starts. Moves must ascend in time.
 ///
 /// # Errors
 ///
@@ -79,9 +86,9 @@ pub fn crossed_by_moves(
 
 /// Returns the USD of longs and of shorts that the bars of each period cross.
 ///
-/// Each bar crosses the map as it stands at its open, so positions opened within the period count. `None` for a period
-/// without a whole bar, and as in [`crossed_by_moves`]. Periods of `length` milliseconds start at `opens`, which ascend
-/// and do not overlap.
+/// Each bar crosses the map as of its open, so positions opened within the period count. The result is `None` for a
+/// period that contains no whole bar, and in the cases of [`crossed_by_moves`]. Periods have `length` milliseconds and
+/// start at `opens`. They must ascend and not overlap.
 ///
 /// # Errors
 ///

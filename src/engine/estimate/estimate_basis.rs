@@ -7,7 +7,7 @@ use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::model::{Damage, FineCells, FineGrid, Millis, Sides};
 
-/// A reply with its explanation.
+/// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate<T> {
     /// The reply as the API returns it.
@@ -20,22 +20,23 @@ pub struct Estimate<T> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateBasis {
-    /// Close of the last bar.
+    /// Close time of the last bar.
     #[serde(skip)]
     pub closed: Millis,
     /// Model number, 2 or 3.
     pub model: i64,
-    /// The version of the model: a digest of everything that enters a cell.
+    /// The version of the model: a digest of everything that affects the value of a cell.
     pub model_version: String,
-    /// The exchange, if the ledger covers a single one. Open interest and orders are then those of this exchange; bars
-    /// and relative volume are those of the coin.
+    /// The exchange, if the estimate is limited to one. Open interest and orders are then from this exchange; bars and
+    /// volume are from all exchanges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<String>,
-    /// What the USD figures are: open interest (`exposure`) or reported liquidations (`expected`).
+    /// Meaning of the USD figures: open interest (`exposure`) or expected reported liquidations (`expected`).
     pub view: &'static str,
     /// Leverages of the tiers.
     pub tiers: Vec<f64>,
-    /// Share of new positions and turnover per day of each clock.
+    /// Share of new positions, and turnover per day, of each clock. A clock is a rate at which positions are closed and
+    /// reopened.
     pub clocks: Vec<(f64, f64)>,
     /// Maintenance margin rate of each tier.
     pub maintenance_margins: Vec<f64>,
@@ -44,34 +45,35 @@ pub struct EstimateBasis {
     /// USD expected to be reported per USD crossed, by tier, for longs and shorts; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<[Vec<f64>; 2]>,
-    /// Sums of `theta`; model 3 only.
+    /// Sums of `theta` over the tiers, for longs and shorts; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kappa: Option<[f64; 2]>,
-    /// The fit behind `theta` and its data; model 3 only.
+    /// The fit from which `theta` was taken, and its data; model 3 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
-    /// Share of the open interest with a known liquidation price at the end, long and short.
+    /// Share of the open interest with a known liquidation price at the end, for longs and shorts.
     pub located_share: [f64; 2],
-    /// `usd`, or `relative` if a multiple of the volume replaces unknown open interest.
+    /// `usd`, or `relative` if the volume replaces unknown open interest.
     pub open_interest_scale: &'static str,
     /// Age of the last open interest reading at the end, in milliseconds.
     pub open_interest_age_ms: Option<i64>,
-    /// Bars that close with an exchange missing from the open interest, because its last reading is older than 15
-    /// minutes.
+    /// Number of bars with open interest that lacks an exchange, because the exchange has no reading of the 15 minutes
+    /// before the close.
     pub open_interest_partial_bars: usize,
-    /// Open interest readings that are left out because they left the level of their neighbours and came back.
+    /// Number of open interest readings left out as outliers: they left the usual level, and later readings returned to
+    /// it.
     pub open_interest_outliers: usize,
-    /// The newest readings, if they left the level: they are used, and cannot be judged yet.
+    /// Number of newest readings that left the usual level and cannot be judged yet. They are used.
     pub open_interest_unjudged: usize,
-    /// Bars that are left out because their prices left the level of their neighbours and came back.
+    /// Number of bars left out as outliers: their prices left the usual level, and later bars returned to it.
     pub bar_outliers: usize,
-    /// The newest bars, if their prices left the level: they are used, and cannot be judged yet.
+    /// Number of newest bars with prices that left the usual level and cannot be judged yet. They are used.
     pub bars_unjudged: usize,
     /// Length of the longest bar used, in milliseconds.
     pub bar_interval_ms: i64,
     /// Number of bars used.
     pub bars: usize,
-    /// Gaps of more than three bar lengths.
+    /// Number of gaps between bars that are longer than three bar lengths.
     pub gaps: usize,
     /// Number of bars priced by each exchange; empty if the sources of the bars are unknown.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
@@ -79,36 +81,39 @@ pub struct EstimateBasis {
     /// Number of bars that include the volume of each exchange; empty if the sources are unknown.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
     pub volume_exchanges: BarCounts,
-    /// Number of bar closes with open interest of each exchange; 0 if only at the start. Empty without readings and if
-    /// readings name no exchange.
+    /// Number of bar closes with open interest of each exchange. 0 if an exchange has a reading only at the start.
+    /// Empty if there are no readings, or readings name no exchange.
     #[serde(skip_serializing_if = "BarCounts::is_empty")]
     pub open_interest_exchanges: BarCounts,
-    /// Damaged files with data in the time range of the estimate, its fit included.
+    /// Damaged files with data in the time range of the estimate or of its fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Damage>,
     /// Per heatmap column, the row that separates longs from shorts.
     #[serde(skip)]
     pub side_boundaries: Vec<SideBoundary>,
-    /// The map on the grid of the ledger.
+    /// The liquidation map on the price grid of the ledger; `None` for other estimates.
     #[serde(skip)]
     pub fine: Option<FineMap>,
 }
 
-/// The row at which a heatmap column changes from longs to shorts. Rows below it have longs, rows above it have
-/// shorts.
+/// The row at which a heatmap column changes from longs to shorts.
+///
+/// Rows below it have longs, rows above it have shorts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideBoundary {
-    /// The row that may have both, counted from 0; -1 without longs.
+    /// The row that may have both longs and shorts, counted from 0; -1 without longs.
     pub row: i64,
     /// USD of longs in this row.
     pub long: f64,
     /// USD of shorts in this row.
     pub short: f64,
-    /// The last price at the column's end.
+    /// Close price at the end of the column.
     pub price: f64,
 }
 
-/// A map at the resolution of the ledger: USD by fine bin and shown leverage.
+/// A liquidation map on the price grid of the ledger.
+///
+/// It has USD by bin and shown leverage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FineMap {
     /// The price grid.

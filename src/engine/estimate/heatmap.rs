@@ -17,20 +17,23 @@ const FEWEST_COLUMNS: i64 = 12;
 /// The rows cover the price range plus this share on both sides.
 const MARGIN: f64 = 0.03;
 
-/// Maximum number of rows in that range; positions outside it add more rows.
+/// Maximum number of rows in the price range with its margins. Positions outside that range add more rows.
 const ROWS: i64 = 300;
 
-/// Returns the heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).
+/// Returns the heatmap of a coin: USD by price and time.
 ///
-/// The window is `(T − range, T]`, where T is the close of the last bar closed by now. The bars in the window are
-/// replayed from an empty ledger; a column is the state at its end. A column is a multiple of the bar length, at least
-/// the usual column of the range. Rows span every non-empty cell, so the last column sums to the total of the `liqmap`
-/// of the same range and model. Columns that end before the first bar opens are left out.
+/// Rows ascend in price, columns in time.
+///
+/// The window is `(T − range, T]`, where T is the close of the last bar that closed by now. The bars in the window are
+/// replayed from a ledger without located positions. A column shows the ledger at the end of the column. The length of
+/// a column is the usual one of the range, rounded up to a multiple of the bar length. Rows cover all non-empty cells,
+/// so the last column sums to the total of the `liqmap` of the same range and model. Columns that end before the first
+/// bar opens are left out.
 ///
 /// # Errors
 ///
-/// [`EngineError`] if the coin has no bars in the range, bars too long for 12 columns, or bars that start after a
-/// range of more than a month.
+/// [`EngineError`] if the coin has no bars in the range or bars too long for 12 columns. For ranges of 31 days or more,
+/// except `all`, also if the bars start later than the range does.
 pub fn heatmap(
     view: &View,
     coin: &str,
@@ -48,7 +51,7 @@ pub fn heatmap(
     Ok(render(&frame, asked, times, &columns, replayed.explain))
 }
 
-/// Builds the heatmap of columns that end at `times`.
+/// Builds the heatmap from columns that end at `times`.
 pub(crate) fn render(
     frame: &ReplayWindow<'_>,
     (coin, range, model): (&str, HeatmapRange, Model),
@@ -75,7 +78,7 @@ pub(crate) fn render(
     }
 }
 
-/// Usual length of a column; about 180 make the range.
+/// Usual length of a column in milliseconds. A range has at most about 180 columns.
 fn stride(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
     match range {
         HeatmapRange::H12 => 5 * Millis::MINUTE,
@@ -93,7 +96,9 @@ fn stride(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
     }
 }
 
-/// The first round length, or else number of whole days, not below `least`.
+/// The shortest round length of at least `least` milliseconds.
+///
+/// Round lengths are 5 minutes to 12 hours, and whole days.
 fn round_stride(least: i64) -> i64 {
     let minutes = [5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720];
     let round = minutes.map(|minutes| minutes * Millis::MINUTE);
@@ -119,7 +124,7 @@ pub(crate) fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Mill
     times
 }
 
-/// Heatmap rows: coarse bins of `factor` fine bins.
+/// Heatmap rows: each covers `factor` bins of the ledger.
 struct Rows {
     factor: i64,
     first: i64,
@@ -166,7 +171,7 @@ impl Rows {
             .collect()
     }
 
-    /// The boundary between longs and shorts of a column.
+    /// The boundary between the longs and the shorts of a column.
     fn parting(&self, grid: FineGrid, column: &MassColumn) -> SideBoundary {
         let usd = |bins: Range<i64>| {
             let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
@@ -200,7 +205,7 @@ impl Rows {
     }
 }
 
-/// USD of masses at the middle prices of their bins.
+/// Sum of masses multiplied by the middle prices of their bins, in USD.
 fn dot((skipped, masses): (usize, &[f64]), mids: &[f64]) -> f64 {
     let mids = mids.get(skipped..).unwrap_or_default();
     masses

@@ -1,10 +1,11 @@
 //! Estimates at many instants from one replay, equal bit for bit to separate replays.
 //!
-//! The bars of an earlier instant are a prefix of those of a later one, so one ledger can pass through all of them.
-//! Only the orders of a bar can change later. An order may be received late. A bar after the last order is unknown
-//! until a later order shows that the feed went on. The main ledger therefore stops at the first bar that may still
-//! change. For each instant, a copy continues from there with the data known at that instant. An instant at which an
-//! outlier was not judged yet has a replay of its own.
+//! The bars known at an earlier instant are a prefix of the bars known at a later one. Therefore one ledger can advance
+//! through the bars of all instants. The liquidations of a closed bar can still change, in two ways. An order may be
+//! received late. A bar after the last order has unknown liquidations until a later order shows that the feed
+//! continued. The main ledger therefore stops before the first bar with liquidations that may still change. For each
+//! instant, a copy of the ledger continues from that bar with the data known at the instant. If an outlier was not
+//! judged yet at an instant, the instant gets a separate replay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,9 +21,11 @@ use crate::model::{
     Side, Vocabulary,
 };
 
-/// Returns liquidation maps over all bars of a coin, as of each of `instants`, in any order.
+/// Returns liquidation maps of all bars of a coin, one as of each instant.
 ///
-/// Each equals `binned` with the range `MapRange::All` as of its instant.
+/// `instants` may be unsorted.
+///
+/// Each map equals that of [`liqmap_with_bins`] with the range [`MapRange::All`] as of its instant.
 ///
 /// # Examples
 ///
@@ -56,7 +59,7 @@ pub fn liqmaps(
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
         vec![None; instants.len()];
     let under = view.with_model(model.and_then(Chosen::own));
-    // If no model is requested, instants before the first fit and after it have different models.
+    // If no model is requested, instants before the first fit use another model than instants after it.
     let each =
         |at: &Millis| model.map_or_else(|| under.as_of(*at).default_model(coin), Chosen::view);
     let models: Vec<Model> = instants.iter().map(each).collect();
@@ -74,7 +77,7 @@ pub fn liqmaps(
             }
         });
     }
-    // Instants before the first bar give an error; others were not settled.
+    // The remaining instants are before the first bar and give an error, or need a separate replay.
     let alone = |at: &Millis| liqmap_with_bins(&view.as_of(*at), coin, RANGE, model, bin);
     let pairs = found.into_iter().zip(instants);
     pairs
@@ -82,9 +85,11 @@ pub fn liqmaps(
         .collect()
 }
 
-/// Returns heatmaps over all bars of a coin, as of each of `instants`, in any order.
+/// Returns heatmaps of all bars of a coin, one as of each instant.
 ///
-/// Each equals [`heatmap`] with the range [`HeatmapRange::All`] as of its instant.
+/// `instants` may be unsorted.
+///
+/// Each heatmap equals that of [`heatmap`] with the range [`HeatmapRange::All`] as of its instant.
 #[must_use]
 pub fn heatmaps(
     view: &View<'_>,
@@ -93,7 +98,7 @@ pub fn heatmaps(
     instants: &[Millis],
 ) -> Vec<Result<Estimate<HeatmapGrid>, EngineError>> {
     let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
-    // Instants with the same fit share one replay.
+    // One replay serves all instants with the same fit.
     let mut alike: Vec<(Option<Arc<Fit>>, Vec<usize>)> = Vec::new();
     for (place, at) in instants.iter().enumerate() {
         if !is_settled(view, coin, *at) {
@@ -127,8 +132,9 @@ pub fn heatmaps(
         .collect()
 }
 
-/// Passes the heatmap as of each instant to `take`, with the index of the instant. Skips instants without a closed
-/// bar. All heatmaps have one model and one fit.
+/// Passes the index of each instant and its heatmap to `take`.
+///
+/// Skips instants before the first close. All heatmaps use the same model and fit.
 fn heatmaps_of_fit(
     view: &View<'_>,
     coin: &str,
@@ -180,7 +186,9 @@ fn heatmaps_of_fit(
     });
 }
 
-/// Whether an estimate as of `at` leaves out the same rows up to then as one as of now.
+/// Whether all outliers known by `at` were judged by `at`.
+///
+/// If not, estimates as of `at` use rows that later estimates leave out.
 fn is_settled(view: &View<'_>, coin: &str, at: Millis) -> bool {
     view.history(coin)
         .is_none_or(|history| history.is_settled(at))
@@ -191,9 +199,9 @@ fn closed(frame: &ReplayWindow<'_>, at: Millis) -> usize {
     frame.bars.partition_point(|bar| bar.close_time() <= at)
 }
 
-/// The state at one of the instants.
+/// The state of the replay at one instant.
 struct StateAt<'a> {
-    /// Index of the instant in the question.
+    /// Index of the instant in the caller's list.
     place: usize,
     bars: usize,
     price: f64,
@@ -203,7 +211,7 @@ struct StateAt<'a> {
 }
 
 impl StateAt<'_> {
-    /// The column that ends after this number of bars.
+    /// The heatmap column that ends after this number of bars.
     fn column(&self, bars: usize) -> Option<&MassColumn> {
         let columns = self.columns?;
         let provisional = columns.provisional.get(&bars);
@@ -213,12 +221,12 @@ impl StateAt<'_> {
 
 /// Heatmap columns by the number of bars at their end.
 struct ColumnCache {
-    /// Which columns are needed.
+    /// By number of bars: whether the column that ends after so many bars is needed.
     wanted: Vec<bool>,
     counted: [Vec<f64>; 2],
-    /// Final columns.
+    /// Columns that no later data can change.
     settled: HashMap<usize, MassColumn>,
-    /// Later columns, as known at the instant.
+    /// Columns that later data may change, as known at the present instant.
     provisional: HashMap<usize, MassColumn>,
 }
 
@@ -232,8 +240,9 @@ impl ColumnCache {
 /// Range of the maps.
 const RANGE: MapRange = MapRange::All;
 
-/// Passes the map of one model as of each instant to `take`, with the index of the instant. Skips instants without a
-/// closed bar.
+/// Passes the index of each instant and its map to `take`.
+///
+/// Skips instants before the first close. All maps use the same model.
 fn maps_of_model(
     view: &View<'_>,
     coin: &str,
@@ -263,7 +272,7 @@ fn maps_of_model(
     });
 }
 
-/// Passes the state at each instant to `take`. Skips instants without a closed bar.
+/// Passes the state at each instant to `take`. Skips instants before the first close.
 ///
 /// The replay window must reach the last of the instants.
 fn for_each_instant(
@@ -281,8 +290,7 @@ fn for_each_instant(
     requested.sort_unstable();
     let arrivals = OrderArrivals::of(frame);
     let mut tally = frame.tally();
-    // Instants before the first known open interest need a second replay, because their ledger starts with another
-    // value.
+    // Instants before the first known open interest need a second replay, because their ledger starts without it.
     let opening = frame.bars_to_opening().unwrap_or(usize::MAX);
     let known = requested.partition_point(|(_, bars, _)| *bars < opening);
     let (before, since) = requested.split_at(known);
@@ -311,7 +319,9 @@ fn for_each_instant(
 /// Liquidated quantities of longs and shorts in a bar, if known.
 type BarQuantities = [Option<f64>; 2];
 
-/// A ledger up to the last final bar, and a provisional copy that continues.
+/// A ledger up to the last final bar, and a provisional copy.
+///
+/// A bar is final when its liquidations can no longer change.
 struct LedgerCursor<'a> {
     frame: &'a ReplayWindow<'a>,
     arrivals: &'a OrderArrivals,
@@ -321,7 +331,9 @@ struct LedgerCursor<'a> {
     columns: Option<ColumnCache>,
 }
 
-/// A copy that continued after the bar `from` with the quantities `known`.
+/// A provisional copy of the ledger.
+///
+/// It is copied after `from` bars and advanced by one bar per item of `known`.
 struct ProvisionalLedger {
     ledger: ReplayState,
     from: usize,
@@ -355,7 +367,7 @@ impl<'a> LedgerCursor<'a> {
         }
     }
 
-    /// The ledger after so many bars.
+    /// The ledger after `bars` bars.
     fn ledger(&self, bars: usize) -> &ReplayState {
         match &self.provisional {
             Some(provisional) if self.bars < bars => &provisional.ledger,
@@ -363,7 +375,9 @@ impl<'a> LedgerCursor<'a> {
         }
     }
 
-    /// Advances to this number of bars with the data known at `at`. Calls must be in ascending order of instants.
+    /// Advances to `bars` bars with the data known at `at`.
+    ///
+    /// `at` must not decrease from call to call.
     fn advance(&mut self, at: Millis, bars: usize) {
         while self.bars < bars && self.arrivals.settled(self.bars) <= at {
             let known = self.arrivals.at(self.bars, at);
@@ -404,7 +418,7 @@ impl<'a> LedgerCursor<'a> {
         provisional.known = known;
     }
 
-    /// Drops the copy.
+    /// Drops the provisional copy and its columns.
     fn drop_provisional(&mut self) {
         self.provisional = None;
         if let Some(columns) = &mut self.columns {
@@ -413,27 +427,27 @@ impl<'a> LedgerCursor<'a> {
     }
 }
 
-/// Times at which the orders of each bar became known.
+/// The orders of each bar, with the times at which they became known.
 struct OrderArrivals {
     /// Time at which the order became known, side and quantity, in order of event time.
     orders: Vec<(Millis, Side, f64)>,
     bars: Vec<BarArrivals>,
 }
 
-/// Times at which facts about one bar became known.
+/// Times at which the liquidations of one bar became known.
 #[derive(Clone, Copy)]
 struct BarArrivals {
-    /// Indexes of its orders: the first one, and (in `end`) the one after the last.
+    /// Index of the first order of the bar, and (in `end`) of the order after the last one.
     first: usize,
     end: usize,
-    /// When it was known whether the bar has orders. That is once two orders were known: one before the bar's close,
-    /// and one after its open.
+    /// Time at which it became known whether the bar has orders. Two orders must be known for that: one before the
+    /// bar's close, and one at or after its open.
     since: Millis,
-    /// When the last order of the bar was known.
+    /// Time at which the last order of the bar became known.
     settled: Millis,
 }
 
-/// A time after all instants, for what never becomes known.
+/// A time after all instants, for data that never become known.
 const NEVER: Millis = Millis(i64::MAX);
 
 impl OrderArrivals {
@@ -450,7 +464,8 @@ impl OrderArrivals {
             *earliest = (*earliest).min(*known);
             Some(*earliest)
         };
-        // By index: when the first order up to it became known, and when the first order from it on did.
+        // For each order, the earliest time at which it or an order before it became known. `from` has the same for it
+        // and the orders after it.
         let up_to: Vec<Millis> = orders.iter().scan(NEVER, earliest).collect();
         let mut from: Vec<Millis> = orders.iter().rev().scan(NEVER, earliest).collect();
         from.reverse();
@@ -463,7 +478,7 @@ impl OrderArrivals {
                 .map_or(NEVER, |(before, behind)| *before.max(behind));
             let its = orders.get(first..end).unwrap_or_default();
             let last = its.iter().map(|(known, ..)| *known).max();
-            // A bar that never becomes known does not change any more, so it is final from the start.
+            // If the liquidations of a bar never become known, they cannot change, so the bar is final from the start.
             let settled = if since == NEVER {
                 Millis(i64::MIN)
             } else {
@@ -480,12 +495,12 @@ impl OrderArrivals {
         Self { orders, bars }
     }
 
-    /// When the last order of a bar was known.
+    /// Time at which the liquidations of a bar are final.
     fn settled(&self, bar: usize) -> Millis {
         self.bars.get(bar).map_or(NEVER, |bar| bar.settled)
     }
 
-    /// The quantities of a bar as known at `at`.
+    /// The liquidated quantities of a bar, as known at `at`.
     fn at(&self, bar: usize, at: Millis) -> BarQuantities {
         let Some(bar) = self.bars.get(bar).filter(|bar| bar.since <= at) else {
             return [None; 2];

@@ -1,4 +1,4 @@
-//! Key levels: the largest cluster per tier and side of the seven-day map.
+//! Key levels: the largest cluster per tier and side of the seven-day liquidation map.
 
 use crate::engine::estimate::liquidation_map::liqmap;
 use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
@@ -7,15 +7,17 @@ use crate::model::{
     Chosen, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
 };
 
-/// Returns the key levels of a coin: per tier and side, the bin of the seven-day map with the most USD.
+/// Returns the key levels of a coin.
 ///
-/// A cluster is one tier of one bin. Its intensity is its USD over the USD of the largest cluster of all. If clusters
-/// are equally large, the nearest to the current price counts. A tier without positions shows the liquidation price of
-/// positions opened now, with intensity 0.
+/// A key level is the largest cluster of the seven-day map, per tier and side.
+///
+/// A cluster is the USD of one tier in one bin. Its intensity is its USD divided by the USD of the largest cluster of
+/// the map. Of equally large clusters, the one nearest to the current price is returned. A tier without positions has
+/// intensity 0 and the liquidation price of a position opened at the current price.
 ///
 /// # Errors
 ///
-/// [`EngineError`] if the coin has no bars in the last seven days, or bars longer than that.
+/// [`EngineError`] if the coin has no bars in the last seven days, or bars longer than seven days.
 pub fn levels(
     view: &View,
     coin: &str,
@@ -68,7 +70,9 @@ pub fn levels(
     })
 }
 
-/// Price and USD of the largest cluster of a tier and side; the nearest to the current price of equals.
+/// Price and USD of the largest cluster of a tier and side.
+///
+/// Of equally large clusters, returns the one nearest to the current price.
 fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)> {
     let distance = |price: f64| (price - map.current_price).abs();
     map.bins

@@ -1,4 +1,6 @@
-//! The liquidation map: the last state of the ledger by price, side and tier.
+//! The liquidation map: USD of the ledger by price, side and tier.
+//!
+//! It shows the ledger after the last bar.
 
 use crate::engine::estimate::estimate_basis::{EstimateBasis, FineMap};
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
@@ -13,15 +15,15 @@ const MOST_BINS: f64 = 100_000.0;
 
 /// Returns the liquidation map of a coin.
 ///
-/// Without `model`, it uses model 3 if that is fitted, and model 2 otherwise. Bins are `binWidth` wide and meet at the
-/// current price; longs lie below it and shorts above. Bins ascend in price, so longs come first. Empty bins are left
-/// out. The total of a bin is the sum over the shown leverages, each of which stands for the nearby tiers of the
-/// ledger.
+/// If `model` is `None`, the map uses model 3 if it is fitted, and model 2 otherwise. All bins have the width
+/// `binWidth`, and one bin edge is the current price. Longs lie below the current price, shorts above it. Bins ascend
+/// in price, so longs come first. Empty bins are left out. The total of a bin is the sum over the shown leverages. Each
+/// shown leverage includes the ledger tiers near it.
 ///
 /// # Errors
 ///
-/// [`EngineError`] if the coin has no bars in the range, bars longer than the range, or bars that start after a range
-/// of more than a month.
+/// [`EngineError`] if the coin has no bars in the range or bars longer than the range. For ranges of 31 days or more,
+/// except `all`, also if the bars start later than the range does.
 pub fn liqmap(
     view: &View,
     coin: &str,
@@ -35,7 +37,8 @@ pub fn liqmap(
 ///
 /// # Errors
 ///
-/// As [`liqmap`], and if a bin would be wider than the current price, or the map would have more than 100,000 bins.
+/// The errors of [`liqmap`]. Also if a bin is wider than the current price, or the map would have more than 100,000
+/// bins.
 pub fn liqmap_with_bins(
     view: &View<'_>,
     coin: &str,
@@ -58,7 +61,9 @@ pub fn liqmap_with_bins(
     )
 }
 
-/// Builds the map of a ledger at the price `price`, each tier times its factor in `counted`.
+/// Builds the map of a ledger at the price `price`.
+///
+/// Each tier is multiplied by its factor in `counted`.
 pub(crate) fn render(
     frame: &ReplayWindow<'_>,
     (range, bin): (MapRange, Option<BinWidth>),
@@ -73,7 +78,7 @@ pub(crate) fn render(
         check(&fine, &frame.coin, width, price)?;
     }
 
-    // Cells ascend in price, longs first, so bins are completed one after the other.
+    // Cells ascend in price, longs first, so a bin is complete when a cell of the next bin is reached.
     let mut bins: Vec<MapBin> = Vec::new();
     let mut tiers: Vec<f64> = Vec::new();
     let mut last = None;
@@ -128,7 +133,7 @@ pub(crate) fn render(
     })
 }
 
-/// Checks that bins of `width` make a valid map.
+/// Checks that `width` is at most the price, and gives at most [`MOST_BINS`] bins.
 fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), EngineError> {
     let end = fine.first.saturating_add_unsigned(fine.bins() as u64);
     let least = (fine.grid.mid(end) - fine.grid.mid(fine.first)) / MOST_BINS;
@@ -143,7 +148,7 @@ fn check(fine: &FineMap, coin: &str, width: f64, price: f64) -> Result<(), Engin
     })
 }
 
-/// The map on the grid of the ledger, with the middle price of each bin.
+/// Returns the map on the grid of the ledger, with its bins' middle prices.
 fn fine(frame: &ReplayWindow<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (FineMap, Vec<f64>) {
     let grid = frame.parameters.grid;
     let (bins, longs_end) = ledger.span(counted);
@@ -172,7 +177,9 @@ fn fine(frame: &ReplayWindow<'_>, ledger: &Ledger, counted: &[Vec<f64>; 2]) -> (
     (map, mids)
 }
 
-/// The bin of a price, counted from the current price.
+/// The number of the bin that contains a price.
+///
+/// Bin 0 starts at the current price.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "prices are a few thousand bins apart"
@@ -181,8 +188,9 @@ pub(crate) fn map_bin(price: f64, current: f64, width: f64) -> i64 {
     ((price - current) / width).floor() as i64
 }
 
-/// Formats a number with three digits, not below the number itself: rounding removes at most half of the added
-/// hundredth.
+/// Formats a number with three digits, rounded up.
+///
+/// Rounding removes at most half of the added hundredth, so the text is not below the number.
 fn above(value: f64) -> String {
     let digits = format!("{:.2e}", value * 1.01);
     digits

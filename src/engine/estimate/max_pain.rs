@@ -4,10 +4,12 @@ use crate::engine::estimate::liquidation_map::liqmap;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{Chosen, Cluster, LiquidationMap, MapRange, MaxPain, Pain, Side};
 
-/// Returns the max pain of a coin: per side the bin with the most USD, and the USD of all bins.
+/// Returns the max pain of a coin.
 ///
-/// If bins are equally large, the nearest to the current price counts. A side without positions shows the current price
-/// with 0 USD. The explanation is that of the seven-day range.
+/// Max pain is, per side, the bin with the most USD, and the USD of all bins.
+///
+/// Of equally large bins, the one nearest to the current price is returned. A side without positions has the current
+/// price and 0 USD. The explanation describes the seven-day map.
 ///
 /// # Errors
 ///

@@ -9,18 +9,18 @@ use crate::model::{
     BinWidth, LiquidationMap, MapBin, Measured, Millis, PositionRow, Side, map_step, nearest_f64,
 };
 
-/// Narrowest bin, as a share of the price.
+/// Minimum width of a bin, as a fraction of the price.
 const FINEST: f64 = 1e-12;
 
 /// Returns the map of the positions in one snapshot.
 ///
-/// Each position counts its quantity times its liquidation price, under the nearest shown leverage; without a leverage
-/// it counts under the lowest. Positions without a liquidation price, and those already passed by the price, are summed
-/// separately.
+/// A position adds its quantity times its liquidation price to the nearest shown leverage. A position without a
+/// leverage is added to the lowest one. Positions without a liquidation price, and positions with a liquidation price
+/// that the current price has passed, are summed separately.
 ///
 /// # Errors
 ///
-/// [`EngineError`] without positions, and if a bin would be wider than the current price.
+/// [`EngineError`] without positions, and if a bin is wider than the current price or too narrow.
 pub fn measured(
     coin: &str,
     range: &str,
@@ -34,7 +34,7 @@ pub fn measured(
         });
     };
     let width = bin.map_or_else(|| map_step(price), BinWidth::get);
-    // Empty bins are left out, so the width is limited only by the precision of doubles.
+    // Empty bins are left out, so only the precision of doubles limits how narrow a bin may be.
     let least = price * FINEST;
     if !(least..=price).contains(&width) {
         return Err(EngineError::BadBin {
@@ -109,7 +109,9 @@ pub fn measured(
     })
 }
 
-/// The valuation price of a snapshot, from its largest position, which has the smallest rounding error.
+/// The price at which a snapshot values its positions.
+///
+/// Computed from the largest position, which has the smallest rounding error.
 #[must_use]
 pub fn valued_at(positions: &[PositionRow]) -> Option<f64> {
     let largest = positions
@@ -120,7 +122,9 @@ pub fn valued_at(positions: &[PositionRow]) -> Option<f64> {
     (price.is_finite() && price > 0.0).then_some(price)
 }
 
-/// Observed share of the open interest; `None` if positions disagree or are of several exchanges.
+/// Share of the open interest that the positions cover.
+///
+/// `None` if the positions state different shares or are from several exchanges.
 fn seen_share(positions: &[PositionRow]) -> Option<f64> {
     let first = positions.first()?;
     let one = positions.iter().all(|position| {
@@ -129,7 +133,7 @@ fn seen_share(positions: &[PositionRow]) -> Option<f64> {
     first.seen_share.filter(|_| one)
 }
 
-/// The start of the bars that can price a snapshot: one day before it.
+/// Earliest time of a bar that can price a snapshot: one day before its first position.
 #[must_use]
 pub fn priced_from(positions: &[PositionRow]) -> Option<Millis> {
     let first = positions.iter().map(|position| position.timestamp).min()?;

@@ -1,4 +1,8 @@
-//! Daily fits: each UTC day has a fit of what was known at its start, checked against that day.
+//! Daily fits: one fit per UTC day, from data known at its start.
+//!
+//! A fit finds which share of the crossed USD is reported as liquidated. USD of the liquidation map are crossed when
+//! the price reaches their liquidation price. A *period* is an hour, or a given liquidation bar. *Realised* USD are
+//! those reported as liquidated. The predictions of a fit are later compared with the periods of its day.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,46 +19,48 @@ use crate::engine::fit::outlier_cap;
 use crate::engine::observations::durations::days;
 use crate::model::Millis;
 
-/// Half-life of a period's weight in the tier weights, in days.
+/// Half-life of the weight of a period in the fit of the tier shares, in days.
 const HALF_LIFE: f64 = 30.0;
 
-/// Half-life of a period's weight in the level of the map, in days.
+/// Half-life of the weight of a period in the level factors, in days.
 ///
-/// The level varies from week to week. Chosen on simulations; docs/scorecard.md has the resulting scores.
+/// The ratio of realised to predicted USD varies from week to week. Chosen on simulations; docs/scorecard.md has the
+/// resulting scores.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 
-/// Number of typical periods after which the level has moved half of the way to that of the last days. Chosen on
-/// simulations.
+/// Prior weight of the level of the last days, in typical periods. After so many periods, the level factor is halfway
+/// between 1 and the ratio of realised to predicted USD. Chosen on simulations.
 const LUCK: f64 = 8.0;
 
-/// Half-life in days and prior weight in typical periods of the shortfall, the ratio of realised to predicted USD.
-/// Chosen on simulations.
+/// Half-life of the shortfall in days, and its prior weight in typical periods. The shortfall is the ratio of realised
+/// to predicted USD. Chosen on simulations.
 const SHORTFALL_HALF_LIFE: f64 = 60.0;
 const SHORTFALL_PRIOR: f64 = 40.0;
 
-/// The shortfall ignores the first two weeks, in which the fit still converges.
+/// Time after the first fit, in milliseconds, that the shortfall ignores, because the fit still converges.
 const SETTLING: i64 = 14 * Millis::DAY;
 
 /// Ratio of the prior weight of a single tier to that of all tiers together. Chosen on simulations.
 const OF_A_TIER: f64 = 10.0;
 
-/// Maximum age of a period in the fit; older ones would have a weight below 1/64.
+/// Maximum age of a period in the fit, in milliseconds. Older periods would have a weight below 1/64.
 const SPAN: i64 = 180 * Millis::DAY;
 
-/// Largest share that one period may have in the sum of amounts: for the tier weights, and for the level.
+/// Maximum share of one period in the sum of amounts: `OF_ALL` for the tier shares, `OF_LATE` for the level.
 const OF_ALL: f64 = 0.2;
 const OF_LATE: f64 = 1.0 / 3.0;
 
-/// The prior stays until so many periods with liquidations are known.
+/// Minimum number of known periods with liquidations. With fewer, the prior is used instead of a fit.
 pub(crate) const LEAST: usize = 200;
 
-/// Time range of the reported quality measures.
+/// Time range of the reported quality measures, in milliseconds.
 const RECENT: i64 = 30 * Millis::DAY;
 
 /// Number of path terms.
 ///
-/// They absorb liquidations unrelated to the map: a constant, the move beyond the previous close in basis points plus
-/// one, and its power of 1.5.
+/// Path terms depend on the price path alone, and absorb liquidations unrelated to the map. The first is a constant.
+/// The second is the move beyond the previous close, in basis points, plus one. The third is the second to the power of
+/// 1.5.
 const PATH: usize = 3;
 
 /// Prior share of each path term in the liquidated USD.
@@ -64,26 +70,26 @@ const PATH_SHARE: f64 = 0.25 / 3.0;
 #[derive(Debug)]
 pub(crate) struct DailyFits {
     study: FitSamples,
-    /// Prior weight of each tier.
+    /// Prior share of crossed USD that is reported, per tier.
     prior: Vec<f64>,
-    /// Sum of the prior weights.
+    /// Sum of the prior shares.
     kappa: f64,
     nu: f64,
     days: BTreeMap<Millis, Arc<Fit>>,
-    /// The first day without a fit.
+    /// The next day for which to compute a fit; `None` if there is too little data for any fit.
     next: Option<Millis>,
-    /// Per side, the weights of the previous day.
+    /// Per side, the weights of the previous day, from which the optimiser starts.
     near: [StartingWeights; 2],
-    /// Per side and period: the USD predicted before the period started.
+    /// Per side and period: the USD predicted by the fit of the day, which uses only earlier data.
     expected: [Vec<Expectation>; 2],
 }
 
-/// USD predicted before a period started.
+/// USD predicted for a period by a fit that uses only earlier data.
 #[derive(Clone, Copy, Debug)]
 struct Expectation {
-    /// Predicted by the map as it was published.
+    /// Predicted by the map with the corrected level factor, as published.
     predicted: f64,
-    /// Predicted by the map with the fitted level factor only.
+    /// Predicted by the map with the fitted level factor, without the correction.
     fitted: f64,
     /// Predicted by the map and the path terms together.
     both: f64,
@@ -101,7 +107,7 @@ struct StartingWeights {
 
 /// Fit of one side on one day.
 struct SideFit {
-    /// Share of crossed USD expected to be reported, by tier, before the level correction.
+    /// Share of crossed USD expected to be reported, by tier, before multiplication by a level factor.
     theta: Vec<f64>,
     spread: Vec<f64>,
     path: [f64; PATH],
@@ -113,13 +119,13 @@ struct SideFit {
 
 /// Factors that make the map alone predict the realised USD.
 ///
-/// They include the USD that the path terms explain, and follow the level of the last days. With few data they are
-/// shrunk toward 1, so that a few lucky hours count little.
+/// They raise the map by the USD that the path terms explain. They follow the ratio of realised to predicted USD in the
+/// last days. With few data they are shrunk toward 1, so that a few unusual hours have little effect.
 #[derive(Clone, Copy, Debug)]
 struct LevelFactors {
     /// Factor from recent periods.
     fitted: f64,
-    /// As `fitted`, corrected by the shortfall of earlier predictions.
+    /// The factor `fitted`, corrected by the shortfall of earlier predictions.
     corrected: f64,
 }
 
@@ -175,7 +181,9 @@ impl DailyFits {
         }
     }
 
-    /// Periods that end by `day`; the liquidations of the last ones may not be known yet.
+    /// Indexes of the periods of the last `span` milliseconds that end by `day`.
+    ///
+    /// The liquidations of the last of these periods may not be known yet.
     fn window(&self, day: Millis, span: i64) -> Range<usize> {
         let opens = &self.study.opens;
         let end = opens.partition_point(|open| open.on(self.study.period) <= day);
@@ -192,7 +200,9 @@ impl DailyFits {
         0.5_f64.powf(days(day.0 - open.0) / half_life)
     }
 
-    /// Number of periods left out by `day`.
+    /// Number of recent periods left out because too little was recorded.
+    ///
+    /// Counts those known at `day`.
     fn left_out(&self, day: Millis) -> usize {
         let known = self.study.left_out.iter();
         let recent = known.filter(|at| (day.back(SPAN)..=day).contains(at));
@@ -236,7 +246,7 @@ impl DailyFits {
         let known: Vec<usize> = self.known(day, SPAN).collect();
         let with_liquidations = self.with_liquidations(&known);
         if with_liquidations < LEAST {
-            // Too few of the periods with liquidations are recent enough.
+            // There were enough periods with liquidations, but too few of them are at most [`SPAN`] old.
             return self.unfitted(day);
         }
         let mut near = std::mem::take(&mut self.near);
@@ -274,7 +284,7 @@ impl DailyFits {
         }
     }
 
-    /// The fit of a side without liquidations: the prior.
+    /// The prior, as the fit of a side without liquidations.
     fn prior_side(&self) -> SideFit {
         SideFit {
             theta: self.prior.clone(),
@@ -286,7 +296,7 @@ impl DailyFits {
         }
     }
 
-    /// Fits the weights of one side to the known periods.
+    /// Fits the tier shares and path terms of one side to the known periods.
     fn side(
         &self,
         side: usize,
@@ -308,7 +318,7 @@ impl DailyFits {
             .sides
             .each_ref()
             .map(|sided| at_most(sided, known, &counts, OF_ALL));
-        // Both sides have a common event size, so a side with few liquidations gets small weights.
+        // The event size is the mean of both sides, so a side with few liquidations gets small shares.
         let sums = of_both.iter().map(|usd| {
             usd.iter()
                 .zip(&counts)
@@ -337,8 +347,8 @@ impl DailyFits {
             let path = path_of(&self.study, sided, row).into_iter().zip(path_prior);
             path.map(move |(term, prior)| term * prior / event)
         };
-        // The fit first finds a common factor of all tiers, then one factor per tier. A tier that was never crossed
-        // retains the common factor.
+        // The first fit finds a common factor of all tiers; the second finds one more factor per tier. A tier that the
+        // price never crossed has the common factor only.
         let mut whole = TermRows::new(1 + PATH);
         let mut alone = TermRows::new(PATH);
         for ((row, counts), usd) in rows().zip(amounts) {
@@ -421,8 +431,8 @@ impl DailyFits {
             squares += (counts_of_late * both).powi(2);
         }
         let ([realised, map, both], [of_late, predicted]) = (long, short);
-        // The prior adds `LUCK` typical periods to the prediction and to the realised USD. A typical period is a
-        // weighted mean, dominated by large periods.
+        // The prior adds the USD of `LUCK` typical periods to both the predicted and the realised USD. The USD of a
+        // typical period are a weighted mean, dominated by large periods.
         let luck = if predicted > 0.0 {
             LUCK * squares / predicted
         } else {
@@ -433,7 +443,8 @@ impl DailyFits {
         } else {
             1.0
         };
-        // The factor at most doubles the combined prediction: unexplained liquidations are not attributed to the map.
+        // The map alone may predict at most twice the USD of the map and path terms together. Further unexplained
+        // liquidations are not attributed to the map.
         let most = 2.0 * realised / both;
         let shortfall = self.shortfall(day, known);
         LevelFactors {
@@ -442,9 +453,9 @@ impl DailyFits {
         }
     }
 
-    /// Ratio of realised USD to USD predicted at earlier levels, of both sides.
+    /// Ratio of realised USD to the USD predicted before, over both sides.
     ///
-    /// Predictions lag when liquidations cluster: they rise only after the days on which much USD is crossed.
+    /// Predictions are too low when liquidations cluster, because they rise only after days of large liquidations.
     fn shortfall(&self, day: Millis, known: &[usize]) -> f64 {
         let Some(settled) = self.days.keys().next().map(|first| first.on(SETTLING)) else {
             return 1.0;
@@ -475,7 +486,9 @@ impl DailyFits {
         (realised + prior) / (predicted + prior)
     }
 
-    /// Records the predictions of these weights for the periods of the day, given its prices.
+    /// Records what the fit of `day` predicts for the periods of that day.
+    ///
+    /// The predictions use the price moves in these periods.
     fn expect(&mut self, day: Millis, sides: &[SideFit; 2]) {
         let end = day.on(Millis::DAY);
         let rows = {
@@ -506,7 +519,9 @@ impl DailyFits {
         }
     }
 
-    /// Prediction, realised USD and distance of the periods of one side.
+    /// Prediction, realised USD and price move of the periods of one side.
+    ///
+    /// Skips periods without a prediction. The price move is the distance beyond the previous close.
     fn outcomes<'a>(
         &'a self,
         side: usize,
@@ -521,7 +536,7 @@ impl DailyFits {
         })
     }
 
-    /// Predicted over realised USD per side; `None` for a side without liquidations.
+    /// Predicted divided by realised USD, per side; `None` for a side without liquidations.
     fn calibration(&self, rows: &[usize]) -> [Option<f64>; 2] {
         [0, 1].map(|side| {
             let outcomes = self.outcomes(side, rows);
@@ -532,7 +547,9 @@ impl DailyFits {
         })
     }
 
-    /// Information gain of the map over the path terms, in nats per liquidated USD.
+    /// Information gain of the map over the path terms alone.
+    ///
+    /// In nats per liquidated USD.
     fn score(&self, rows: &[usize]) -> Option<f64> {
         let (mut gain, mut all) = (0.0, 0.0);
         for (one, usd, _) in self.outcomes(0, rows).chain(self.outcomes(1, rows)) {
@@ -545,7 +562,7 @@ impl DailyFits {
         (all > 0.0 && gain.is_finite()).then_some(gain / all)
     }
 
-    /// Share of the path terms in the predictions for these periods.
+    /// Share of the path terms in the predicted USD, for longs and shorts.
     fn path_share(&self, sides: &[SideFit; 2], rows: &[usize]) -> Option<[f64; 2]> {
         let of = |side: usize| {
             let (weights, seen) = sides.get(side).zip(self.study.sides.get(side))?;
@@ -580,7 +597,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Realised USD of the periods, capped so that no weighted amount exceeds `share` of all.
+/// Realised USD of the periods, with large amounts capped.
+///
+/// No weighted amount exceeds `share` of the weighted sum.
 fn at_most(sided: &SideSamples, rows: &[usize], counts: &[f64], share: f64) -> Vec<f64> {
     let usd = |row: &usize| sided.usd.get(*row).copied().unwrap_or(0.0);
     let pairs = || rows.iter().map(usd).zip(counts);
@@ -590,7 +609,7 @@ fn at_most(sided: &SideSamples, rows: &[usize], counts: &[f64], share: f64) -> V
         .collect()
 }
 
-/// Path terms of a period, times its recorded share.
+/// Path terms of a period, multiplied by its recorded share.
 fn path_of(study: &FitSamples, sided: &SideSamples, row: usize) -> [f64; PATH] {
     let covered = study.covered.get(row).copied().unwrap_or(1.0);
     path_terms(sided.beyond.get(row)).map(|term| covered * term)

@@ -1,4 +1,7 @@
-//! The result of a fit: the shares of one day, their uncertainty and their past accuracy.
+//! The result of a fit: reported shares for one UTC day, and their accuracy.
+//!
+//! A share is the part of the crossed USD of a leverage tier that is reported as liquidated. USD of the map are crossed
+//! when the price reaches their liquidation price. Realised USD are those reported as liquidated.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -16,17 +19,17 @@ use crate::model::{Millis, Specification};
 pub enum FitState {
     /// Fitted to liquidations.
     Fitted,
-    /// The prior shares, because too few liquidations are known.
+    /// The prior shares are used, because too few liquidations are known.
     Prior,
 }
 
-/// The shares of one UTC day and what they are based on.
+/// The shares of one UTC day, and the data that they are based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
     /// Whether the shares are fitted.
     pub state: FitState,
-    /// Start of the day in epoch milliseconds; the fit uses nothing later.
+    /// Start of the day in epoch milliseconds. The fit uses only data known by then.
     #[serde(serialize_with = "as_number")]
     pub as_of: Millis,
     /// Source of the liquidations, `orders` or `liquidations`, if any.
@@ -35,33 +38,34 @@ pub struct Fit {
     pub period_ms: Option<i64>,
     /// Number of periods in the fit.
     pub periods: usize,
-    /// Periods with liquidations among them; the prior stays until there are 200.
+    /// Number of these periods with liquidations. With fewer than 200, the prior is used.
     pub with_liquidations: usize,
-    /// Periods left out because less than half of them was recorded.
+    /// Number of periods left out because less than half of their time was recorded.
     pub left_out: usize,
-    /// Mean recorded share of the other periods.
+    /// Mean recorded share of the periods in the fit.
     pub covered: Option<f64>,
-    /// Number of capped amounts. An amount counts for at most a fifth of the sum.
+    /// Number of capped amounts. An amount is capped at a fifth of the sum.
     pub capped: usize,
     /// USD expected to be reported per USD crossed, by tier, for longs and shorts.
     #[serde(skip)]
     pub theta: [Vec<f64>; 2],
-    /// Sums of `theta`.
+    /// Sums of `theta` over the tiers, for longs and shorts.
     #[serde(skip)]
     pub kappa: [f64; 2],
     /// Relative standard deviation of each share.
     #[serde(skip)]
     pub(crate) spread: [Vec<f64>; 2],
-    /// Share of the path terms in the predictions of the last 30 days, for longs and shorts.
+    /// Share of the path terms in the USD predicted for the last 30 days, for longs and shorts. Path terms depend only
+    /// on the price path, not on the map.
     pub path_share: Option<[f64; 2]>,
-    /// Predicted over realised USD of the last 30 days, for longs and shorts.
+    /// Predicted divided by realised USD of the last 30 days, for longs and shorts.
     pub calibration: [Option<f64>; 2],
-    /// Information gain of the map over the path in the last 30 days, in nats per liquidated USD.
+    /// Information gain of the map over the path terms alone in the last 30 days, in nats per liquidated USD.
     pub score: Option<f64>,
     /// Ratios of realised to predicted USD in the past, for longs and shorts.
     #[serde(skip)]
     pub(crate) past: [PastRatios; 2],
-    /// Factors from the map to the ends of its interval, per distance band.
+    /// Factors that turn the USD of the map into the ends of a prediction interval, per distance band.
     pub interval: Option<FitInterval>,
     /// A warning about an impossible result and its likely cause.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +107,7 @@ impl Fit {
         self.state == FitState::Fitted
     }
 
-    /// Adds the interval of the map in `ledger`.
+    /// Returns the fit with the prediction interval of the map in `ledger`.
     pub(crate) fn of_map(&self, ledger: &Ledger) -> Self {
         let mut unsure = [[0.0; interval::ENDS.len()]; 2];
         let mut nearer = [Vec::new(), Vec::new()];
@@ -141,7 +145,7 @@ impl Fit {
         }
     }
 
-    /// Warns if the realised USD exceed the USD of the map.
+    /// Returns a warning if more USD are realised than crossed in the map.
     fn doubt(&self) -> Option<String> {
         let over = ["longs", "shorts"].into_iter().zip(self.kappa);
         let over: Vec<String> = over
@@ -159,11 +163,13 @@ impl Fit {
     }
 }
 
-/// A source of fits for coins that have only part of their observations in memory.
+/// A source of fits for coins with only part of their observations in memory.
 pub trait FitSource: Debug + Sync {
-    /// Returns the fit of a coin for the UTC day that starts at `day`, as known then.
+    /// Returns the fit of a coin for the day that starts at `day`.
     ///
-    /// `own` are the model parameters, `venue` limits the fit to one exchange.
+    /// The fit is made from data known at that time.
+    ///
+    /// `own` are model parameters that replace the defaults. `venue` limits the fit to one exchange.
     fn fit(
         &self,
         own: Option<&Specification>,

@@ -1,4 +1,4 @@
-//! A cache of the fits made of some observations.
+//! Cache of fits, so that each is computed once per set of observations.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::engine::fit::daily_fits::DailyFits;
 use crate::model::Millis;
 
-/// The late orders that a fit includes: orders received after the UTC day of their event.
+/// Which late orders a fit includes. Late orders are received after the UTC day of their event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LateOrders {
-    /// All of them.
+    /// All late orders.
     All,
     /// Late orders received by this instant.
     By(Millis),
@@ -17,15 +17,16 @@ pub(crate) enum LateOrders {
     None,
 }
 
-/// A cache of the fits made of some observations.
+/// The cached fits of one set of observations.
 #[derive(Debug, Default)]
 pub(crate) struct DailyFitsCache(Mutex<BTreeMap<DailyFitsKey, CachedFits>>);
 
-/// Key of a cached fit: coin, model version, exchange (if the fit is limited to one), and the late orders that it
-/// includes.
+/// Key of cached fits: coin, model version, exchange and late orders.
+///
+/// The exchange is `None` if the fits are not limited to one.
 pub(crate) type DailyFitsKey = (String, String, Option<String>, LateOrders);
 
-/// The fits of a key; the inner `None` means that no liquidations are known.
+/// The fits of a key. The outer `None` means not computed yet; the inner `None`, that there is no data for a fit.
 pub(crate) type CachedFits = Arc<Mutex<Option<Option<DailyFits>>>>;
 
 /// Maximum number of cached keys.

@@ -1,9 +1,12 @@
-//! The samples of a fit: per period, the USD crossed in the map and the USD liquidated.
+//! The samples of a fit: USD crossed and USD liquidated, per period.
+//!
+//! USD of the map are crossed when the price reaches their liquidation price. A period is an hour, or a given
+//! liquidation bar. The recorded share of a period is the part of its time in which the order feeds were recorded.
 
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
 use crate::model::{Millis, Side};
 
-/// Period of order sums, and of liquidation bars shorter than half an hour, in milliseconds.
+/// Length of the periods over which short liquidation bars and orders are summed, in milliseconds.
 const HOUR: i64 = Millis::HOUR;
 
 /// The periods of a coin with known liquidations, in order of time.
@@ -15,23 +18,24 @@ pub(crate) struct FitSamples {
     pub(crate) from: &'static str,
     pub(crate) tiers: usize,
     pub(crate) opens: Vec<Millis>,
-    /// When the liquidations of each period were known.
+    /// Time at which the liquidations of each period became known.
     pub(crate) known_at: Vec<Millis>,
     /// Recorded share of each period.
     pub(crate) covered: Vec<f64>,
-    /// When each period with too little recorded time was known.
+    /// Periods with too little recorded time: the time at which the liquidations of each became known.
     pub(crate) left_out: Vec<Millis>,
     pub(crate) sides: [SideSamples; 2],
 }
 
-/// One side of the periods.
+/// The samples of one side, by period.
 ///
-/// Crossed USD are times the recorded share of the period, so that the fitted shares refer to all liquidations.
+/// Crossed USD are multiplied by the recorded share of the period, so that the fitted shares refer to all liquidations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SideSamples {
-    /// USD crossed in the map at the open, each tier as if it held all: by period, then by tier.
+    /// USD that the price crosses in the map as of the start of the period. Sorted by period, then by tier. Each tier
+    /// is computed as if all open interest were in it.
     pub(crate) crossed: Vec<f64>,
-    /// How far the price went beyond the previous close, as a share of it.
+    /// How far the price went beyond the previous close, as a fraction of that close: down for longs, up for shorts.
     pub(crate) beyond: Vec<f64>,
     /// USD reported as liquidated.
     pub(crate) usd: Vec<f64>,
@@ -42,22 +46,22 @@ pub(crate) struct SideSamples {
 pub(crate) struct RealisedPeriods {
     pub(crate) period: i64,
     pub(crate) from: &'static str,
-    /// Open, time of knowledge, USD of longs and of shorts.
+    /// Start, time at which the amounts became known, and liquidated USD of longs and of shorts.
     pub(crate) rows: Vec<(Millis, Millis, [f64; 2])>,
 }
 
 impl RealisedPeriods {
-    /// Sums orders by hour; orders are given oldest first as event time, side, USD.
+    /// Sums orders by hour. Orders are event time, side and USD, oldest first.
     ///
-    /// A period is known once a later order arrives, because only then it is certain that the feed went on. The period
-    /// of the first order is left out, as its start may be missing.
+    /// An hour becomes known when an order of a later hour arrives, because only then is it certain that the feed
+    /// continued. The hour of the first order is left out, because orders at its start may be missing.
     pub(crate) fn of_orders(orders: impl Iterator<Item = (Millis, Side, f64)>) -> Self {
         let mut rows: Vec<(Millis, Millis, [f64; 2])> = Vec::new();
         let mut begin = None;
         for (timestamp, side, usd) in orders {
             let open = Millis(timestamp.0.div_euclid(HOUR) * HOUR);
             let begin = *begin.get_or_insert(open.on(HOUR));
-            // This order makes all periods before its own known, empty ones included.
+            // This order makes all earlier hours known, also hours without orders.
             loop {
                 let next = rows.last().map_or(begin, |(last, ..)| last.on(HOUR));
                 if next > open {
@@ -81,7 +85,9 @@ impl RealisedPeriods {
         }
     }
 
-    /// Sums liquidation bars shorter than half an hour to hours; `None` if their length does not divide an hour.
+    /// Sums liquidation bars shorter than half an hour to hours.
+    ///
+    /// Longer bars are periods without a sum. `None` if the length of short bars does not divide an hour.
     pub(crate) fn of_liquidations(given: &PeriodLiquidations) -> Option<Self> {
         let (interval, first) = (given.interval, given.rows.first()?.0);
         let period = if interval >= HOUR / 2 {
@@ -97,7 +103,7 @@ impl RealisedPeriods {
         for &(open, usd) in &given.rows {
             let begin = Millis((open.0 - offset).div_euclid(period) * period + offset);
             if rows.last().is_none_or(|(last, ..)| *last != begin) {
-                // The previous period is dropped if it is incomplete.
+                // Drop the previous hour if bars of it are missing.
                 if parts * interval < period {
                     rows.pop();
                 }
@@ -164,7 +170,7 @@ mod tests {
         let realised = RealisedPeriods::of_orders(orders.into_iter());
         let known = at(9, 1).0;
         assert_eq!((realised.period, realised.from), (HOUR, "orders"));
-        // Hours without orders are known once a later order arrives. The last hour is not known yet.
+        // The hours 6 to 8 become known with the order at 9:01, also those without orders. Hour 9 is not known yet.
         assert_eq!(
             hours(&realised),
             [
@@ -188,7 +194,7 @@ mod tests {
         let quarters = bars(15 * MINUTE, (1..13).map(|place| place * 15 * MINUTE));
         let realised = RealisedPeriods::of_liquidations(&quarters).unwrap();
         assert_eq!(realised.period, HOUR);
-        // The hours at both ends are incomplete.
+        // Hours 0 and 3 lack quarters, so they are dropped.
         assert_eq!(
             hours(&realised),
             [(1, 2 * HOUR, [4.0, 8.0]), (2, 3 * HOUR, [4.0, 8.0]),]

@@ -1,25 +1,26 @@
 //! Gamma–Poisson regression: posterior modes of non-negative term weights.
 //!
-//! Amounts are treated as Poisson counts of events of mean size, so only their mean must be right. The weights `u` have
-//! prior mean 1 and maximise `Σ g (y log xu − xu) + ν Σ (log u − u)`. The problem is concave; Newton's method with a
-//! step bound keeps `u` above zero and finds the only maximum.
+//! Amounts are treated as Poisson counts of events of mean size. The estimate is consistent if the mean is modelled
+//! correctly, whatever the distribution. The weights `u` have prior mean 1 and maximise `Σ g (y log xu − xu) + ν Σ (log
+//! u − u)`. Here `x` are the terms of a row, `y` is its amount, `g` is its weight, and `ν` is the weight of the prior.
+//! The problem is concave. Newton's method with bounded steps leaves `u` above zero and finds the only maximum.
 
-/// Limit of Newton steps, and of halvings of one step.
+/// Maximum number of Newton steps, and of halvings of one step.
 const STEPS: usize = 100;
 
-/// Newton's method stops at a predicted gain below this.
+/// Newton's method stops when the predicted gain of a step is below this.
 const CLOSE: f64 = 1e-9;
 
-/// Fitted weights and the evidence behind each.
+/// Fitted weights, and the amount of data that supports each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TermWeights {
     /// Weight of each term, as a multiple of its prior mean.
     pub(crate) over_prior: Vec<f64>,
-    /// Events explained by each term plus the weight of the prior: the effective sample size.
+    /// Effective sample size of each term: the events that it explains, plus the weight of the prior.
     pub(crate) events: Vec<f64>,
 }
 
-/// Regression rows: terms over their prior means, amount in events, and row weight.
+/// Regression rows: terms scaled by their prior means, amount in events, and row weight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TermRows {
     terms: usize,
@@ -36,7 +37,7 @@ impl TermRows {
         }
     }
 
-    /// Adds a row. A row without a term above zero is ignored.
+    /// Adds a row. The fit ignores rows without a term above zero.
     pub(crate) fn push(&mut self, x: impl Iterator<Item = f64>, y: f64, counts: f64) {
         self.x.extend(x);
         self.y.push(y);
@@ -51,7 +52,7 @@ impl TermRows {
             .filter(|(x, ..)| x.iter().any(|x| *x > 0.0))
     }
 
-    /// Fits the weights; `near` holds the starting point and receives the result.
+    /// Fits the weights. `near` is the starting point on entry and the result on return.
     pub(crate) fn fit(&self, nu: f64, near: &mut Vec<f64>) -> TermWeights {
         let terms = self.terms;
         let mut sums = vec![0.0; terms];
@@ -132,7 +133,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Solves `bend · step = slope` by Cholesky decomposition; `bend` is positive definite, given by its lower half.
+/// Solves `bend · step = slope` by Cholesky decomposition.
+///
+/// `bend` must be positive definite. Only its lower triangle is read, and it is overwritten.
 fn solve(bend: &mut [f64], slope: &[f64]) -> Vec<f64> {
     let n = slope.len();
     let at = |row: usize, column: usize| row * n + column;
@@ -204,7 +207,7 @@ mod tests {
                 prop_assert!((likelihood + nu * (1.0 / u - 1.0)).abs() < 1e-3, "{likelihood} {u}");
                 prop_assert!(u > 0.0);
             }
-            // Explained events and prior weights add up to all events.
+            // The events of all terms sum to the events of all rows plus the prior weights.
             let events: f64 = found.events.iter().sum();
             let all: f64 = rows
                 .iter()

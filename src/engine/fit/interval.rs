@@ -4,28 +4,31 @@ use serde::Serialize;
 
 use crate::model::Millis;
 
-/// Length of the past behind an interval, in milliseconds.
+/// Length of the past from which an interval is computed, in milliseconds.
 pub(crate) const SPAN: i64 = 90 * Millis::DAY;
 
-/// Share of the realised USD inside the interval.
+/// Share of the past price moves inside the interval, weighted by predicted USD.
 pub(crate) const SHARE: f64 = 0.8;
 
-/// Normal quantile with 10 % on each side.
+/// Quantile of the normal distribution that 10 % of the values exceed.
 const DEVIATE: f64 = 1.281_551_565_544_6;
 
-/// Ends of the distance bands, as shares of the price. Nothing is validated beyond the last.
+/// Ends of the bands of distance from the price, as fractions of the price. Larger distances have no interval.
 pub(crate) const ENDS: [f64; 3] = [0.01, 0.02, 0.05];
 
-/// A band with fewer moves also uses the moves of the nearer bands.
+/// Minimum number of moves per band. A band with fewer moves also uses the moves of the bands nearer to the price.
 const LEAST: usize = 30;
 
-/// Quantiles of realised over predicted USD, per distance band. 10 % of the predicted USD lie below the lower factor,
-/// and 10 % above the upper one.
+/// Quantiles of the ratio of realised to predicted USD, per distance band.
+///
+/// Ratios are weighted by predicted USD. 10 % of the weight lie below the lower quantile, and 10 % above the upper one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PastRatios([Option<[f64; 2]>; ENDS.len()]);
 
 impl PastRatios {
-    /// Computes the quantiles from moves: distance beyond the previous close, predicted USD, realised USD.
+    /// Computes the quantiles from price moves.
+    ///
+    /// A move is its distance beyond the previous close, the predicted USD and the realised USD.
     pub(crate) fn new(moves: impl Iterator<Item = (f64, f64, f64)>) -> Self {
         let mut by_distance = ENDS.map(|_| Vec::new());
         for (beyond, predicted, realised) in moves.filter(|(_, predicted, _)| *predicted > 0.0) {
@@ -50,7 +53,7 @@ impl PastRatios {
     }
 }
 
-/// The factors with 10 % of the weight below and above.
+/// The ratios below and above which 10 % of the weight lie.
 fn tenths(seen: &mut [(f64, f64)]) -> [f64; 2] {
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: f64 = seen.iter().map(|(_, weight)| weight).sum();
@@ -66,22 +69,22 @@ fn tenths(seen: &mut [(f64, f64)]) -> [f64; 2] {
     [at(below), at(1.0 - below)]
 }
 
-/// Factors from an estimate to the ends of its interval, per distance band.
+/// Factors that turn an estimate into the ends of its prediction interval, per distance band.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FitInterval {
-    /// Share of the realised USD inside the interval.
+    /// Share of the past price moves inside the interval, weighted by predicted USD.
     pub share: f64,
-    /// End of each band, as a share of the price.
+    /// End of each band, as a fraction of the price.
     pub ends: Vec<f64>,
-    /// Lower and upper factor for longs; `None` without data.
+    /// Lower and upper factor for longs, per band; `None` without data.
     pub long: Vec<Option<[f64; 2]>>,
-    /// Lower and upper factor for shorts.
+    /// Lower and upper factor for shorts, per band; `None` without data.
     pub short: Vec<Option<[f64; 2]>>,
 }
 
 impl FitInterval {
-    /// Widens the past quantiles by the uncertainty of the weights in each band.
+    /// Widens the past quantiles by the uncertainty of the fitted shares in each band.
     ///
     /// The interval always contains the estimate.
     pub(crate) fn new(past: &[PastRatios; 2], unsure: &[[f64; ENDS.len()]; 2]) -> Self {
@@ -114,7 +117,7 @@ mod tests {
         let moves = (0..100).map(|move_| (0.005, 2.0, 2.0 * f64::from(move_)));
         let PastRatios([near, middle, far]) = PastRatios::new(moves);
         assert_eq!(near, Some([9.0, 89.0]));
-        // No move reached the farther bands, so they use the factors of the nearer band.
+        // No move reached the other bands, so they use the moves of the nearest band.
         assert_eq!((middle, far), (near, near));
         assert_eq!(PastRatios::new(std::iter::empty()), PastRatios::default());
     }

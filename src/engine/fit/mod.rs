@@ -1,9 +1,11 @@
-//! The online fit: the share of crossed USD that is reported as liquidated.
+//! The online fit: estimates which share of crossed USD is reported as liquidated.
 //!
-//! For each period with known liquidations, the fit compares the USD that the price crosses in each tier of the map
-//! with the reported USD. It finds one share per tier and side by Gamma–Poisson regression with a prior; older periods
-//! have less weight. Terms of the price path alone absorb liquidations unrelated to the map. Each UTC day has its own
-//! fit, of what was known at its start, so no answer uses later data.
+//! USD are crossed when the price reaches the liquidation price of the positions that they belong to. For each period
+//! with known liquidations, the fit compares two amounts. One is the USD of the map that the price crossed, per
+//! leverage tier. The other is the reported USD. It finds one share per tier and side by Gamma–Poisson regression with
+//! a prior. Older periods have less weight. Additional terms depend on the price path alone and absorb liquidations
+//! that are unrelated to the map. Each UTC day has its own fit, made from the data known when the day started, so no
+//! reply uses later data.
 
 pub(super) mod daily_fits;
 mod day;

@@ -1,12 +1,12 @@
-//! A cap on outliers: a single period must not dominate a fit.
+//! A cap on amounts, so that a single period does not dominate a fit.
 
-/// With fewer amounts there is no cap, because one of so few may well be most of the sum.
+/// Minimum number of amounts for a cap. With fewer, one amount may rightly be the majority of the sum.
 const FEW: usize = 20;
 
 /// Maximum number of capped amounts.
 const MOST: usize = 4;
 
-/// The largest value that an amount may count for: `share` of the sum of all, capped amounts included.
+/// Returns the cap: `share` of the sum of all amounts after capping.
 pub(crate) fn cap(amounts: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut amounts: Vec<f64> = amounts.filter(|amount| *amount > 0.0).collect();
     if amounts.len() < FEW {

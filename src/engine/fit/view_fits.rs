@@ -1,4 +1,4 @@
-//! Fits of a view, made of all its bars and known liquidations.
+//! Fits of a view, made from all bars and known liquidations of a coin.
 
 use std::sync::{Arc, PoisonError};
 
@@ -15,21 +15,21 @@ use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::{EngineError, View};
 use crate::model::{Bar, Millis, Model};
 
-/// Minimum recorded share of a period in the fit.
+/// Minimum share of a period that must be recorded for the fit to use it.
 const LEAST_RECORDED: f64 = 0.5;
 
-/// A range that covers every bar.
+/// A range that covers all bars, in milliseconds.
 const ALL: i64 = Millis::DAY * 365 * 1000;
 
 impl View<'_> {
     /// The late orders that a fit of this view includes.
     pub(crate) fn late(self) -> LateOrders {
-        // A view as of an instant uses the orders known at the start of that day.
+        // A view as of an instant includes the late orders received before the UTC day of the instant.
         self.received_by()
             .map_or(LateOrders::All, |by| LateOrders::By(day_of(by)))
     }
 
-    /// Returns the fit of the UTC day of now.
+    /// Returns the fit for the UTC day of now.
     #[must_use]
     pub fn fit(self, coin: &str) -> Arc<Fit> {
         if let Some(fitted) = self.fitted() {
@@ -40,7 +40,9 @@ impl View<'_> {
             .unwrap_or_else(|| Arc::new(self.prior(coin, self.now())))
     }
 
-    /// Returns the fit of the UTC day of each instant, as known at the start of that day.
+    /// Returns the fit for the UTC day of each instant.
+    ///
+    /// Each fit is made from data known at the start of its day.
     pub(crate) fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
         let each = |learning: &mut DailyFits| instants.iter().map(|at| learning.at(*at)).collect();
         self.fits(coin, LateOrders::None, each).unwrap_or_else(|| {
@@ -61,7 +63,7 @@ impl View<'_> {
         work: impl FnOnce(&mut DailyFits) -> T,
     ) -> Option<T> {
         let history = self.history(coin)?;
-        // If there are no late orders, or all were received by then, one cached fit serves every instant.
+        // If there are no late orders, or all were received by the instant, the fit with all late orders is the same.
         let late = match (late, history.last_late_receipt) {
             (_, None) => LateOrders::All,
             (LateOrders::By(instant), Some(last)) if last <= instant => LateOrders::All,
@@ -101,10 +103,10 @@ impl View<'_> {
         Some(DailyFits::new(study, &parameters))
     }
 
-    /// Collects the samples of a fit: what the price crosses of the map, and what was liquidated, per period.
+    /// Collects the samples of a fit: USD crossed and USD liquidated, per period.
     ///
-    /// The map is that of one ledger since the first bar, with the default liquidated share, so that no sample depends
-    /// on a later one.
+    /// The map is read from one ledger that starts at the first bar. The ledger uses the default liquidated share, so
+    /// no sample depends on later data.
     fn study(
         self,
         coin: &str,
@@ -140,7 +142,7 @@ impl View<'_> {
             if whole != realised.period || open < known_from {
                 continue;
             }
-            // As of an instant, a period with a row in doubt is not known yet.
+            // A period with an unjudged bar or reading becomes known when the row is judged.
             let judged = frame.judged_after(open, end);
             let known_at = judged.map_or(known_at, |judged| known_at.max(judged));
             let covered = exposure.of(open, end);

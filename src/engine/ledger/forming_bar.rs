@@ -1,15 +1,16 @@
-//! The unclosed bar: a ledger that follows it tick by tick.
+//! The forming bar: a ledger that follows an unclosed bar tick by tick.
 //!
-//! Undo logs hold the crossed cells and the previous values of the cells in which positions were opened. A tick reverts
-//! closings and openings, crosses newly reached cells, and closes and opens again. Its cost depends on the newly
-//! crossed cells, not on the size of the grid.
+//! Undo logs contain the crossed cells, and the previous values of the cells in which positions were opened. A tick
+//! first reverts the closings and openings of the previous tick. It then empties the newly crossed cells, and closes
+//! and opens positions again. The cost of a tick depends on the number of newly crossed cells, not on the size of the
+//! grid.
 
 use crate::engine::ledger::ledger::{Ledger, Step};
 use crate::engine::ledger::tier_book::UndoLog;
 
-/// A ledger inside a bar.
+/// A ledger during an unclosed bar.
 ///
-/// After each tick it equals, bit for bit, the ledger that [`Ledger::step`] makes of the bar so far.
+/// After each tick the ledger equals, bit for bit, the result of [`Ledger::step`] for the bar as it is so far.
 ///
 /// # Examples
 ///
@@ -53,9 +54,12 @@ impl FormingBar {
         }
     }
 
-    /// Updates the ledger to the bar so far: low, high, last price, volume, length, open interest and liquidations.
+    /// Updates the ledger to the present state of the unclosed bar.
     ///
-    /// A narrower range, after a price was withdrawn, reverts everything the bar has crossed.
+    /// `bar` has the prices, volume, length, open interest and liquidations so far.
+    ///
+    /// If `bar` has a narrower range than the previous tick, because a price was withdrawn, the crossed cells are
+    /// refilled first.
     pub fn tick(&mut self, bar: &Step) -> &Ledger {
         if let Some((low, high)) = self.range {
             self.ledger.unsettle(&mut self.marks);
@@ -71,7 +75,9 @@ impl FormingBar {
         &self.ledger
     }
 
-    /// The ledger as if the bar closed now; before the first tick, the ledger at the last close.
+    /// The ledger as if the bar closed now.
+    ///
+    /// Before the first tick, the ledger at the last close.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger

@@ -1,9 +1,13 @@
-//! The ledger: open positions by liquidation price.
+//! The ledger: modelled open positions by liquidation price.
+//!
+//! Prices are divided into bins on a logarithmic grid. *Mass* is the size of positions in base units. Mass is *located*
+//! if the bin of its liquidation price is known, and *unlocated* otherwise. A step *crosses* a bin when its price range
+//! reaches the bin.
 //!
 //! Each side and leverage tier has a hypothetical book, in which every contract has the leverage of the tier. A book
-//! has one part per clock, which turns over at the rate of the clock. In each book, the located and the unlocated mass
-//! sum to the open interest after every step. Tier weights apply when books are read, so other weights need no new
-//! replay.
+//! has one part per *clock*, a rate at which positions are closed and opened again. In each book, located plus
+//! unlocated mass equals the open interest after every step. Tier weights are applied when books are read, so a change
+//! of weights needs no new replay.
 //!
 //! `docs/model.md` has the formulas.
 
@@ -23,17 +27,17 @@ pub struct Step {
     pub high: f64,
     /// Last price.
     pub close: f64,
-    /// Volume of the bar over the average volume of a bar.
+    /// Volume of the bar divided by the average volume of a bar.
     pub volume_ratio: f64,
     /// Length of the bar in days.
     pub days: f64,
     /// Open interest at the close, in base units.
     pub open_interest: f64,
-    /// Liquidations of longs and of shorts in base units, if known.
+    /// Liquidated longs and liquidated shorts in base units, if known.
     pub realised: [Option<f64>; 2],
 }
 
-/// Open positions by liquidation price, for every side and tier.
+/// Modelled open positions by liquidation price, for every side and tier.
 ///
 /// # Examples
 ///
@@ -59,13 +63,14 @@ pub struct Ledger {
     parameters: Parameters,
     /// Logarithm of the lowest price of the grid.
     ln_p0: f64,
-    /// Per pair of clocks, the share of new positions and the turnover in a day of average volume.
+    /// Per clock, the share of new positions, and (in `per_day`) the turnover in a day of average volume. Clocks are in
+    /// pairs.
     shares: Vec<Lanes>,
     per_day: Vec<Lanes>,
     /// Per side, one book per tier.
     books: [Vec<TierBook>; 2],
     open_interest: f64,
-    /// Close of the last step.
+    /// Close price of the last step.
     price: f64,
     phi: [f64; 2],
     /// Per side, the bins in which positions open.
@@ -73,14 +78,16 @@ pub struct Ledger {
     churns: Vec<Lanes>,
 }
 
-/// The bins in which a bar opens positions of one side, by tier and entry price.
+/// The liquidation bins of new positions, by tier and entry price.
 ///
-/// One flat row for all books, so that the compiler can vectorise the loops.
+/// These are the positions that a bar opens on one side.
+///
+/// The values of all books stand in one flat vector, so that the compiler can vectorise the loops.
 #[derive(Clone, Debug, PartialEq)]
 struct EntryBins {
-    /// Position of each entry price in the log price range of a bar, from 0 to 1.
+    /// Where each entry price lies in the log price range of a bar, from 0 (low) to 1 (high).
     fractions: Vec<f64>,
-    /// Logarithm of the liquidation price over the entry price.
+    /// Logarithm of the liquidation price divided by the entry price.
     ln_ratios: Vec<f64>,
     /// Scratch buffers for log liquidation prices and their bins.
     scratch: Scratch,
@@ -93,7 +100,7 @@ struct Scratch {
 }
 
 impl PartialEq for Scratch {
-    /// Scratch buffers do not count for equality.
+    /// Returns true: scratch buffers do not affect equality.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -111,7 +118,7 @@ pub(crate) struct LogPrices {
 impl Ledger {
     /// Creates a ledger without located positions.
     ///
-    /// The open interest is spread over the clocks in equilibrium.
+    /// The unlocated open interest is divided over the clocks by their equilibrium shares.
     #[must_use]
     pub fn new(parameters: Parameters, open_interest: f64) -> Self {
         let masses = pairs(parameters.standing().into_iter());
@@ -135,7 +142,9 @@ impl Ledger {
         }
     }
 
-    /// Applies one closed bar: sweeps crossed cells, then closes and opens positions to match the open interest.
+    /// Applies one closed bar.
+    ///
+    /// Empties the crossed cells, then closes and opens positions to match the open interest.
     ///
     /// Prices must be finite and above zero with `low <= close <= high`; other numbers must be finite and not negative.
     pub fn step(&mut self, step: &Step) {
@@ -154,7 +163,7 @@ impl Ledger {
         }
     }
 
-    /// Creates undo logs of the present state.
+    /// Creates one undo log per clock pair, starting at the present state.
     pub(crate) fn marks(&self) -> Vec<UndoLog> {
         let books = self.books.iter().flatten();
         books
@@ -179,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// Reverts closings and openings of a step; crossed cells stay empty.
+    /// Reverts the closings and openings of a step; crossed cells stay empty.
     pub(crate) fn unsettle(&mut self, marks: &mut [UndoLog]) {
         let pairs = self
             .books
@@ -191,7 +200,7 @@ impl Ledger {
         }
     }
 
-    /// Reverts crossings.
+    /// Refills the cells that a step crossed.
     pub(crate) fn uncross(&mut self, marks: &mut [UndoLog]) {
         let mut marks = marks.iter_mut();
         for (books, side) in self.books.iter_mut().zip([Side::Long, Side::Short]) {
@@ -217,7 +226,7 @@ impl Ledger {
     ) {
         let grid = self.parameters.grid;
         let close = grid.bin_of_ln(logs.close);
-        // No long remains at or above the close, and no short at or below it.
+        // After the bar, no long has its liquidation bin at or above the close, and no short at or below the close.
         let within = [(i64::MIN, close - 1), (close + 1, i64::MAX)];
         let passed = step.days * step.volume_ratio;
         let churn = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, passed));
@@ -260,10 +269,12 @@ impl Ledger {
         self.price = step.close;
     }
 
-    /// Advances over `days` without bars: located mass becomes unlocated at the turnover rate of its clock.
+    /// Advances over `days` without bars.
     ///
-    /// The next bar needs no wider sweep. All longs lie below the last close and all shorts above it, so the range of
-    /// the bar covers every cell the price crossed in between.
+    /// Located mass becomes unlocated at the turnover rate of its clock.
+    ///
+    /// The next bar needs no special treatment. It empties all longs at or above its low, and all shorts at or below
+    /// its high. These include the cells between the last close and the bar.
     pub fn lapse(&mut self, days: f64) {
         let lost = |per_day: &Lanes| per_day.map(|per_day| turnover(per_day, days));
         let lost: Vec<Lanes> = self.per_day.iter().map(lost).collect();
@@ -272,8 +283,9 @@ impl Ledger {
         }
     }
 
-    /// Multiplies all mass by `factor`. Called when the set of summed exchanges changes, which opens and closes no
-    /// position.
+    /// Multiplies all mass by `factor`.
+    ///
+    /// Called when the set of exchanges in the open interest changes. Such a change opens and closes no position.
     pub fn regroup(&mut self, factor: f64) {
         for book in self.books.iter_mut().flatten() {
             book.regroup(factor);
@@ -293,7 +305,7 @@ impl Ledger {
         self.open_interest
     }
 
-    /// Share of the mass crossed in the last step that counted as liquidated, long and short.
+    /// Share of the mass crossed in the last step that counted as liquidated, for longs and shorts.
     #[must_use]
     pub fn phi(&self) -> [f64; 2] {
         self.phi
@@ -303,7 +315,9 @@ impl Ledger {
         self.books.get(side.index())?.get(tier)
     }
 
-    /// Non-empty bins of a side and tier (counted from 0), ascending, with their mass in base units.
+    /// Non-empty bins of a side and tier, with their mass in base units.
+    ///
+    /// Bins ascend. Tiers are counted from 0.
     pub fn located(&self, side: Side, tier: usize) -> impl Iterator<Item = (i64, f64)> + '_ {
         let book = self.book(side, tier);
         let column = MassColumn::of(book.into_iter().map(|book| (book, 1.0)));
@@ -312,7 +326,9 @@ impl Ledger {
             .filter(|(_, mass)| *mass > 0.0)
     }
 
-    /// Mass of a side and tier without a known liquidation price: opened before the data, or crossed and survived.
+    /// Mass of a side and tier without a known liquidation price.
+    ///
+    /// These positions were opened before the data starts, or were crossed and not liquidated.
     #[must_use]
     pub fn unlocated(&self, side: Side, tier: usize) -> f64 {
         self.book(side, tier).map_or(0.0, TierBook::unlocated)
@@ -324,7 +340,7 @@ impl Ledger {
         self.book(side, tier).map_or(0.0, |book| book.flux)
     }
 
-    /// Share of the open interest with a known liquidation price, long and short.
+    /// Share of the open interest with a known liquidation price, for longs and shorts.
     #[must_use]
     pub fn located_share(&self) -> [f64; 2] {
         if self.open_interest > 0.0 {
@@ -337,14 +353,17 @@ impl Ledger {
         }
     }
 
-    /// USD within the share `distance` of the last price, as [`Ledger::crossed`] counts it.
+    /// USD that a move of the price by the fraction `distance`, down and up, would cross.
+    ///
+    /// Returns the same numbers per tier as [`Ledger::crossed`].
     pub(crate) fn within(&self, distance: f64) -> [Vec<f64>; 2] {
         self.crossed(self.price * (1.0 - distance), self.price * (1.0 + distance))
     }
 
     /// USD crossed by a move from the last price down to `low` and up to `high`.
     ///
-    /// For longs and shorts, per tier as if the tier held all open interest.
+    /// Returns one number per tier for longs and for shorts. Each number is computed as if all open interest were in
+    /// that tier.
     pub(crate) fn crossed(&self, low: f64, high: f64) -> [Vec<f64>; 2] {
         let grid = self.parameters.grid;
         let (low, high) = (grid.bin(low), grid.bin(high));
@@ -372,7 +391,7 @@ impl Ledger {
         ]
     }
 
-    /// Mass per bin over all sides and tiers in base units, each tier times its factor in `counted`.
+    /// Mass per bin in base units, summed over sides and tiers. Each tier is multiplied by its factor in `counted`.
     pub(crate) fn column(&self, counted: &[Vec<f64>; 2]) -> MassColumn {
         MassColumn {
             price: self.price,
@@ -381,12 +400,14 @@ impl Ledger {
         }
     }
 
-    /// Adds the mass per bin to `mass`, which starts at bin `first` and covers the [`Ledger::span`].
+    /// Adds the weighted mass per bin to `mass`.
+    ///
+    /// `mass` starts at bin `first` and must cover the [`Ledger::span`].
     pub(crate) fn add(&self, counted: &[Vec<f64>; 2], first: i64, mass: &mut [f64]) {
         MassColumn::add(self.times(counted), first, mass);
     }
 
-    /// The range of bins with mass, and the first bin above all longs.
+    /// Returns the range of bins with mass, and the first bin above all longs.
     pub(crate) fn span(&self, counted: &[Vec<f64>; 2]) -> (Range<i64>, i64) {
         (MassColumn::span(self.times(counted)), self.longs_end())
     }
@@ -443,12 +464,14 @@ impl EntryBins {
     }
 }
 
-/// Share of a clock's positions that changes hands in `days` of average volume, at most half.
+/// Share of a clock's positions that is closed and reopened.
+///
+/// `days` counts days of average volume. The share is at most half.
 fn turnover(per_day: f64, days: f64) -> f64 {
     (per_day * days).min(0.5)
 }
 
-/// Values per clock in pairs; an odd count is padded with 0.
+/// Groups one value per clock into pairs; an odd count is padded with 0.
 fn pairs(numbers: impl Iterator<Item = f64>) -> Vec<Lanes> {
     let mut numbers = numbers;
     let two = || Some([numbers.next()?, numbers.next().unwrap_or_default()]);
@@ -462,7 +485,7 @@ pub(crate) struct MassColumn {
     pub(crate) mass: Vec<f64>,
     /// The first bin above all longs; shorts lie at or above it.
     pub(crate) longs_end: i64,
-    /// The last price.
+    /// Close price of the last step.
     pub(crate) price: f64,
 }
 
@@ -497,7 +520,7 @@ impl MassColumn {
         }
     }
 
-    /// The occupied bins of `books`; empty at bin 0 without mass.
+    /// The range of occupied bins of `books`; `0..0` if the books have no mass.
     fn span<'a>(books: impl Iterator<Item = (&'a TierBook, f64)> + Clone) -> Range<i64> {
         let pairs = Self::pairs(books);
         let first = pairs.clone().map(|(pair, _)| pair.cells.first).min();
@@ -514,7 +537,9 @@ impl MassColumn {
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
     }
 
-    /// The masses in `bins`, and how many of these bins lie below the first mass.
+    /// Returns the masses in `bins`, and the number of bins before them.
+    ///
+    /// The number counts the bins of `bins` below the first returned mass.
     pub(crate) fn between(&self, bins: Range<i64>) -> (usize, &[f64]) {
         let start = bins.start.max(self.first);
         let end = bins

@@ -1,6 +1,9 @@
-//! Mass by fine bin: a dense range that shrinks from both ends and grows with new positions.
+//! Mass (size of positions) by price bin.
+//!
+//! The bins with mass form a dense range. It shrinks from its ends when the price crosses bins, and grows with new
+//! positions.
 
-/// Values of two clocks, computed together with SIMD instructions.
+/// One value for each of two turnover clocks, computed together with SIMD instructions.
 pub(crate) type Lanes = [f64; 2];
 
 /// Mass by bin; all bins outside `first..end` are zero.
@@ -9,9 +12,9 @@ pub(crate) struct MassCells {
     /// Bin of the first value.
     origin: i64,
     values: Vec<Lanes>,
-    /// The first bin that may hold mass.
+    /// The first bin that may contain mass.
     pub(crate) first: i64,
-    /// The bin after the last that may hold mass.
+    /// The bin after the last one that may contain mass.
     pub(crate) end: i64,
 }
 
@@ -54,9 +57,9 @@ impl MassCells {
             .filter(|(_, mass)| mass.iter().any(|mass| *mass != 0.0))
     }
 
-    /// Empties the bins from `bin` up, highest first.
+    /// Empties `bin` and all bins above it, highest first.
     ///
-    /// Returns `sum` plus their mass, and appends each value to the undo log.
+    /// Returns `sum` plus the removed mass, and appends each removed value to the undo log.
     #[inline]
     pub(crate) fn take_from(
         &mut self,
@@ -79,7 +82,9 @@ impl MassCells {
         sum
     }
 
-    /// Empties the bins up to `bin`, inclusive, lowest first; otherwise as [`MassCells::take_from`].
+    /// Empties `bin` and all bins below it, lowest first.
+    ///
+    /// Returns the same sum as [`MassCells::take_from`], and appends to the undo log in the same way.
     #[inline]
     pub(crate) fn take_through(
         &mut self,
@@ -109,7 +114,9 @@ impl MassCells {
         mass.copied().unwrap_or_default()
     }
 
-    /// Sets the mass of a bin; does nothing if the bin is outside the allocated range.
+    /// Sets the mass of a bin.
+    ///
+    /// Does nothing if the bin is outside the allocated range.
     pub(crate) fn put(&mut self, bin: i64, mass: Lanes) {
         let place = usize::try_from(bin - self.origin).ok();
         if let Some(cell) = place.and_then(|place| self.values.get_mut(place)) {
@@ -117,7 +124,7 @@ impl MassCells {
         }
     }
 
-    /// Adds `mass` to each of `bins`, which ascend.
+    /// Adds `mass` to each of the ascending `bins`.
     #[inline]
     pub(crate) fn add(&mut self, bins: &[i64], mass: Lanes) {
         let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
@@ -143,8 +150,10 @@ impl MassCells {
         }
     }
 
-    /// Extends the allocated range towards `bin` by at least half of its length, so that extensions are rare. The
-    /// first extension is to both sides.
+    /// Extends the allocated range to `bin`.
+    ///
+    /// An extension adds at least half of the length, so that extensions are rare. The first allocation extends to both
+    /// sides of `bin`.
     #[cold]
     fn make_room(&mut self, bin: i64) {
         const LEAST: i64 = 256;

@@ -1,6 +1,7 @@
 //! The ledger of open positions by liquidation price, and its replay over bars.
 //!
-//! A ledger has one book per side and leverage tier. A replay runs a ledger through the bars of a window.
+//! A ledger has one book per side and leverage tier: the positions of that side with that leverage. A replay advances a
+//! ledger bar by bar through a window.
 
 pub(super) mod forming_bar;
 pub(super) mod ledger;

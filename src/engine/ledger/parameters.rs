@@ -1,7 +1,7 @@
 //! The parameters of an estimate: all values that are chosen, not observed.
 //!
-//! Here the open interest is split over the leverage tiers: the weight of a [`Tier`] is its assumed share of the open
-//! interest. [`Parameters::of`] normalises the weights of the caller, or chooses default weights.
+//! A [`Tier`] stands for all positions with one leverage. Its weight is its assumed share of the open interest.
+//! [`Parameters::of`] normalises the weights that the caller gives, or chooses default weights.
 
 use std::num::NonZeroU8;
 
@@ -14,7 +14,7 @@ use crate::model::{
 /// The leverages shown in replies.
 pub(crate) const SHOWN_LEVERAGES: [u8; 4] = [10, 25, 50, 100];
 
-/// The index of the [shown](SHOWN_LEVERAGES) leverage that stands for `leverage`.
+/// The index of the [shown](SHOWN_LEVERAGES) leverage under which `leverage` is reported.
 pub(crate) fn shown_for(leverage: f64) -> usize {
     match leverage {
         ..=17.0 => 0,
@@ -36,25 +36,25 @@ pub struct Tier {
 }
 
 impl Tier {
-    /// Liquidation price over entry price.
+    /// Liquidation price divided by entry price.
     #[must_use]
     pub fn ratio(&self, side: Side) -> f64 {
         liquidation_price(side, 1.0, self.leverage, self.maintenance)
     }
 }
 
-/// A turnover rate of a part of the positions.
+/// A rate at which part of the positions are closed and opened again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TurnoverClock {
-    /// Share of new positions that turn over at this rate; the shares of all clocks sum to 1.
+    /// Share of new positions that turn over at this rate. The shares of all clocks sum to 1.
     pub share: f64,
-    /// Share of its positions that changes hands in a day of average volume.
+    /// Share of these positions that is closed and opened again in a day of average volume.
     pub per_day: f64,
 }
 
 /// The parameters of an estimate.
 ///
-/// A new parameter is a field here and in [`Specification`], which checks it.
+/// To add a parameter, add a field here and in [`Specification`], which validates it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// The price grid.
@@ -63,7 +63,7 @@ pub struct Parameters {
     pub tiers: Vec<Tier>,
     /// USD expected to be reported as liquidated per USD crossed, over all tiers, before the fit.
     pub kappa: f64,
-    /// Weight of the Gamma prior of each tier in a fit, in events of mean size.
+    /// Weight of the Gamma prior of each tier in a fit, as a number of events of mean size.
     pub nu: f64,
     /// Turnover rates of positions.
     pub clocks: Vec<TurnoverClock>,
@@ -71,12 +71,12 @@ pub struct Parameters {
     pub entries: NonZeroU8,
     /// Share of the crossed mass that counts as liquidated if no liquidations are known.
     pub phi0: f64,
-    /// A gap of more bar lengths makes part of the located mass unlocated.
+    /// Maximum gap between bars, in bar lengths. A longer gap makes part of the located mass unlocated.
     pub gap: i64,
 }
 
 impl Parameters {
-    /// The documented defaults with these tiers.
+    /// The documented default parameters with these tiers.
     #[must_use]
     pub fn new(tiers: Vec<Tier>) -> Self {
         Self {
@@ -105,13 +105,13 @@ impl Parameters {
         }
     }
 
-    /// The parameters for `coin`: those set in `own`, and the defaults of the others.
+    /// The parameters for `coin`: defaults, replaced by those set in `own`.
     #[must_use]
     pub fn of(own: Option<&Specification>, coin: &str) -> Self {
         let usual = Specification::default();
         let own = own.unwrap_or(&usual);
         let leverages = own.leverages();
-        // Tiers without weights have equal weights.
+        // If the caller sets tiers but no weights, all tiers have equal weights.
         let power = if own.tiers.is_some() { 0.0 } else { -0.75 };
         let weights = own.weights.clone().unwrap_or_else(|| {
             let weight = |leverage: &u16| f64::from(*leverage).powf(power);
@@ -162,7 +162,9 @@ impl Parameters {
         }
     }
 
-    /// Equilibrium share of unlocated mass per clock: proportional to share over rate.
+    /// Equilibrium share of the open interest per clock.
+    ///
+    /// Proportional to the share of the clock divided by its rate.
     pub(crate) fn standing(&self) -> Vec<f64> {
         let rest = |clock: &TurnoverClock| {
             if clock.per_day > 0.0 {
@@ -196,13 +198,13 @@ impl Parameters {
     }
 }
 
-/// Version of the ledger algorithm; changes if the same parameters give other cells.
+/// Version of the ledger algorithm. Increase it when the same parameters give different cells.
 const LEDGER: u8 = 2;
 
-/// Version of the fit algorithm.
+/// Version of the fit algorithm. Increase it when the same data give a different fit.
 const FIT: f64 = 2.0;
 
-/// The version of a model: a digest of everything that affects a cell.
+/// The version of a model: a digest of everything that affects the value of a cell.
 #[must_use]
 pub fn version(own: Option<&Specification>, model: Model) -> String {
     let mut digest = Sha256::new();
@@ -212,7 +214,7 @@ pub fn version(own: Option<&Specification>, model: Model) -> String {
             digest.update(number.to_be_bytes());
         }
     };
-    // Default maintenance margins depend on the coin: a major one and any other.
+    // There are two sets of default maintenance margins: one for major coins such as BTC, and one for all other coins.
     for coin in ["BTC", ""] {
         let found = Parameters::of(own, coin);
         for tier in &found.tiers {

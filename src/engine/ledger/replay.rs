@@ -1,4 +1,4 @@
-//! The replay: advances a ledger through the bars of a window.
+//! The replay: advances a ledger bar by bar through a window.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,10 +15,11 @@ use crate::engine::observations::open_interest_series::{FRESH, FreshReadings, Op
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
 use crate::model::{Bar, Millis, Model, Side};
 
-/// Bars must cover a window that is longer than this. A shorter window uses the available bars.
+/// Minimum length of a window, in milliseconds, that bars must cover completely. A shorter window uses the available
+/// bars.
 const USUAL: i64 = 31 * Millis::DAY;
 
-/// The closed bars of a coin in a window.
+/// The closed bars of a coin in a window, with the inputs of a replay.
 pub(crate) struct ReplayWindow<'a> {
     view: View<'a>,
     pub(crate) coin: String,
@@ -30,9 +31,9 @@ pub(crate) struct ReplayWindow<'a> {
     readings: Cow<'a, OpenInterestSeries>,
     /// Start of the window.
     start: Millis,
-    /// Close of the last bar and end of the window.
+    /// Close time of the last bar, at which the window ends.
     pub(crate) end: Millis,
-    /// Last price.
+    /// Close price of the last bar.
     pub(crate) price: f64,
     /// Length of the longest bar.
     pub(crate) interval: i64,
@@ -41,12 +42,12 @@ pub(crate) struct ReplayWindow<'a> {
     fit: OnceCell<Option<Arc<Fit>>>,
 }
 
-/// How a replay uses the orders of the coin.
+/// How a replay uses the liquidation orders of the coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OrderFeed {
-    /// The feed ends with the last known order, for an answer as of the end.
+    /// The feed ends with the last known order. Used for a reply as of the end of the window.
     Ends,
-    /// The feed goes on after the last known order, for instants before the end.
+    /// The feed continues after the last known order. Used for series of instants up to the end of the window.
     Continues,
     /// Orders are not used.
     Ignored,
@@ -56,7 +57,7 @@ enum OrderFeed {
 #[derive(Clone)]
 pub(crate) struct ReplayState {
     pub(crate) ledger: Ledger,
-    /// Whether a multiple of the volume replaces unknown open interest.
+    /// Whether the volume per day replaces the open interest, because no open interest is known.
     relative: bool,
     /// Whether the replay has passed a bar with known open interest.
     has_open_interest: bool,
@@ -66,12 +67,12 @@ pub(crate) struct ReplayState {
     gaps: usize,
 }
 
-/// Counts over the bars of a replay.
+/// Counts over the bars that a replay has passed.
 pub(crate) struct BarTally<'a> {
     bars: usize,
     /// Length of the longest bar.
     interval: i64,
-    /// Bars with an exchange missing from the open interest.
+    /// Number of bars for which the open interest lacks a reading of at least one exchange.
     partial: usize,
     fresh: FreshReadings<'a>,
 }
@@ -83,12 +84,16 @@ pub(crate) struct ReplayResult {
 }
 
 impl<'a> ReplayWindow<'a> {
-    /// Selects the bars that opened and closed in the `range` milliseconds before the last close by now.
+    /// Selects the bars of the `range` milliseconds before the last close.
+    ///
+    /// The last close is the latest one at or before the instant of the view. Bars must open and close inside the
+    /// window.
     ///
     /// # Errors
     ///
-    /// [`EngineError`] if no bar has closed, if the last one closed `range` or longer ago, if a bar is longer than
-    /// `coarsest`, and if the bars start more than a bar after a window of more than a month.
+    /// [`EngineError`] if no bar has closed, if the last bar closed `range` or longer ago, or if a bar is longer than
+    /// `coarsest`. For windows of 31 days or more, except [`Millis::ALL`], also if the bars start more than one bar
+    /// after the window does.
     pub(crate) fn new(
         view: View<'a>,
         coin: &str,
@@ -129,7 +134,7 @@ impl<'a> ReplayWindow<'a> {
         }
         let before = bars.partition_point(|bar| bar.open_time < start);
         let bars = part(inputs.bars, before..closed);
-        // If even the last bar starts before the window, that bar is too long for it.
+        // If even the last bar starts before the window, `bars` is empty. The last bar then has the interval to check.
         let interval = bars
             .iter()
             .map(|bar| bar.interval)
@@ -161,7 +166,7 @@ impl<'a> ReplayWindow<'a> {
         })
     }
 
-    /// The same window, for a series of instants up to its end.
+    /// Returns the same window, for a series of instants up to its end.
     pub(crate) fn along(self) -> Self {
         Self {
             feed: OrderFeed::Continues,
@@ -169,7 +174,9 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// The same window without orders: the default share of crossed mass counts as liquidated.
+    /// Returns the same window without orders.
+    ///
+    /// Without orders, the default share of the crossed mass counts as liquidated.
     pub(crate) fn without_orders(self) -> Self {
         Self {
             feed: OrderFeed::Ignored,
@@ -179,7 +186,8 @@ impl<'a> ReplayWindow<'a> {
 
     /// The first close at which the initial state of the ledger is known.
     ///
-    /// If open interest is known only from a later bar on, the initial state was unknown before that bar.
+    /// If the first open interest becomes known only at a later bar, the initial state is unknown before that bar
+    /// closes.
     pub(crate) fn known_from(&self) -> Millis {
         let at_start = self.reading_at_start();
         let later = self
@@ -196,7 +204,7 @@ impl<'a> ReplayWindow<'a> {
             .map_or(self.end, Bar::close_time)
     }
 
-    /// Replays the bars and calls `show` with the ledger at each of `times`, which ascend.
+    /// Replays the bars and calls `show` with the ledger at each of the ascending `times`.
     pub(crate) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> ReplayResult {
         let mut times = times.iter().peekable();
         let replayed = self.walk(|ledger, bar| {
@@ -210,7 +218,9 @@ impl<'a> ReplayWindow<'a> {
         replayed
     }
 
-    /// Replays the bars and calls `before` with the ledger before each bar.
+    /// Replays the bars and calls `before` ahead of each bar.
+    ///
+    /// `before` gets the ledger as it is before the bar, and the bar.
     pub(crate) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> ReplayResult {
         let mut running = self.begin(self.opening());
         let mut realised = match (self.model, self.feed) {
@@ -230,7 +240,9 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Creates a ledger before the first bar, with the initial open interest if known.
+    /// Creates the replay state before the first bar.
+    ///
+    /// `opening` is the initial open interest, if known.
     pub(crate) fn begin(&self, opening: Option<f64>) -> ReplayState {
         let relative = opening.is_none();
         let opening = opening.or_else(|| Some(self.derived.first()?.volume_per_day));
@@ -244,7 +256,7 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Advances a ledger by the bar at `place`.
+    /// Advances a ledger by the bar at index `place`.
     pub(crate) fn advance(
         &self,
         running: &mut ReplayState,
@@ -256,7 +268,7 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// The same window, limited to the first `bars` bars.
+    /// Returns the same window, limited to the first `bars` bars.
     pub(crate) fn until(&self, bars: usize) -> ReplayWindow<'_> {
         let bars = self.bars.get(..bars).unwrap_or_default();
         let last = bars.last();
@@ -282,19 +294,23 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Whether an estimate as of any instant from `start` to `end` leaves out the same rows as this one.
+    /// Whether no outlier is unjudged at any time from `start` to `end`.
+    ///
+    /// If so, estimates as of these times leave out the same rows as this estimate.
     pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
         self.history.excursions.is_settled_within(start, end)
             && self.readings.excursions.is_settled_within(start, end)
     }
 
-    /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
+    /// Time of the last verdict on the rows unjudged from `start` to `end`.
+    ///
+    /// A row is unjudged until later rows show whether it is an outlier. `None` if no row was unjudged.
     pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
         let bars = self.history.excursions.judged_after(start, end);
         bars.max(self.readings.excursions.judged_after(start, end))
     }
 
-    /// Starts counting.
+    /// Returns a tally that has counted no bars.
     pub(crate) fn tally(&self) -> BarTally<'_> {
         let first = self.bars.first().map_or(self.end, Bar::close_time);
         BarTally {
@@ -305,7 +321,9 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// The first open interest reading of the exchange, if the view is of one.
+    /// Time of the first open interest reading of the view's exchange.
+    ///
+    /// If the view is not limited to one exchange, the earliest possible time.
     pub(crate) fn venue_since(&self) -> Millis {
         let first = self.view.venue().and_then(|_| self.readings.first());
         first.unwrap_or(Millis(i64::MIN))
@@ -316,26 +334,30 @@ impl<'a> ReplayWindow<'a> {
         self.model == Model::Expected
     }
 
-    /// Orders of the coin up to the end, newest first, each with the time at which it became known.
+    /// The visible orders of the coin, newest first.
+    ///
+    /// Each order follows the time at which it became known.
     pub(crate) fn orders(
         &self,
     ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
         self.view.orders_known_of(self.history)
     }
 
-    /// The fit at the end; `None` for the exposure model and for series of instants.
+    /// The fit as of the end of the window.
+    ///
+    /// `None` for the exposure model and for series of instants.
     pub(crate) fn fit(&self) -> Option<&Arc<Fit>> {
         let expected = self.model == Model::Expected && self.feed == OrderFeed::Ends;
         let made = || expected.then(|| self.view.fit(&self.coin));
         self.fit.get_or_init(made).as_ref()
     }
 
-    /// Factor per tier by which located USD are multiplied, for longs and shorts.
+    /// Factors by which located USD are multiplied, per tier, for longs and shorts.
     pub(crate) fn counted(&self) -> [Vec<f64>; 2] {
         self.counted_by(self.fit().map(Arc::as_ref))
     }
 
-    /// The same with the shares of `fit`, if given.
+    /// The [factors](ReplayWindow::counted) from `fit` if given, else the tier weights.
     pub(crate) fn counted_by(&self, fit: Option<&Fit>) -> [Vec<f64>; 2] {
         match fit {
             Some(fit) => fit.theta.clone(),
@@ -343,9 +365,10 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// The same at several instants, as known then.
+    /// The [factors](ReplayWindow::counted) at several instants, each from data known at that instant.
     ///
-    /// If any instant has a fit, instants before the first fit get `None`, because the prior has another scale.
+    /// If any instant has a fit, instants without one get `None`. They would use the prior, which is on a different
+    /// scale than a fit.
     pub(crate) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
             Model::Exposure => vec![Some(self.counted()); instants.len()],
@@ -358,8 +381,10 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Initial open interest: the reading when the first bar opens, else the last one before it, else the first one at
-    /// a close.
+    /// Initial open interest.
+    ///
+    /// This is the reading at the time when the first bar opens. If there is none, it is the last reading before that
+    /// time. If there is none either, it is the first reading at a close.
     pub(crate) fn opening(&self) -> Option<f64> {
         self.reading_at_start()
             .and_then(|instant| self.readings.at(instant))
@@ -370,8 +395,9 @@ impl<'a> ReplayWindow<'a> {
             })
     }
 
-    /// Number of bars after which the [initial open interest](ReplayWindow::opening) is known. 0 if it is known before
-    /// them, `None` if never.
+    /// Number of bars after which the [initial open interest](ReplayWindow::opening) is known.
+    ///
+    /// 0 if it is known before the first bar, `None` if it never becomes known.
     pub(crate) fn bars_to_opening(&self) -> Option<usize> {
         let before = self
             .reading_at_start()
@@ -397,7 +423,7 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Number of bars with open interest of each exchange.
+    /// Number of bars with fresh open interest, by exchange.
     fn open_interest_exchanges(&self, tally: &BarTally<'_>) -> BarCounts {
         let mut venues = tally.fresh.counts();
         if let Some(start) = self.reading_at_start() {
@@ -429,7 +455,7 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Explains the state of a ledger after the bars of `tally`.
+    /// Describes the inputs and the state of a ledger after the bars of `tally`.
     pub(crate) fn explain(
         &self,
         running: &ReplayState,
@@ -500,7 +526,7 @@ impl ReplayState {
         if let Some(close) = self.last_close {
             let gap = bar.open_time.0.saturating_sub(close.0);
             let most = self.ledger.parameters().gap;
-            // A gap between bars of different lengths is measured in lengths of the shorter bar.
+            // A gap between two bars of different lengths is measured in multiples of the shorter length.
             let interval = bar.interval.min(self.last_interval);
             if gap > interval.saturating_mul(most) {
                 self.gaps += 1;
@@ -512,7 +538,8 @@ impl ReplayState {
         let open_interest = if self.relative {
             derived.volume_per_day
         } else {
-            // Only later changes of the set of exchanges count: the initial open interest is of those known then.
+            // The initial open interest sums the exchanges known at that time. Only changes of this set after it
+            // rescale the ledger.
             if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
                 self.ledger.regroup(factor);
             }
@@ -532,7 +559,7 @@ impl ReplayState {
 }
 
 impl BarTally<'_> {
-    /// Adds the first `bars` of `frame` to the counts. Skips bars that were already counted.
+    /// Extends the counts to the first `bars` bars of `frame`. Bars that were already counted are skipped.
     pub(crate) fn count(&mut self, frame: &ReplayWindow<'_>, bars: usize) {
         let new = self.bars..bars.max(self.bars);
         let pairs = frame.bars.iter().zip(&*frame.derived);
@@ -545,7 +572,7 @@ impl BarTally<'_> {
     }
 }
 
-/// Part of a series.
+/// The items of a series at the indices `places`.
 fn part<T: Clone>(all: Cow<'_, [T]>, places: Range<usize>) -> Cow<'_, [T]> {
     match all {
         Cow::Borrowed(all) => Cow::Borrowed(all.get(places).unwrap_or_default()),
@@ -553,7 +580,7 @@ fn part<T: Clone>(all: Cow<'_, [T]>, places: Range<usize>) -> Cow<'_, [T]> {
     }
 }
 
-/// The inputs with the open interest readings of the view.
+/// Limits the open interest to the exchange of the view, if any.
 fn of_venue<'a>(
     view: View<'a>,
     coin: &str,
@@ -575,17 +602,19 @@ fn of_venue<'a>(
     Ok(history.judged_of(venue, view.now()))
 }
 
-/// Orders of a window, grouped by bar.
+/// Liquidation orders of a window, to be summed by bar.
 #[derive(Default)]
 struct RealisedOrders {
     /// Event times of the first and last known order of the coin.
     known: Option<(Millis, Millis)>,
-    /// Event time, side and quantity in units of the coin; the oldest is last.
+    /// Event time, side and quantity in units of the coin. The oldest order is last.
     orders: Vec<(Millis, Side, f64)>,
 }
 
 impl RealisedOrders {
-    /// Long and short quantity in `bar`; unknown before the bar of the first order and after that of the last.
+    /// Liquidated long and short quantity in `bar`.
+    ///
+    /// Unknown for bars before the one of the first order, and after the one of the last order.
     fn of(&mut self, bar: &Bar) -> [Option<f64>; 2] {
         let mut sums = [0.0; 2];
         while let Some(&(timestamp, side, qty)) = self.orders.last()

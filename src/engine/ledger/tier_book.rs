@@ -1,11 +1,14 @@
-//! A book of the ledger: all positions of one side with one leverage, in one part per turnover clock.
+//! A book of the ledger: all positions of one side with one leverage.
 //!
-//! All parts open and close positions in the same bins, so the parts of two clocks are stored together as SIMD lanes.
+//! A book has one part per turnover clock.
+//!
+//! A clock is a rate at which positions are closed and opened again. Mass is the size of positions in base units. All
+//! parts open positions in the same bins, so the parts of two clocks are stored together as SIMD lanes.
 
 use crate::engine::ledger::mass_cells::{Lanes, MassCells, plus, times};
 use crate::model::Side;
 
-/// Smallest scale of a part. A smaller scale is multiplied into the cells, to avoid division by tiny numbers.
+/// Minimum scale of a part. A smaller scale is multiplied into the cells, to avoid division by tiny numbers.
 const VANISHING: f64 = 1e-150;
 
 /// Undo log of a clock pair for an unclosed bar.
@@ -14,30 +17,30 @@ pub(crate) struct UndoLog {
     /// Crossed cells in order of crossing, and their sum.
     crossed: Vec<Lanes>,
     sum: Lanes,
-    /// Bounds of the cells: before the bar, and (in `behind`) after its crossing.
+    /// Range of occupied cells before the bar, and (in `behind`) after the crossed cells were emptied.
     before: (i64, i64),
     behind: (i64, i64),
     scale: Lanes,
     unlocated: Lanes,
     mass: Lanes,
-    /// Previous values of the bins in which positions were opened.
+    /// Bins in which the bar opened positions, with their values before that.
     under: Vec<(i64, Lanes)>,
-    /// All cells, if they were rescaled.
+    /// Copy of all cells, if they were rescaled.
     whole: Option<MassCells>,
 }
 
-/// What a bar does to every book of a side.
+/// The changes that a bar makes to all books of one side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarChange<'a> {
     /// Open interest before and after the bar.
     pub(crate) before: f64,
     pub(crate) after: f64,
-    /// Liquidated share of the crossed mass.
+    /// Share of the crossed mass that is liquidated.
     pub(crate) phi: f64,
-    /// Per clock, the share of positions that changes hands, and the share of new positions.
+    /// Per clock, the share of positions that is closed and reopened, and (in `shares`) the share of new positions.
     pub(crate) churns: &'a [Lanes],
     pub(crate) shares: &'a [Lanes],
-    /// Share of the new positions per entry bin.
+    /// Share of the new positions that each entry bin receives.
     pub(crate) each: f64,
 }
 
@@ -45,13 +48,15 @@ pub(crate) struct BarChange<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TierBook {
     pub(crate) weight: f64,
-    /// Clocks in pairs.
+    /// The parts of the clocks, in pairs.
     pub(crate) pairs: Vec<ClockPair>,
     /// Mass crossed in the last step.
     pub(crate) flux: f64,
 }
 
-/// Positions of two clocks; with an odd number of clocks, the second lane of the last pair is 0.
+/// Positions of two clocks.
+///
+/// With an odd number of clocks, the second lane of the last pair is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClockPair {
     /// Mass by liquidation price, before multiplication with `scale`.
@@ -66,7 +71,7 @@ pub(crate) struct ClockPair {
 }
 
 impl TierBook {
-    /// Creates a book without located mass; `masses` are the unlocated masses per clock.
+    /// Creates a book without located mass. `masses` are the unlocated masses per clock pair.
     pub(crate) fn new(weight: f64, masses: impl Iterator<Item = Lanes>) -> Self {
         Self {
             weight,
@@ -84,7 +89,9 @@ impl TierBook {
         self.pairs.iter().flat_map(ClockPair::located).sum()
     }
 
-    /// Empties the cells that a bar from `low` to `high` crosses, and adds them to the undo logs.
+    /// Empties the cells that a bar from `low` to `high` crosses.
+    ///
+    /// Adds their values to the undo logs.
     #[inline]
     pub(crate) fn sweep<'a>(
         &mut self,
@@ -112,7 +119,7 @@ impl TierBook {
         }
     }
 
-    /// Closes positions, and opens others in `bins`, to match the open interest.
+    /// Closes positions, and opens new ones in `bins`, to match the open interest.
     #[inline]
     pub(crate) fn settle<'a>(
         &mut self,
@@ -139,7 +146,7 @@ impl TierBook {
         }
     }
 
-    /// Moves the share `lost` of each clock to the unlocated mass.
+    /// Makes the share `lost` of the located mass of each clock unlocated.
     pub(crate) fn lapse(&mut self, lost: &[Lanes]) {
         for (pair, lost) in self.pairs.iter_mut().zip(lost) {
             pair.unlocated = plus(pair.unlocated, times(pair.located(), *lost));
@@ -199,7 +206,7 @@ impl ClockPair {
         (self.cells.first, self.cells.end) = mark.behind;
     }
 
-    /// Reverts crossings.
+    /// Refills the crossed cells.
     pub(crate) fn uncross(&mut self, side: Side, mark: &mut UndoLog) {
         let (first, end) = mark.before;
         for (place, mass) in (0..).zip(mark.crossed.drain(..)) {
@@ -214,9 +221,12 @@ impl ClockPair {
         (self.cells.first, self.cells.end) = mark.before;
     }
 
-    /// Removes liquidated mass. Of the rest, the share `stays` stays open, and the share `churn` of that is closed.
+    /// Removes liquidated mass and closes positions.
     ///
-    /// Returns the mass to open again. The undo log records the cells of `bins`.
+    /// Of the mass that is not liquidated, the share `stays` stays open. Of that, the share `churn` is closed to be
+    /// opened again.
+    ///
+    /// Returns the mass to open again. Records the present values of `bins` in the undo log.
     #[inline]
     fn close(
         &mut self,
@@ -260,7 +270,7 @@ impl ClockPair {
         self.scale = self.scale.map(stays);
     }
 
-    /// Opens `mass` in `bins`, the share `each` in every bin.
+    /// Opens positions of `mass` in `bins`: the share `each` of it in every bin.
     #[inline]
     fn open(&mut self, bins: &[i64], mass: Lanes, each: f64) {
         let [one, other] = mass;

@@ -1,4 +1,4 @@
-//! Bars per coin: sorted, without overlaps, with an interval each.
+//! Bars per coin: sorted, without overlaps, each with its length.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,8 +8,8 @@ use crate::model::{Bar, Millis, ObservedBar};
 
 /// Sorts bars per coin and infers missing lengths.
 ///
-/// A missing length is the most common spacing of the coin's bars; of equally common ones the smallest. Lengths are
-/// whole minutes.
+/// A missing length is the most common spacing of the coin's bars. If several spacings are equally common, it is the
+/// smallest of them. Lengths must be whole minutes.
 pub(crate) fn bars_by_coin(
     rows: Vec<ObservedBar>,
 ) -> Result<BTreeMap<String, Vec<Bar>>, TableFault> {

@@ -1,4 +1,4 @@
-//! The exchanges behind a series of bars.
+//! The exchanges from which a series of bars was made.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::model::{Bar, Millis};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BarSources(Vec<SourceRun>);
 
-/// Consecutive bars of the same exchanges.
+/// Consecutive bars that were made from the same exchanges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SourceRun {
     /// Open time of the first bar.
@@ -43,7 +43,10 @@ impl BarSources {
         }
     }
 
-    /// Counts the bars priced by each exchange, and those with its volume; `bars` are in order of time.
+    /// Counts the bars that each exchange contributes to.
+    ///
+    /// Returns the number of bars with the price of each exchange, and the number with its volume. `bars` must be
+    /// sorted by time.
     pub(crate) fn count(&self, bars: &[Bar]) -> (BarCounts, BarCounts) {
         let (mut price, mut volume) = (BarCounts::new(), BarCounts::new());
         let mut rest = bars;
@@ -106,7 +109,7 @@ mod tests {
         let (price, volume) = sources.count(&(0..10).map(bar).collect::<Vec<_>>());
         assert_eq!(counts(&price), [("binance", 9), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 9), ("okx", 5)]);
-        // A later part with a missing bar.
+        // Bars of minutes 3, 4 and 6: the bar of minute 5 is missing.
         let (price, volume) = sources.count(&[3, 4, 6].map(bar));
         assert_eq!(counts(&price), [("binance", 2), ("okx", 1)]);
         assert_eq!(counts(&volume), [("binance", 2), ("okx", 2)]);

@@ -1,4 +1,6 @@
 //! The history of one coin: bars with derived values, open interest and orders.
+//!
+//! Outliers are rows that leave the usual level and return to it later (see `excursions`).
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -29,7 +31,7 @@ pub(crate) struct CoinHistory {
     pub(crate) sources: BarSources,
     /// Indexes of the coin's orders in the ring, oldest first.
     pub(crate) orders: Vec<u32>,
-    /// The last time of receipt of a late order: one received after the UTC day of its event.
+    /// Latest receipt of a late order. An order is late if it was received after the UTC day of its event.
     pub(crate) last_late_receipt: Option<Millis>,
     /// Liquidated USD by period, if given instead of orders.
     pub(crate) liquidations: Option<PeriodLiquidations>,
@@ -40,20 +42,20 @@ pub(crate) struct CoinHistory {
 /// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DerivedBar {
-    /// Volume over the mean of the bars opened in the previous seven days; 1 without such bars.
+    /// Volume divided by the mean volume of the bars that opened in the previous seven days; 1 without such bars.
     pub(crate) volume_ratio: f64,
-    /// Mean volume per day of those bars, else of this bar. It replaces unknown open interest.
+    /// Mean volume per day of those bars; without such bars, that of this bar. It replaces unknown open interest.
     pub(crate) volume_per_day: f64,
     /// Open interest at the close, if a fresh reading exists.
     pub(crate) open_interest: Option<f64>,
-    /// Whether the sum lacks an exchange because its last reading is too old.
+    /// Whether the open interest lacks an exchange, because the last reading of that exchange is too old.
     pub(crate) partial: bool,
-    /// Factor from the previous set of summed exchanges to the present one, if the set changed.
+    /// Factor that converts the open interest of the previous set of exchanges to the present set, if the set changed.
     pub(crate) regrouped: Option<f64>,
 }
 
 impl CoinHistory {
-    /// Builds the history from sorted bars and readings, and leaves out their outliers.
+    /// Builds the history from sorted bars and readings, and separates their outliers.
     pub(crate) fn new(bars: Vec<Bar>, open_interest: OpenInterestSeries) -> Self {
         let open_interest = open_interest.judged(&bars);
         let excursions = Excursions::of_bars(&bars);
@@ -84,12 +86,14 @@ impl CoinHistory {
         self.observed.as_deref().unwrap_or(&self.bars)
     }
 
-    /// Whether estimates as of `at` leave out the same rows up to then as estimates as of now.
+    /// Whether all outliers known by `at` were judged by `at`.
+    ///
+    /// If not, estimates as of `at` use rows that later estimates leave out.
     pub(crate) fn is_settled(&self, at: Millis) -> bool {
         self.excursions.is_settled(at) && self.open_interest.excursions.is_settled(at)
     }
 
-    /// The inputs of estimates as they were judged at `at`.
+    /// The inputs of estimates, without the outliers known at `at`.
     pub(crate) fn judged_at(&self, at: Millis) -> EstimateInputs<'_> {
         let is_settled = self.excursions.is_settled(at);
         let bars = if is_settled {
@@ -113,7 +117,9 @@ impl CoinHistory {
         }
     }
 
-    /// The same with the readings of one exchange; bars and volume stay those of the coin.
+    /// As [`CoinHistory::judged_at`], with the open interest of one exchange.
+    ///
+    /// Bars and volumes remain those of the coin on all exchanges.
     pub(crate) fn judged_of(&self, exchange: &str, at: Millis) -> EstimateInputs<'_> {
         let inputs = self.judged_at(at);
         let readings = self.open_interest.of(exchange, self.observed());
@@ -134,7 +140,9 @@ impl CoinHistory {
         }
     }
 
-    /// Number of bars that closed from `start` on and are outliers by `end`, by the exchange of their price.
+    /// Number of outlier bars, by the exchange of their price.
+    ///
+    /// Counts bars that closed from `start` on and were judged outliers by `end`.
     pub(crate) fn outlier_bars(&self, start: Millis, end: Millis) -> BarCounts {
         let places = self.excursions.left_out(Some(end));
         let bars = places
@@ -148,7 +156,7 @@ impl CoinHistory {
     }
 }
 
-/// The inputs of estimates without their outliers, as judged at an instant.
+/// The inputs of estimates, without the outliers known at an instant.
 #[derive(Clone, Debug)]
 pub(crate) struct EstimateInputs<'a> {
     pub(crate) bars: Cow<'a, [Bar]>,
@@ -157,7 +165,7 @@ pub(crate) struct EstimateInputs<'a> {
     pub(crate) readings: Cow<'a, OpenInterestSeries>,
 }
 
-/// The derived values of bars.
+/// Computes the derived values of bars.
 fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> {
     let mut derived = Vec::with_capacity(bars.len());
     let mut cursor = open_interest.cursor(bars.first().map_or(Millis(0), Bar::close_time));
@@ -178,10 +186,10 @@ fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> 
     derived
 }
 
-/// Volume in a sliding window.
+/// Sum of the bar volumes in a sliding window.
 ///
-/// Sums are never reduced by subtraction, so a huge bar leaves no rounding error when it drops out. Two stacks hold
-/// suffix sums of the older bars and a running sum of the newer ones.
+/// Volumes are never subtracted from a sum, so a huge bar leaves no rounding error after it leaves the window. One
+/// stack stores suffix sums of the older bars; another stores the newer bars, with their running sum.
 #[derive(Default)]
 struct TrailingVolume {
     /// Open time and length of each bar in the window, oldest first.
@@ -222,7 +230,9 @@ impl TrailingVolume {
         }
     }
 
-    /// Mean volume per bar (`None` if zero or without bars) and per day (`None` without bars).
+    /// Mean volume per bar, and per day.
+    ///
+    /// Both are `None` without bars. The mean per bar is also `None` if it is zero.
     #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
     fn volume(&self) -> (Option<f64>, Option<f64>) {
         if self.bars.is_empty() {

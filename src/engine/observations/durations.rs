@@ -1,4 +1,4 @@
-//! Conversion of lengths of time.
+//! Conversion of durations.
 
 use crate::model::Millis;
 

@@ -1,48 +1,52 @@
-//! Excursions: rows that leave the level of the rows before them. They are outliers if the level comes back.
+//! Excursions: runs of rows that leave the level of the rows before them.
 //!
-//! A run of rows that left the level is judged by the rows after it. If the level comes back after at most [`LONGEST`]
-//! rows, the run is left out. If not, the level has changed, and the run is used. Until then it is used, too, because
-//! nothing shows yet which of both it is. So a verdict rests on earlier rows alone, and has an instant.
+//! The level is the usual size of a series of prices or open interest readings. The rows of an excursion are outliers
+//! if later rows return to the level.
 //!
-//! docs/model.md has the bounds and the recordings that they were chosen on.
+//! Later rows decide the verdict on a run that left the level. If a row returns to the level after at most [`LONGEST`]
+//! rows, estimates leave the run out. If no row does, the level has changed, and estimates use the run. Before the
+//! verdict, estimates use the run as well. Each verdict has an instant, and depends only on rows known by that instant.
+//!
+//! docs/model.md has the bounds, and the recorded data from which they were chosen.
 
 use crate::engine::observations::durations::days;
 use crate::model::{Bar, Millis};
 
-/// Longest run that can be an excursion, in rows.
+/// Maximum length of a run of outliers, in rows.
 const LONGEST: usize = 12;
 
-/// Greatest number of rows at the start of a series that a longer run after them can prove wrong.
+/// Maximum number of rows at the start of a series that can be a false start. Such rows are outliers if a long run at
+/// another level follows them.
 const LEADING: usize = 3;
 
-/// Open interest that differs by more than this factor has left its level.
+/// Open interest leaves its level if it differs from the level by more than this factor.
 const OPEN_INTEREST: f64 = 3.0;
 
-/// A price that jumps between two bars by more than this factor has left its level.
+/// A price leaves its level if it jumps by more than this factor from one bar to the next.
 const JUMP: f64 = 1.5;
 
-/// The high or low of a bar that differs by more than this factor has left its level. Crashes move a price further
-/// inside a bar than from one bar to the next.
+/// A bar leaves the level if its high or low differs from the level by more than this factor. Crashes move a price
+/// further inside a bar than from one bar to the next.
 const WICK: f64 = 8.0;
 
 /// The instant of a verdict that does not exist yet.
 const NEVER: Millis = Millis(i64::MAX);
 
-/// A row of a series: its place, and when it was known.
+/// A row of a series: its index, and the time at which it became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SeriesRow {
     place: usize,
     at: Millis,
 }
 
-/// What became of a run.
+/// How a run was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The level came back: the rows are outliers.
+    /// A later row returned to the level: the rows of the run are outliers.
     CameBack,
-    /// A longer run after the first rows of a series has another level: these first rows are outliers.
+    /// The rows are outliers at the start of their series, because a long run at another level followed.
     FalseStart,
-    /// The level changed, or has not come back yet: the rows are used.
+    /// The level changed, or no row has returned to it yet: the rows of the run are used.
     Used,
 }
 
@@ -50,7 +54,7 @@ enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Excursion {
     rows: Vec<SeriesRow>,
-    /// When the verdict was known; [`NEVER`] if it is not.
+    /// Time at which the verdict became known; [`NEVER`] if it is not known yet.
     judged_at: Millis,
     verdict: Verdict,
 }
@@ -61,27 +65,27 @@ impl Excursion {
         self.verdict != Verdict::Used && self.judged_at < NEVER && self.judged_at <= at
     }
 
-    /// Whether `at` lies between the first row and the verdict.
+    /// Whether the run has begun by `at` but is not judged by then.
     fn is_open(&self, at: Millis) -> bool {
         at < self.judged_at && self.rows.first().is_some_and(|first| first.at <= at)
     }
 }
 
-/// Number of rows in doubt.
+/// Numbers of outliers and of unjudged rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ExcursionCounts {
-    /// Rows that are left out.
+    /// Rows that estimates leave out.
     pub(crate) outliers: usize,
-    /// The newest rows, if they left the level: they are used, and cannot be judged yet.
+    /// Newest rows that left the level and cannot be judged yet. Estimates use them.
     pub(crate) unjudged: usize,
 }
 
-/// The excursions of a series.
+/// All excursions of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Excursions(Vec<Excursion>);
 
 impl Excursions {
-    /// Judges the bars of a coin, which are in order of time.
+    /// Judges the bars of a coin, which must be sorted by time.
     pub(crate) fn of_bars(bars: &[Bar]) -> Self {
         let mut judge = BarJudge::default();
         for (place, bar) in bars.iter().enumerate() {
@@ -90,9 +94,11 @@ impl Excursions {
         Self(judge.runs.finish())
     }
 
-    /// Judges open interest by exchange; each reading has the number of its exchange, its instant and its value.
+    /// Judges open interest readings, separately for each exchange.
     ///
-    /// A verdict counts from the next of the `closes` on, because estimates change at closes only.
+    /// Each reading is the number of its exchange, its instant and its value.
+    ///
+    /// A verdict takes effect at the next close of `bars`, because estimates change only at closes.
     pub(crate) fn of_open_interest(
         exchanges: usize,
         readings: impl Iterator<Item = (usize, Millis, f64)>,
@@ -117,20 +123,24 @@ impl Excursions {
         Self(found.collect())
     }
 
-    /// Places of the rows that left the level, each with the instant until which it is in doubt or an outlier.
+    /// Indexes of the rows that left the level.
+    ///
+    /// Each index has the instant until which the row is unjudged or an outlier.
     pub(crate) fn in_doubt(&self) -> impl Iterator<Item = (usize, Millis)> {
         self.0.iter().flat_map(|excursion| {
             let until = match excursion.verdict {
                 Verdict::CameBack => NEVER,
                 Verdict::Used => excursion.judged_at,
-                // Before the verdict, nothing was known against these rows.
+                // Before the verdict, no later row had contradicted these rows.
                 Verdict::FalseStart => Millis(i64::MIN),
             };
             excursion.rows.iter().map(move |row| (row.place, until))
         })
     }
 
-    /// Places of the rows that are left out as of `at`, or by the newest rows; in order.
+    /// Ascending indexes of the rows that are left out as of `at`.
+    ///
+    /// With `None`, all verdicts count.
     pub(crate) fn left_out(&self, at: Option<Millis>) -> Vec<usize> {
         let at = at.unwrap_or(NEVER);
         let left_out = self.0.iter().filter(|excursion| excursion.is_left_out(at));
@@ -141,12 +151,14 @@ impl Excursions {
         places
     }
 
-    /// Whether the series as of `at` leaves out the same rows up to then as the series now.
+    /// Whether all outliers known by `at` were judged by `at`.
+    ///
+    /// If not, estimates as of `at` use rows that later estimates leave out.
     pub(crate) fn is_settled(&self, at: Millis) -> bool {
         self.is_settled_within(at, at)
     }
 
-    /// The same for every instant from `start` to `end`.
+    /// Whether [`Excursions::is_settled`] is true for every instant from `start` to `end`.
     pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
         !self.0.iter().any(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
@@ -154,7 +166,11 @@ impl Excursions {
         })
     }
 
-    /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
+    /// Time of the last verdict on the rows unjudged from `start` to `end`.
+    ///
+    /// Includes rows that were unjudged for part of that time.
+    ///
+    /// `None` if no row was unjudged.
     pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
         let doubted = self.0.iter().filter(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);
@@ -163,7 +179,9 @@ impl Excursions {
         doubted.map(|excursion| excursion.judged_at).max()
     }
 
-    /// Counts the rows in doubt as of `end` that were known from `start` on.
+    /// Counts outliers and unjudged rows as of `end`.
+    ///
+    /// Outliers count only if they became known from `start` on.
     pub(crate) fn counts(&self, start: Millis, end: Millis) -> ExcursionCounts {
         let mut counts = ExcursionCounts::default();
         for excursion in &self.0 {
@@ -178,7 +196,7 @@ impl Excursions {
     }
 }
 
-/// The rows that are not at `places`, which are in order.
+/// Copies all rows except those at the ascending indexes `places`.
 pub(crate) fn without<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
     let mut left_out = places.iter().peekable();
     let used = rows
@@ -188,12 +206,12 @@ pub(crate) fn without<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
     used.map(|(_, row)| row.clone()).collect()
 }
 
-/// Collects runs and gives their verdicts.
+/// Collects the runs of a series, with their verdicts.
 #[derive(Debug, Default)]
 struct Runs {
-    /// The first rows of the series, up to one more than can be a false start.
+    /// The first rows of the series: at most one more than can be a false start.
     leading: Vec<SeriesRow>,
-    /// The present run; empty if the last row is at the level.
+    /// The unjudged run; empty if the last row is at the level.
     run: Vec<SeriesRow>,
     found: Vec<Excursion>,
 }
@@ -207,19 +225,19 @@ impl Runs {
         self.run.len() >= LONGEST
     }
 
-    /// Takes a row at the level.
+    /// Records a row that is at the level.
     fn accept(&mut self, row: SeriesRow) {
         if self.leading.len() <= LEADING {
             self.leading.push(row);
         }
     }
 
-    /// Takes a row that left the level.
+    /// Adds a row that left the level to the run.
     fn doubt(&mut self, row: SeriesRow) {
         self.run.push(row);
     }
 
-    /// Ends the run: the level came back at `at`.
+    /// Ends the run, because a row at `at` returned to the level.
     fn came_back(&mut self, at: Millis) {
         let rows = std::mem::take(&mut self.run);
         self.found.push(Excursion {
@@ -229,7 +247,9 @@ impl Runs {
         });
     }
 
-    /// Ends the run: it goes on too long for an excursion.
+    /// Ends the run, because it is too long for outliers.
+    ///
+    /// If only a few rows preceded it, these are a false start.
     fn stayed(&mut self, at: Millis) {
         if (1..=LEADING).contains(&self.leading.len()) {
             let rows = std::mem::take(&mut self.leading);
@@ -242,7 +262,7 @@ impl Runs {
         self.moved(at);
     }
 
-    /// Ends the run: the level moved with it.
+    /// Ends the run as used, because the level moved to it.
     fn moved(&mut self, at: Millis) {
         let rows = std::mem::take(&mut self.run);
         for row in &rows {
@@ -255,7 +275,7 @@ impl Runs {
         });
     }
 
-    /// All excursions; the last run may be without a verdict.
+    /// Returns all excursions. An unfinished run has no verdict.
     fn finish(mut self) -> Vec<Excursion> {
         if self.is_open() {
             self.moved(NEVER);
@@ -264,13 +284,17 @@ impl Runs {
     }
 }
 
-/// Factor between two amounts, at least 1; infinite between an amount and nothing.
+/// Larger amount divided by the smaller one.
+///
+/// Infinite if only the smaller one is 0; 1 if both are 0.
 fn ratio(one: f64, other: f64) -> f64 {
     let (low, high) = (one.min(other), one.max(other));
     if high > 0.0 { high / low } else { 1.0 }
 }
 
-/// Factor on the logarithm of a bound: as for any diffusion, it grows with the square root of the time that has passed.
+/// Factor by which the logarithm of a bound grows from `start` to `end`.
+///
+/// As in a diffusion, it grows with the square root of the elapsed time.
 fn growth(start: Millis, end: Millis) -> f64 {
     (1.0 + days(end.0.saturating_sub(start.0).max(0))).sqrt()
 }
@@ -281,7 +305,7 @@ struct OpenInterestJudge {
     runs: Runs,
     /// The last reading at the level.
     level: Option<(Millis, f64)>,
-    /// The last reading of the present run.
+    /// The last reading of the unjudged run.
     last: (Millis, f64),
 }
 
@@ -289,7 +313,7 @@ impl OpenInterestJudge {
     fn take(&mut self, row: SeriesRow, value: f64) {
         let (since, level) = self.level.unwrap_or((row.at, value));
         let factor = ratio(level, value);
-        // The usual reading needs no logarithm.
+        // Fast path: most readings need no logarithm.
         if !self.runs.is_open() && factor * factor <= OPEN_INTEREST {
             return self.accept(row, value);
         }
@@ -318,18 +342,18 @@ impl OpenInterestJudge {
     }
 }
 
-/// Judges the bars of a coin, one after the other.
+/// Judges the bars of a coin, bar by bar.
 ///
-/// Trading is continuous, so a bar opens about where the one before it closed. A crash passes through the prices in
-/// between, however fast it is; a wrong price is off from one bar to the next and back.
+/// Trading is continuous, so a bar opens near the close of the bar before it. Even a fast crash trades at all prices on
+/// its way. A wrong price instead jumps between two bars, and jumps back later.
 #[derive(Debug, Default)]
 struct BarJudge {
     runs: Runs,
     /// The last close at the level.
     level: Option<(Millis, f64)>,
-    /// The last close of the present run.
+    /// The last close of the unjudged run.
     last: (Millis, f64),
-    /// Whether the present run began with a jump.
+    /// Whether the unjudged run began with a jump from one bar to the next.
     has_jumped: bool,
 }
 
@@ -341,7 +365,7 @@ impl BarJudge {
         };
         let (since, level) = self.level.unwrap_or((bar.open_time, bar.open));
         let reach = ratio(level, bar.high).max(ratio(level, bar.low));
-        // The usual bar needs no logarithm.
+        // Fast path: most bars need no logarithm.
         if !self.runs.is_open() && reach <= JUMP {
             return self.accept(row, bar);
         }
@@ -397,7 +421,7 @@ mod tests {
         Millis(STEP * i64::try_from(place).unwrap_or(0))
     }
 
-    /// A calm bar that opens at `place`.
+    /// A bar with a narrow price range, at index `place`.
     fn bar(place: usize, price: f64) -> Bar {
         Bar {
             open_time: at(place),
@@ -415,7 +439,7 @@ mod tests {
         prices.map(|(place, price)| bar(place, price)).collect()
     }
 
-    /// Forty readings around 100, of which those from `place` on are `bad`.
+    /// Forty readings around 100, replaced by `bad` from index `place` on.
     fn readings(place: usize, bad: &[f64]) -> Vec<f64> {
         let mut values: Vec<f64> = (0..40).map(|place| 100.0 + f64::from(place % 3)).collect();
         for (value, bad) in values.iter_mut().skip(place).zip(bad) {
@@ -424,7 +448,7 @@ mod tests {
         values
     }
 
-    /// Judges readings at every close, the first one before any bar.
+    /// Judges one reading per bar close, after a first reading before all bars.
     fn judged(values: &[f64]) -> Excursions {
         let bars = bars(values.iter().skip(1).map(|_| 1.0));
         let readings = values.iter().enumerate();
@@ -462,9 +486,9 @@ mod tests {
         let nothing: [usize; 0] = [];
         assert_eq!(left_out(&readings(15, &[1000.0; 25])), nothing);
         assert_eq!(left_out(&readings(15, &[0.0; 25])), nothing);
-        // A run that is too long for an excursion.
+        // A run of 13 rows is too long for outliers.
         assert_eq!(left_out(&readings(15, &[1000.0; 13])), nothing);
-        // Half of the way back is not back.
+        // Readings of 250 are nearer to the level of 100, but do not return to it.
         assert_eq!(
             left_out(&readings(15, &[1000.0, 250.0, 250.0, 250.0])),
             [15, 16, 17, 18]
@@ -472,7 +496,7 @@ mod tests {
         let mut shifted = readings(15, &[1000.0; 25]);
         shifted[16..].fill(400.0);
         assert_eq!(left_out(&shifted), nothing);
-        // An exchange that was empty for long.
+        // An exchange had no open interest for twenty readings, and then a usual level.
         assert_eq!(left_out(&readings(0, &[0.0; 20])), nothing);
     }
 
@@ -497,7 +521,7 @@ mod tests {
             ),
             (0, 1, 2)
         );
-        // The same readings as of an instant, and once the level is back.
+        // The run of two zeros is unjudged as of instants before the level returns, and an outlier from then on.
         let later = judged(&readings(20, &[0.0, 0.0]));
         for (end, unjudged, outliers) in [(19, 0, 0), (20, 1, 0), (21, 2, 0), (22, 0, 2)] {
             let counts = later.counts(at(0), at(end));
@@ -578,7 +602,7 @@ mod tests {
         assert_eq!(with(10, &[1000.0, 1e-3]), [10, 11]);
         assert_eq!(with(20, &[100.0; 6]), [20, 21, 22, 23, 24, 25]);
         assert_eq!(with(0, &[1000.0]), [0]);
-        // The price moved, or was quoted in another unit from then on.
+        // A small move, or a jump to a level that stays: no outliers.
         assert_eq!(with(10, &[1.4]), [0; 0]);
         assert_eq!(with(20, &[1000.0; 20]), [0; 0]);
     }
@@ -598,9 +622,9 @@ mod tests {
             assert!(excursions.left_out(None).is_empty(), "{low} {close}");
             assert_eq!(excursions.counts(at(0), at(40)).unjudged, 0);
         }
-        // A far close is in doubt until the next bar opens there.
+        // A close far from the previous price stays unjudged until the next bar opens near it.
         assert_eq!(crash(15.0, 20.0).counts(at(0), at(21)).unjudged, 1);
-        // A tenth of the price is no trade.
+        // A low at a tenth of the price is an outlier.
         assert_eq!(crash(10.0, 99.0).left_out(None), [20]);
         let mut spiked = bars([100.0; 40]);
         spiked[7].high = 1e7;

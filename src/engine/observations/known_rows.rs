@@ -10,7 +10,7 @@ use crate::model::{Bar, ObservedOpenInterest, TimeRange};
 ///
 /// # Errors
 ///
-/// [`EngineError::NoSuchLength`] as [`resize()`].
+/// [`EngineError::NoSuchLength`] if [`resize()`] returns it.
 pub fn bars(
     view: &View<'_>,
     coin: &str,
@@ -30,7 +30,9 @@ pub fn bars(
     }
 }
 
-/// Returns the open interest readings of `coin` by now in `range`, in order of time.
+/// Returns the open interest readings of `coin` in `range`.
+///
+/// They are in order of time. Readings after now are left out.
 #[must_use]
 pub fn open_interest(view: &View<'_>, coin: &str, range: TimeRange) -> Vec<ObservedOpenInterest> {
     let readings = view.observations().open_interest(coin);

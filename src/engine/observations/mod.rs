@@ -1,4 +1,4 @@
-//! Observed tables: row checks, sorting, derived values, and views at an instant.
+//! Observed tables: checks, sorting, derived values, and views as of an instant.
 
 pub(super) mod bar_intervals;
 pub(super) mod bar_sources;

@@ -20,7 +20,8 @@ use crate::model::{
 
 /// Checked and sorted orders, price bars and open interest; immutable.
 ///
-/// Estimates leave out bars and readings that leave the level of their neighbours and come back.
+/// Estimates leave out outliers: bars and open interest readings that differ greatly from the rows before and after
+/// them.
 ///
 /// # Examples
 ///
@@ -46,19 +47,20 @@ impl Observations {
     /// Builds observations from three tables with rows in any order.
     ///
     /// Names are normalised: symbols and coins to upper case, exchanges by
-    /// [`exchange_name`](crate::model::exchange_name). The coin of an order is the given one, else that of its pair. A
-    /// missing receipt time is the event time. Duplicate orders are allowed; orders of one instant are sorted by
-    /// receipt, then by table row. A missing bar length is the most common spacing of the coin's bars, the smallest of
-    /// equally common ones.
+    /// [`exchange_name`](crate::model::exchange_name). If an order names no coin, its coin is taken from its pair. If
+    /// it has no receipt time, its event time is used. Duplicate orders are allowed. Orders with equal event times are
+    /// sorted by receipt, then by table row. A missing bar length is the most common spacing of the coin's bars. If
+    /// several spacings are equally common, it is the smallest of them.
     ///
-    /// `now` defaults to the latest of order times, bar closes and open interest readings, or to the epoch.
+    /// `now` defaults to the latest order time, bar close or open interest reading; to the epoch if there are no rows.
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for a blank name; a price or quantity not above zero; a negative amount; a number of a bar or
-    /// reading that is not finite or beyond 1e100 (or a price below 1e-100); a high or low inside the other prices; a
-    /// trading pair in place of a coin; duplicate bars or readings; overlapping bars; a length not above zero or
-    /// impossible to infer; and a coin with readings both with and without an exchange.
+    /// [`TableFault`] for a blank name; a price or quantity that is not above zero; a negative amount; a number of a
+    /// bar or reading that is not finite or above 1e100 (or a price below 1e-100); a high below, or a low above,
+    /// another price of its bar; a trading pair in place of a coin; duplicate bars or readings; overlapping bars; a bar
+    /// length that is not above zero or cannot be inferred; and a coin that has readings both with and without an
+    /// exchange.
     pub fn new(
         orders: Vec<ObservedOrder>,
         bars: Vec<ObservedBar>,
@@ -75,7 +77,7 @@ impl Observations {
             let (names, blank) = (coin.unwrap_or_default(), coin == Some(""));
             let names = [&observed.order.exchange, &observed.order.symbol, names];
             let known = pairs.get(given.number(names) as usize).copied();
-            // The names of this order were already normalised for an earlier one.
+            // An earlier order has the same names, so they are already normalised.
             let pair = if let Some(pair) = known.filter(|_| !blank) {
                 TableRow::of_orders(row).amounts(&observed.order)?;
                 pair
@@ -132,12 +134,12 @@ impl Observations {
         })
     }
 
-    /// The group of the order at a place of the ring.
+    /// The group of the order at index `place` of the ring.
     pub(crate) fn group(&self, place: usize) -> Option<&str> {
         self.groups.get(place)?.as_deref()
     }
 
-    /// Sets the exchanges of the bars of `coin`; ignored if it has no bars.
+    /// Sets the exchanges of the bars of `coin`. Does nothing if `coin` has no bars.
     #[must_use]
     pub fn with_sources(mut self, coin: &str, sources: BarSources) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
@@ -146,7 +148,7 @@ impl Observations {
         self
     }
 
-    /// Sets the recorded share of the order feeds of `coin`; ignored if it has no bars.
+    /// Sets the recorded share of the order feeds of `coin`. Does nothing if `coin` has no bars.
     #[must_use]
     pub fn with_exposure(mut self, coin: &str, exposure: FeedCoverage) -> Self {
         if let Some(history) = self.coins.get_mut(coin) {
@@ -156,9 +158,9 @@ impl Observations {
         self
     }
 
-    /// Sets liquidated USD by period, in rows of any order; coins without bars are ignored.
+    /// Sets liquidated USD by period. Rows may be unsorted; coins without bars are ignored.
     ///
-    /// Fits use them instead of the orders of the coin.
+    /// Fits use these amounts instead of the orders of the coin.
     ///
     /// # Errors
     ///
@@ -187,13 +189,13 @@ impl Observations {
         })
     }
 
-    /// The default instant of questions.
+    /// The instant of replies if the caller gives none.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// Names of the coins with bars, which estimates exist for.
+    /// Names of the coins with bars. Only these coins have estimates.
     #[must_use]
     pub fn coins(&self) -> Vec<String> {
         self.coins.keys().cloned().collect()
@@ -207,18 +209,20 @@ impl Observations {
         places
     }
 
-    /// The order at a place.
+    /// The order at index `place` of [`Observations::rows`].
     #[must_use]
     pub fn order(&self, place: usize) -> Option<Order> {
         (place < self.ring.len()).then(|| self.ring.order(self.mirrored(place)))
     }
 
-    /// The ring has the newest order last; rows have it first.
+    /// Converts an index of the rows to one of the ring, and back.
+    ///
+    /// [`Observations::rows`] are newest first; the ring is newest last.
     fn mirrored(&self, place: usize) -> usize {
         self.ring.len().saturating_sub(place + 1)
     }
 
-    /// Bars of `coin` in order of time, outliers included; empty if it is unknown.
+    /// Bars of `coin` in order of time, outliers included; empty if `coin` is unknown.
     #[must_use]
     pub fn bars(&self, coin: &str) -> &[Bar] {
         self.coins
@@ -247,7 +251,9 @@ impl Observations {
         self.coins.values()
     }
 
-    /// Open interest readings of a coin in order of time, outliers included; empty without bars.
+    /// Open interest readings of a coin in order of time, outliers included.
+    ///
+    /// Empty if the coin has no bars.
     pub fn open_interest(&self, coin: &str) -> impl Iterator<Item = ObservedOpenInterest> {
         let history = self.coins.get_key_value(coin);
         history
@@ -256,7 +262,9 @@ impl Observations {
     }
 }
 
-/// Groups in the order of the ring: by time, then latest receipt first, then last table row first.
+/// Group of each order, sorted like the ring.
+///
+/// The ring is sorted by event time, then by receipt with the latest first, then by table row with the last first.
 fn groups_by_place(orders: &[ObservedOrder]) -> Vec<Option<Box<str>>> {
     if orders.iter().all(|observed| observed.group_id.is_none()) {
         return Vec::new();
@@ -289,7 +297,7 @@ impl Observations {
     /// Names are normalised.
     #[must_use]
     pub fn rows(&self) -> ObservedTables {
-        // Newest first; orders of one instant by receipt, then by table row.
+        // Newest first; orders with equal event times are sorted by receipt, then by table row.
         let orders = (0..self.ring.len()).rev().map(|place| ObservedOrder {
             order: self.ring.order(place),
             coin: Some(self.ring.coin(place).to_owned()),

@@ -1,4 +1,7 @@
 //! Open interest readings of a coin on all exchanges, and their sum at an instant.
+//!
+//! A reading is *fresh* if it is at most 15 minutes old. Outliers are readings that leave the usual level and return to
+//! it later (see `excursions`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +25,7 @@ struct Reading {
 /// Open interest readings of a coin on all exchanges, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenInterestSeries {
-    /// Exchanges by number; `None` for readings of a total.
+    /// Exchanges by number. `None` stands for readings that are a total over exchanges.
     venues: Vec<Option<String>>,
     /// Readings without outliers.
     readings: Vec<Reading>,
@@ -32,7 +35,7 @@ pub(crate) struct OpenInterestSeries {
 }
 
 impl OpenInterestSeries {
-    /// Leaves out the outliers of these readings; `bars` are those of the coin.
+    /// Returns the series with its outliers separated. `bars` are the bars of the coin.
     pub(crate) fn judged(self, bars: &[Bar]) -> Self {
         let readings = self.readings.iter();
         let readings = readings.map(|one| (one.venue, one.timestamp, one.open_interest));
@@ -49,7 +52,7 @@ impl OpenInterestSeries {
         }
     }
 
-    /// The series as it was judged at `at`.
+    /// The series without the readings that were known to be outliers at `at`.
     pub(crate) fn judged_at(&self, at: Millis) -> Cow<'_, Self> {
         if self.excursions.is_settled(at) {
             return Cow::Borrowed(self);
@@ -67,7 +70,9 @@ impl OpenInterestSeries {
         self.observed.as_deref().unwrap_or(&self.readings)
     }
 
-    /// Number of outliers known from `start` on and judged by `end`, by exchange, without zeros.
+    /// Number of outliers by exchange, without zeros.
+    ///
+    /// Counts readings from `start` on that were judged outliers by `end`.
     pub(crate) fn outliers(&self, start: Millis, end: Millis) -> BarCounts {
         let mut counts = BarCounts::new();
         for place in self.excursions.left_out(Some(end)) {
@@ -81,7 +86,7 @@ impl OpenInterestSeries {
         counts
     }
 
-    /// Readings of one exchange, judged on their own; `bars` are those of the coin.
+    /// Readings of one exchange, judged separately. `bars` are the bars of the coin.
     pub(crate) fn of(&self, exchange: &str, bars: &[Bar]) -> Self {
         let wanted = |venue: &Option<String>| venue.as_deref() == Some(exchange);
         let number = self.venues.iter().position(wanted);
@@ -131,7 +136,7 @@ impl OpenInterestSeries {
             })
     }
 
-    /// Sum over exchanges of the last fresh reading by `instant`.
+    /// Sum of the last reading of each exchange by `instant`, without readings that are not fresh.
     pub(crate) fn at(&self, instant: Millis) -> Option<f64> {
         self.cursor(instant).at(instant)
     }
@@ -144,7 +149,9 @@ impl OpenInterestSeries {
         Some(self.readings.get(known.checked_sub(1)?)?.timestamp)
     }
 
-    /// Starts counting, from `start` on, how often each exchange has a fresh reading.
+    /// Creates a counter of instants with fresh readings, per exchange.
+    ///
+    /// Counted instants must not precede `start`.
     pub(crate) fn fresh_from(&self, start: Millis) -> FreshReadings<'_> {
         FreshReadings {
             venues: &self.venues,
@@ -179,7 +186,7 @@ pub(crate) struct FreshReadings<'a> {
 }
 
 impl FreshReadings<'_> {
-    /// Counts an instant, which must not precede the last one.
+    /// Counts an instant, which must not precede the instant counted before it.
     pub(crate) fn count(&mut self, instant: Millis) {
         self.cursor.advance(instant);
         for (count, fresh) in self.counts.iter_mut().zip(self.cursor.fresh(instant)) {
@@ -202,12 +209,12 @@ pub(crate) struct OpenInterestCursor<'a> {
     rest: &'a [Reading],
     /// Time and value of the last reading per exchange.
     latest: Vec<Option<(Millis, f64)>>,
-    /// Contribution of each exchange to the last sum.
+    /// Open interest of each exchange at the last call of [`OpenInterestCursor::regroup`], if it was fresh.
     summed: Vec<Option<f64>>,
 }
 
 impl OpenInterestCursor<'_> {
-    /// Reads up to `instant`.
+    /// Advances the cursor past all readings up to `instant`.
     fn advance(&mut self, instant: Millis) {
         while let Some((reading, rest)) = self.rest.split_first()
             && reading.timestamp <= instant
@@ -238,10 +245,13 @@ impl OpenInterestCursor<'_> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// Factor that converts the last sum to the set of exchanges with a fresh reading at `instant`.
+    /// Factor from the previous set of exchanges to the present one.
     ///
-    /// It removes exchanges without a fresh reading and adds exchanges that have one again. Positions neither close
-    /// nor open when a feed stops or resumes.
+    /// The present set are the exchanges with a fresh reading at `instant`. The factor converts the previous sum to
+    /// this set.
+    ///
+    /// It removes exchanges that no longer have a fresh reading, and adds exchanges that have one again. `None` if the
+    /// set is unchanged. Positions neither close nor open when a feed stops or resumes.
     pub(crate) fn regroup(&mut self, instant: Millis) -> Option<f64> {
         let oldest = instant.back(FRESH);
         let fresh = |latest: &Option<(Millis, f64)>| {
@@ -261,11 +271,11 @@ impl OpenInterestCursor<'_> {
         let was: f64 = before.iter().flatten().sum();
         let of_these = pairs().filter_map(|(before, now)| now.map(|now| before.unwrap_or(now)));
         let factor = of_these.sum::<f64>() / was;
-        // Without a previous sum or without open interest there is no factor.
+        // There is no factor if the previous sum is missing or zero.
         (factor.is_finite() && factor > 0.0).then_some(factor)
     }
 
-    /// Whether an exchange with an earlier reading is missing from the sum at `instant`.
+    /// Whether the sum at `instant` lacks an exchange, because its last reading is not fresh.
     pub(crate) fn lacks_a_venue(&self, instant: Millis) -> bool {
         let oldest = instant.back(FRESH);
         self.latest

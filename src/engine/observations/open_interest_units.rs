@@ -1,7 +1,8 @@
 //! Conversion of open interest from USD to base units, with a plausibility check.
 //!
-//! A reading in the wrong unit is off by a factor of the price. Readings are compared with the daily volume of the
-//! coin's bars. A reading is refused if it is implausible in its own unit and plausible in the other one.
+//! A reading in the wrong unit is wrong by a factor equal to the price. Therefore each open interest reading is
+//! compared with the daily volume of the coin's bars. A reading is *doubted* if it is implausible in the stated unit
+//! and plausible in the other unit. Doubted readings are refused.
 
 use std::collections::BTreeMap;
 
@@ -39,24 +40,24 @@ impl OpenInterestUnit {
     }
 }
 
-/// Usual open interest, in daily volumes.
+/// Usual ratio of open interest to the volume of a day.
 const USUAL: f64 = 0.3;
-/// A reading above this number of daily volumes is doubted if the other unit is far more plausible.
+/// Maximum number of daily volumes. A reading above it is doubted if the other unit is far more plausible.
 const MOST: f64 = 20.0;
-/// The same limit if the bars cover less than a day, because their daily volume is less certain.
+/// Maximum number of daily volumes if the bars cover less than a day. Their daily volume is less certain.
 const MOST_OF_LITTLE: f64 = 100.0;
-/// A reading below this number of daily volumes is doubted too. The limit is low, because an exchange may be small
-/// compared with the exchange of the bars.
+/// Minimum number of daily volumes. A reading below it is doubted if the other unit is far more plausible. The limit is
+/// low, because the exchange of a reading may be small compared with the exchange of the bars.
 const LEAST: f64 = 1.0 / 2000.0;
-/// If the units differ by a smaller factor (the price), they are indistinguishable.
+/// Minimum factor between the units (the price or its inverse) at which they can be distinguished.
 const APART: f64 = 30.0;
-/// Maximum age of a price in milliseconds, or one bar length if longer.
+/// Maximum age of a price, in milliseconds. If bars are longer than that, the maximum age is one bar length.
 const OLDEST: i64 = Millis::DAY;
 
 /// Converts readings to base units.
 ///
-/// A reading in USD is divided by the last known price: the close of the last closed bar, or the open of a bar that
-/// opened later.
+/// A reading in USD is divided by the last known price. This is the close of the last closed bar, or the open of a bar
+/// that opened after that close.
 ///
 /// # Errors
 ///
@@ -71,7 +72,7 @@ pub fn in_base_units(
     Ok(made.into_iter().flatten().collect())
 }
 
-/// As [`in_base_units`] for readings in USD, with a result per reading.
+/// Converts readings from USD as [`in_base_units`] does, with one result per reading.
 ///
 /// # Errors
 ///
@@ -96,10 +97,12 @@ pub fn each_in_base_units(
     Ok(each.collect())
 }
 
-/// A fault of a reading, and the constructor of its kind.
+/// A fault of a reading, and the [`NotInCoins`] variant for it.
 type RefusedReading = (TableFault, fn(String) -> NotInCoins);
 
-/// Converts readings. The result of a reading that `refuse` accepts to skip is `None`.
+/// Converts readings, and passes faulty ones to `refuse`.
+///
+/// If `refuse` returns an error, the conversion stops. Otherwise the reading becomes `None`.
 fn converted(
     readings: Vec<ObservedOpenInterest>,
     unit: OpenInterestUnit,
@@ -146,7 +149,7 @@ fn converted(
     Ok(made)
 }
 
-/// A reading in base units, and its price if known.
+/// Converts one reading to base units, and returns its price if known.
 fn in_base(
     row: usize,
     reading: ObservedOpenInterest,
@@ -220,7 +223,8 @@ impl PricedReading {
 /// Bars and daily volume of a coin.
 struct CoinMarket {
     bars: Vec<Bar>,
-    /// Places of the bars that left the level of their neighbours, each with the instant until which it is in doubt.
+    /// Indexes of the bars that left the price level, each with the instant until which the bar is unjudged or an
+    /// outlier.
     in_doubt: BTreeMap<usize, Millis>,
     volume_per_day: f64,
     most: f64,
@@ -250,7 +254,8 @@ impl CoinMarket {
             }
             return Ok(self.close(opened - 1, at).unwrap_or(last.close));
         }
-        // Inside an open bar, the last price is the previous close if adjacent, else the open.
+        // Inside an unclosed bar, the last known price is the close of the previous bar if it is adjacent, else the
+        // open.
         let before = opened.checked_sub(2).filter(|before| {
             let before = self.bars.get(*before);
             before.is_some_and(|bar| bar.close_time() == last.open_time)
@@ -259,14 +264,18 @@ impl CoinMarket {
         Ok(before.unwrap_or(last.open))
     }
 
-    /// The close of the bar at `place`, or of the last one before it that is not in doubt at `at`.
+    /// The close of the bar at `place`.
+    ///
+    /// If that bar is unjudged or an outlier at `at`, the close of the last bar before it that is neither.
     fn close(&self, place: usize, at: Millis) -> Option<f64> {
         let is_sure = |place: &usize| self.in_doubt.get(place).is_none_or(|until| *until <= at);
         let sure = (0..=place).rev().find(is_sure).unwrap_or(place);
         self.bars.get(sure).map(|bar| bar.close)
     }
 
-    /// Whether `base` units are implausible and `other` units far more plausible.
+    /// Whether a reading is doubted.
+    ///
+    /// `base` is its amount in base units if the stated unit is right, `other` if the other unit is right.
     fn doubts(&self, base: f64, other: f64, price: f64) -> bool {
         let [here, there] = [base, other].map(|base| base / self.volume_per_day);
         let far = |days: f64| (days / USUAL).ln().abs();
@@ -276,9 +285,10 @@ impl CoinMarket {
 
     /// Refuses the doubted readings of a coin.
     ///
-    /// While the sum over exchanges is doubted, the largest exchange is refused, except for single readings that stand
-    /// out and are plausible. After that, single readings are refused that stand out and are doubted. A reading stands
-    /// out if it differs from its exchange's median by more than half of the log distance between the units.
+    /// The medians of the exchanges are summed. While the sum is doubted, the readings of the largest exchange are
+    /// refused, except for readings that stand out and are not doubted. Then the exchange is removed from the sum. Of
+    /// the remaining exchanges, readings that stand out and are doubted are refused. A reading stands out if it differs
+    /// from the median of its exchange by more than half of the log distance between the units.
     fn judge(
         &self,
         coin: &str,
@@ -351,7 +361,7 @@ impl CoinMarket {
     }
 }
 
-/// The median reading by value.
+/// The reading with the median value.
 fn median(priced: &[PricedReading]) -> Option<PricedReading> {
     let mut priced: Vec<&PricedReading> = priced.iter().collect();
     priced.sort_by(|one, other| one.given.total_cmp(&other.given));

@@ -1,7 +1,7 @@
 //! Liquidated USD of a coin by period, as an alternative to orders.
 //!
-//! Amounts in a wrong unit would be fitted silently, and one absurd period distorts a fit for months. The amounts are
-//! therefore compared with the traded volume, because liquidations are a small part of it.
+//! A fit would accept amounts in a wrong unit without notice, and one absurd period would distort fits for months. The
+//! amounts are therefore compared with the traded volume, of which liquidations are a small part.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,12 +9,13 @@ use crate::engine::TableFault;
 use crate::engine::observations::table_checks::{TableRow, shown};
 use crate::model::{Bar, Millis, ObservedLiquidations};
 
-/// Largest ratio of liquidated to traded USD in one period. It exceeds 1, because bars may cover one exchange and
-/// liquidations all of them.
+/// Maximum ratio of liquidated to traded USD in one period. It exceeds 1, because bars may cover one exchange, and
+/// liquidations all exchanges.
 const MOST_OF_A_PERIOD: f64 = 10.0;
-/// Largest ratio over all periods.
+/// Maximum ratio of liquidated to traded USD over all periods.
 const MOST_OF_ALL: f64 = 1.0;
-/// A smaller ratio is refused if the amounts would be usual in base units.
+/// Minimum ratio of liquidated to traded USD over all periods. A smaller ratio is refused if the amounts would be usual
+/// as base units.
 const LEAST_OF_ALL: f64 = 1e-6;
 /// Usual ratios of liquidated to traded amounts.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
@@ -24,7 +25,7 @@ const USUAL: std::ops::RangeInclusive<f64> = 1e-5..=0.1;
 pub(crate) struct PeriodLiquidations {
     /// Length of a period in milliseconds.
     pub(crate) interval: i64,
-    /// Open of the period, USD of longs and of shorts.
+    /// Start of the period, and liquidated USD of longs and of shorts.
     pub(crate) rows: Vec<(Millis, [f64; 2])>,
 }
 
@@ -35,7 +36,8 @@ impl PeriodLiquidations {
     ///
     /// # Errors
     ///
-    /// [`TableFault`] for the first implausible period, or for the largest if all together are implausible.
+    /// [`TableFault`] for the first implausible period; for the largest period if only the sum over all periods is
+    /// implausible.
     pub(crate) fn check(
         &self,
         coin: &str,
@@ -99,7 +101,7 @@ impl PeriodLiquidations {
         Err(TableRow::of_liquidations(place).fault(larger(usd), message))
     }
 
-    /// Periods as table rows.
+    /// The periods as table rows.
     pub(crate) fn rows(&self, coin: &str) -> impl Iterator<Item = ObservedLiquidations> {
         self.rows
             .iter()
@@ -124,8 +126,8 @@ fn larger([long, short]: [f64; 2]) -> &'static str {
 
 /// Sorts periods per coin, each with its table row.
 ///
-/// All periods of a coin have one length. A missing length is their most common spacing; of equally common ones the
-/// smallest.
+/// All periods of a coin must have one length. If no period states it, the length is their most common spacing. If
+/// several spacings are equally common, it is the smallest of them.
 pub(crate) fn liquidations_by_coin(
     rows: Vec<ObservedLiquidations>,
 ) -> Result<BTreeMap<String, (PeriodLiquidations, Vec<usize>)>, TableFault> {

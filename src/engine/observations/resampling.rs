@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use crate::engine::EngineError;
 use crate::model::{Bar, Millis, TimeRange};
 
-/// Resamples `bars`, which are in order of time, to intervals of `size` milliseconds.
+/// Resamples sorted `bars` to intervals of `size` milliseconds.
 ///
-/// Resampled bars open at multiples of `size` since the epoch. One is returned if it lies within `start` and `end` and
-/// the bars reach its end. Bars that cross its edges, or have a length that does not divide `size`, are ignored.
+/// Resampled bars open at multiples of `size` since the epoch. A resampled bar is returned if it lies within `range`
+/// and the last of `bars` closes at or after its end. Source bars are ignored if they lie in two resampled bars, or if
+/// their length does not divide `size`.
 ///
 /// # Errors
 ///
-/// [`EngineError::NoSuchLength`] if no bar at all fits.
+/// [`EngineError::NoSuchLength`] if all source bars are ignored.
 pub fn resize(
     coin: &str,
     bars: &[Bar],
@@ -61,7 +62,9 @@ pub fn resize(
         .collect())
 }
 
-/// Checks that at least one bar length of a coin divides `size`; without bars any size is valid.
+/// Checks that at least one bar length of a coin divides `size`.
+///
+/// Without bars, any size is valid.
 ///
 /// # Errors
 ///

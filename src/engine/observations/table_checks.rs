@@ -7,15 +7,16 @@ use crate::model::{
     Symbol, exchange_name,
 };
 
-/// Prices and amounts in these bounds have finite products and sums above zero.
+/// Minimum price. Products of prices and amounts within [`SMALLEST`] and [`LARGEST`] are finite, and not rounded to
+/// zero.
 const SMALLEST: f64 = 1e-100;
-/// The upper bound.
+/// Maximum price or amount.
 const LARGEST: f64 = 1e100;
 
-/// Largest amount of an order in USD; ten billion of them still fit a decimal.
+/// Maximum value of an order in USD. The sum of ten billion such orders fits a decimal.
 const MOST_USD: u64 = 1_000_000_000_000_000_000;
 
-/// A fault in a table, with its place.
+/// A fault in a table, with its column and row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: column {column:?}, row {row}: {message}")]
 pub struct TableFault {
@@ -25,11 +26,11 @@ pub struct TableFault {
     pub column: &'static str,
     /// Row of the fault, counted from 0 in the caller's table.
     pub row: usize,
-    /// The problem, with the value and what is allowed.
+    /// What is wrong, with the value and the allowed values.
     pub message: String,
 }
 
-/// A number with three digits.
+/// Formats a number for a message, with about three digits.
 pub(crate) fn shown(value: f64) -> String {
     if (0.01..1e6).contains(&value) {
         let places = if value >= 100.0 { 0 } else { 2 };
@@ -39,7 +40,7 @@ pub(crate) fn shown(value: f64) -> String {
     }
 }
 
-/// A row of a table, for the place of a fault.
+/// A row of a table, to which faults refer.
 #[derive(Clone, Copy)]
 pub(crate) struct TableRow {
     table: &'static str,
@@ -119,7 +120,7 @@ impl TableRow {
 
     /// The coin of a symbol or pair in any spelling.
     ///
-    /// Scaled listings are refused, because tables are unscaled before they come here.
+    /// Scaled listings such as 1000PEPE are refused, because tables are converted to single coins before this check.
     fn coin(self, text: &str) -> Result<String, TableFault> {
         let symbol = Symbol::read(text)
             .ok_or_else(|| self.fault("symbol", format!("{text:?} is blank; name a coin")))?;
@@ -177,9 +178,10 @@ impl TableRow {
         )
     }
 
-    /// Checks a length, if given.
+    /// Checks a bar or period length in milliseconds, if given.
     fn interval(self, interval: Option<i64>) -> Result<(), TableFault> {
-        // This detects lengths in minutes or seconds instead of milliseconds, which would close bars too early.
+        // This check finds lengths given in minutes or seconds instead of milliseconds. They would close bars too
+        // early.
         let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
         self.check("interval", interval.is_none_or(whole), || {
             format!(

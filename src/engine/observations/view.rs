@@ -1,4 +1,4 @@
-//! Observations at one instant: the input of every reply.
+//! A view: observations as of one instant, the input of every reply.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::engine::{EngineError, Observations, Parameters};
 use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, nearest_f64};
 
-/// Observations at one instant.
+/// Observations as of one instant, with the options of a question.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     observations: &'a Observations,
@@ -18,9 +18,9 @@ pub struct View<'a> {
     received_by: Option<Millis>,
     /// Model parameters set by the caller.
     own: Option<&'a Specification>,
-    /// The exchange that estimates are limited to; `None` for all together.
+    /// The exchange to which estimates are limited; `None` for all exchanges together.
     venue: Option<&'a str>,
-    /// An external source of fits, used if these observations cover too little time for a fit.
+    /// External source of fits, for observations that cover too little time.
     fitted: Option<&'a dyn FitSource>,
 }
 
@@ -39,10 +39,12 @@ impl Observations {
         }
     }
 
-    /// Creates a view as of `as_of`, which becomes *now*. Orders received later are hidden.
+    /// Creates a view as of `as_of`, which becomes *now*.
     ///
-    /// With `None`, *now* is [`Observations::now`] and no order is hidden. Events after *now* are outside every window
-    /// in both cases.
+    /// Orders received after `as_of` are hidden.
+    ///
+    /// With `None`, *now* is [`Observations::now`] and no order is hidden. In both cases, events after *now* are
+    /// outside all windows.
     #[must_use]
     pub fn at(&self, as_of: Option<Millis>) -> View<'_> {
         View {
@@ -64,13 +66,13 @@ impl Ring {
 }
 
 impl<'a> View<'a> {
-    /// The end of every window.
+    /// The instant of the view, at which all windows end.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// Orders received after this instant are hidden; `None` if none are.
+    /// Orders received after this instant are hidden; `None` if no order is hidden.
     #[must_use]
     pub fn received_by(&self) -> Option<Millis> {
         self.received_by
@@ -82,7 +84,7 @@ impl<'a> View<'a> {
         self.observations
     }
 
-    /// The same view as of `at`, which becomes *now*.
+    /// Returns the same view as of `at`, which becomes *now*.
     #[must_use]
     pub fn as_of(self, at: Millis) -> Self {
         Self {
@@ -92,8 +94,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Sets the parameters of the estimates, which must be [checked](Specification::check); `None` keeps the present
-    /// ones.
+    /// Sets the model parameters of the estimates.
+    ///
+    /// They must be [checked](Specification::check). `None` leaves the present parameters in use.
     #[must_use]
     pub fn with_model(self, own: Option<&'a Specification>) -> Self {
         Self {
@@ -108,12 +111,12 @@ impl<'a> View<'a> {
         Self { venue, ..self }
     }
 
-    /// The exchange that estimates are limited to.
+    /// The exchange to which estimates are limited.
     pub(crate) fn venue(self) -> Option<&'a str> {
         self.venue
     }
 
-    /// Reads fits from an external source.
+    /// Sets an external source of fits.
     #[must_use]
     pub fn with_fits(self, fitted: &'a dyn FitSource) -> Self {
         Self {
@@ -142,7 +145,7 @@ impl<'a> View<'a> {
         self.ring
     }
 
-    /// Whether the running sums of the ring are exactly those of the visible orders.
+    /// Whether the running sums of the ring equal the sums of the visible orders.
     pub(crate) fn is_current(self) -> bool {
         self.received_by.is_none() && self.now == self.ring.now()
     }
@@ -169,7 +172,9 @@ impl<'a> View<'a> {
         places.filter(move |place| self.sees(*place))
     }
 
-    /// The group of an order by its index; `None` if the view has another ring than the observations.
+    /// The group of the order at index `place`.
+    ///
+    /// `None` if the view uses another ring than the one in its observations.
     pub(crate) fn group(self, place: usize) -> Option<&'a str> {
         let is_theirs = std::ptr::eq(self.ring, self.observations.ring());
         is_theirs.then(|| self.observations.group(place)).flatten()
@@ -177,7 +182,7 @@ impl<'a> View<'a> {
 
     /// Passes the sums of a window by exchange and coin to `take`.
     ///
-    /// Uses the running sums if they are those of the visible orders; otherwise it sums the orders.
+    /// Uses the running sums if they equal the sums of the visible orders. Otherwise it adds up the orders.
     pub(crate) fn each_sum(self, window: Window, mut take: impl FnMut(SumKey, &SideSums)) {
         if self.is_current() {
             self.ring
@@ -204,7 +209,9 @@ impl<'a> View<'a> {
         self.observations.history(coin)
     }
 
-    /// The error for a coin without a closed bar; it lists the coins that have one.
+    /// The error for a coin without a closed bar.
+    ///
+    /// It lists the coins with a closed bar.
     pub(crate) fn unknown(self, coin: &str) -> EngineError {
         let closed = |bar: &Bar| bar.close_time() <= self.now;
         let mut known = self.observations.coins();
@@ -216,7 +223,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same view at the close of the last bar of a coin.
+    /// Returns the same view as of the close of the last bar of a coin.
     pub(crate) fn at_last_bar(self, coin: &str) -> Self {
         let last = self.history(coin).and_then(|history| history.bars.last());
         Self {
@@ -225,7 +232,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The default model of an estimate: expected if it is fitted, exposure otherwise.
+    /// The default model of an estimate: *expected* if the coin has a fit, *exposure* otherwise.
     pub(crate) fn default_model(self, coin: &str) -> Model {
         if self.fit(coin).is_fitted() {
             Model::Expected
@@ -234,7 +241,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All orders of a coin on the exchange of the view, oldest first, later than now included: event time, side, USD.
+    /// Event time, side and USD of all orders of a coin, oldest first.
+    ///
+    /// Limited to the exchange of the view, if it has one. Orders after now are included.
     ///
     /// An order received after the UTC day of its event counts only if `late` accepts the time of receipt.
     pub(crate) fn amounts_of(
@@ -259,7 +268,9 @@ impl<'a> View<'a> {
             })
     }
 
-    /// Orders of a coin up to now, newest first, as event time, side and quantity in units of the coin.
+    /// Event time, side and quantity of the orders of a coin up to now, newest first.
+    ///
+    /// Quantities are in units of the coin.
     pub(crate) fn orders_of(
         self,
         history: &'a CoinHistory,
@@ -267,7 +278,9 @@ impl<'a> View<'a> {
         self.orders_known_of(history).map(|(_, order)| order)
     }
 
-    /// As [`View::orders_of`], each with the instant at which it became known.
+    /// The orders of [`View::orders_of`], with the time they became known.
+    ///
+    /// The time at which an order became known precedes its values.
     pub(crate) fn orders_known_of(
         self,
         history: &'a CoinHistory,
@@ -286,7 +299,7 @@ impl<'a> View<'a> {
             })
             .map(move |place| {
                 let kind = view.ring.kind(place);
-                // Pairs listed in thousands count 1,000 units each.
+                // One unit of a pair such as 1000PEPE is 1,000 units of the coin.
                 let scale = f64::from(view.ring.names().scale(kind.pair()));
                 let qty = nearest_f64(view.ring.qty(place)) * scale;
                 let timestamp = view.ring.timestamp(place);

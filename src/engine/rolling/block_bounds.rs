@@ -10,11 +10,12 @@ const BLOCK: usize = 1024;
 
 /// Upper bounds of the amounts in each block.
 ///
-/// A bound may be that of an order that has already left the block. The block is then read without a result.
+/// A bound may belong to an order that has already been removed from the block. In that case a search may read the
+/// block in vain.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBounds {
     bounds: VecDeque<ExactSum>,
-    /// Number of orders that have left the first block.
+    /// Number of orders that were removed from the first block.
     gone: usize,
     len: usize,
 }
@@ -51,7 +52,9 @@ impl BlockBounds {
         }
     }
 
-    /// The blocks that overlap the indexes `places`, each with its bound and the common indexes.
+    /// The blocks that overlap `places`.
+    ///
+    /// Each block has its bound, and the indexes in both the block and `places`.
     pub(crate) fn blocks(
         &self,
         places: &Range<usize>,

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use crate::engine::rolling::gather::{PartPlace, each, pick};
 use crate::model::{ExactSum, POWERS_OF_TEN_F64, ShortDecimal};
 
-/// Scale that marks an overflow: the digits hold a key into the overflow table.
+/// Scale that marks a long decimal. The digits are then its key in the overflow table.
 const OVERFLOW: u8 = u8::MAX;
 
 /// A decimal of a column, or its key in the overflow table.
@@ -27,7 +27,9 @@ pub(crate) struct DecimalQueue {
 }
 
 impl DecimalQueue {
-    /// Converts a decimal for a later append. Stores it in the overflow table if it is long.
+    /// Converts a decimal that is appended later.
+    ///
+    /// A decimal with too many digits is stored in the overflow table.
     pub(crate) fn keep(&mut self, value: Decimal) -> QueuedDecimal {
         if let Some(fixed) = ShortDecimal::of(value) {
             return QueuedDecimal(fixed);
@@ -54,7 +56,7 @@ impl DecimalQueue {
         Some(self.forget(slot))
     }
 
-    /// Discards a converted decimal that is in no column, and returns its amount.
+    /// Discards a converted decimal that was not appended, and returns its amount.
     pub(crate) fn forget(&mut self, slot: QueuedDecimal) -> ExactSum {
         let amount = self.amount(slot);
         if slot.0.scale == OVERFLOW {
@@ -63,7 +65,7 @@ impl DecimalQueue {
         amount
     }
 
-    /// Removes the decimals with index `place` and above, which the caller appends again.
+    /// Removes and yields the decimals with index `place` and above. The caller must append them again.
     pub(crate) fn drain(&mut self, place: usize) -> impl Iterator<Item = QueuedDecimal> + '_ {
         self.digits
             .drain(place..)
@@ -88,7 +90,7 @@ impl DecimalQueue {
             .map_or_else(ExactSum::default, |slot| self.amount(slot))
     }
 
-    /// Approximate values at `places` with 15 digits; infinity for overflow values.
+    /// Values at `places` with about 15 digits; infinity for overflow values.
     pub(crate) fn about(&self, places: &Range<usize>) -> impl Iterator<Item = f64> + use<'_> {
         let digits = self.digits.iter().skip(places.start);
         let scales = self.scales.iter().skip(places.start);
@@ -110,7 +112,7 @@ impl DecimalQueue {
             .map_or(Decimal::ZERO, |slot| self.decimal(slot))
     }
 
-    /// Builds a column from the values of some columns at the given places.
+    /// Builds a column from the values at `spots` of several columns.
     pub(crate) fn picked(columns: &[&Self], spots: &[PartPlace]) -> Self {
         let mut picked = Self {
             digits: pick(&each(columns, |column| &column.digits), spots),

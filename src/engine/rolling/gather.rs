@@ -1,15 +1,15 @@
-//! Gathering of column values at given places.
+//! Copying of column values from several parts, at given indexes.
 
 use std::collections::VecDeque;
 
-/// Place of an order in a part; there are fewer than 2³² orders.
+/// Number of a part, and index of an order in it. There are fewer than 2³² orders.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartPlace {
     pub(crate) part: u32,
     pub(crate) place: u32,
 }
 
-/// The same column of every part.
+/// Selects the same column of every part.
 pub(crate) fn each<'a, P, T>(
     parts: &[&'a P],
     column: impl Fn(&'a P) -> &'a VecDeque<T>,
@@ -17,7 +17,7 @@ pub(crate) fn each<'a, P, T>(
     parts.iter().map(|part| column(part)).collect()
 }
 
-/// Collects the values of some columns at the given places.
+/// Copies the values at `spots` out of the columns of several parts.
 pub(crate) fn pick<T: Copy + Default>(
     columns: &[&VecDeque<T>],
     spots: &[PartPlace],
@@ -29,7 +29,7 @@ pub(crate) fn pick<T: Copy + Default>(
     let mut picked: Vec<T> = Vec::with_capacity(spots.len());
     let together = |a: &PartPlace, b: &PartPlace| a.part == b.part && a.place + 1 == b.place;
     for run in spots.chunk_by(together) {
-        // Copies contiguous runs at once.
+        // A contiguous run is copied as one slice.
         match run
             .first()
             .and_then(|first| values(columns, *first, run.len()))
@@ -41,7 +41,9 @@ pub(crate) fn pick<T: Copy + Default>(
     picked.into()
 }
 
-/// A run of `len` values as a slice, if it is contiguous and long enough to pay off.
+/// A run of `len` values as a slice.
+///
+/// `None` if the run is not contiguous in memory, or too short for a slice copy to be faster.
 fn values<'a, T>(columns: &[&'a VecDeque<T>], first: PartPlace, len: usize) -> Option<&'a [T]> {
     const WORTH: usize = 16;
     if len < WORTH {

@@ -29,7 +29,9 @@ impl HourSums {
     }
 }
 
-/// Hourly sums by pair number: at most 25 per pair, in order of time, without empty hours.
+/// Hourly sums by pair number.
+///
+/// A pair has at most 25 hours, in order of time, without empty hours.
 #[derive(Debug, Default)]
 pub(crate) struct HourlySums(Vec<Vec<HourSums>>);
 
@@ -61,7 +63,7 @@ impl HourlySums {
         }
     }
 
-    /// Adds the hours of the same pair from another part.
+    /// Adds the hours of the same pair from another part of a ring.
     pub(crate) fn merge(&mut self, pair: u32, others: &[HourSums]) {
         for other in others {
             if let Some(hour) = self.hour(pair, other.start) {

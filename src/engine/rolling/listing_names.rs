@@ -1,4 +1,4 @@
-//! Names of the orders in a ring: listed pairs, and the keys of their sums.
+//! Names in a ring: listed pairs, and the keys of running sums.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ pub(crate) struct SumKey {
 struct ListedPair {
     /// Number of its sum key.
     sum: u32,
-    /// Coin units per listed unit.
+    /// Units of the coin per unit of the pair, such as 1000 for 1000PEPE.
     scale: u32,
 }
 
-/// Known names. Each pair on an exchange has a number.
+/// All names that occur in a ring. Each pair on an exchange has a number.
 #[derive(Debug, Default)]
 pub(crate) struct ListingNames {
     listings: Listings,
@@ -39,7 +39,7 @@ impl ListingNames {
     pub(crate) fn pair(&mut self, exchange: &str, symbol: &str, coin: &str) -> u32 {
         let number = self.listings.number([exchange, symbol, coin]);
         if self.pairs.len() < self.listings.len() {
-            // A coin name that differs from the one in the pair counts in listed units.
+            // If the coin differs from the one in the pair's name, its unit is that of the pair.
             let (own, scale) = coin_of_pair(symbol);
             let scale = if own == coin { scale } else { 1 };
             let name = SumKey {
@@ -68,7 +68,7 @@ impl ListingNames {
         pair.map_or(usize::MAX, |pair| pair.sum as usize)
     }
 
-    /// Coin units per listed unit of a pair.
+    /// Units of the coin per unit of a pair.
     pub(crate) fn scale(&self, pair: u32) -> u32 {
         self.pairs.get(pair as usize).map_or(1, |pair| pair.scale)
     }
@@ -92,7 +92,7 @@ impl ListingNames {
         self.sums.iter().copied()
     }
 
-    /// Records an order of a pair at `timestamp`.
+    /// Records that a pair had an order at `timestamp`.
     pub(crate) fn saw(&mut self, pair: u32, timestamp: Millis) {
         let sum = self.sum_name(pair);
         if let Some(last) = sum.and_then(|sum| self.last_seen.get_mut(sum.exchange as usize)) {
@@ -112,7 +112,9 @@ impl ListingNames {
         self.coins.texts()
     }
 
-    /// Adds all names of `other` with their last event times. Returns the number that each of its pairs has here.
+    /// Adds all names of `other` with their last event times.
+    ///
+    /// Returns the number in `self` of each pair of `other`.
     pub(crate) fn absorb(&mut self, other: &Self) -> Vec<u32> {
         (0..count(other.pairs.len()))
             .map(|theirs| {

@@ -1,12 +1,12 @@
-//! Orders of the rolling windows in memory, with running sums.
+//! In-memory orders of the rolling windows, with running sums.
 //!
-//! A [`Ring`] stores orders in time-ordered columns. The ring of an archive holds the last 24 hours and moves with
-//! time. Each window has a cursor: an order enters the sums when it arrives and leaves them when the cursor passes it,
-//! so totals need no scan. Late orders are sorted in by event time. The ring of a table holds all of its orders and
-//! stands at the end of its time range.
+//! A [`Ring`] stores orders in columns, sorted by event time. The ring of an archive contains the last 24 hours and
+//! moves forward with time. Each window has a cursor. An order enters the sums of the window when it arrives, and
+//! leaves them when the cursor passes it, so totals need no scan. An order that arrives late is inserted at its event
+//! time. The ring of a table contains all orders of the table; its windows end where the time range of the table ends.
 //!
-//! Two more aggregates avoid scans: sums per pair and UTC hour, and upper bounds per block of orders. A large ring is
-//! built from parts that threads fill in parallel ([`RingPart`]).
+//! Two more aggregates avoid scans: sums per trading pair and UTC hour, and upper bounds of the values in each block of
+//! orders. Threads fill the parts ([`RingPart`]) of a large ring in parallel.
 
 pub(super) mod block_bounds;
 pub(super) mod decimal_queue;

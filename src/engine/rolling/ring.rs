@@ -1,4 +1,4 @@
-//! The ring: arrivals, expiry and running sums of the rolling windows.
+//! The ring: orders of the rolling windows, with arrival, expiry and running sums.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use crate::model::{ExactSum, Millis, Order, OrderBrief, Vocabulary, Window};
 pub(crate) const WINDOWS: usize = 4;
 /// Maximum number of decimals of an amount.
 const DECIMALS: u32 = 18;
-/// Limit of all sums: above any plausible market, and far below overflow.
+/// Maximum of all sums: above the USD of any plausible market, and far below overflow.
 const MOST: ExactSum = ExactSum::of_nanos(i128::MAX / 1_000_000_000);
 
 /// Why orders cannot be counted exactly.
@@ -35,7 +35,7 @@ pub enum RingFault {
     Sum,
 }
 
-/// The orders of the last 24 hours with running sums per window.
+/// The orders of the last 24 hours, or of a table, with running sums per window.
 ///
 /// # Examples
 ///
@@ -62,15 +62,15 @@ pub struct Ring {
     pub(crate) now: Millis,
     pub(crate) columns: RingColumns,
     pub(crate) names: ListingNames,
-    /// Per window.
+    /// Running sums per window.
     pub(crate) sums: [WindowSums; WINDOWS],
-    /// Per pair, over the longest window.
+    /// Hourly sums per pair, over the longest window.
     pub(crate) hours: HourlySums,
-    /// Upper bounds of the amounts.
+    /// Upper bounds of the amounts, per block of orders.
     peaks: BlockBounds,
-    /// Place of the first order in each window.
+    /// Index of the first order in each window.
     cursors: [usize; WINDOWS],
-    /// Place of the first order after now.
+    /// Index of the first order after now.
     present: usize,
     /// Sum of all amounts in the ring. No other sum exceeds it, so only this one is checked for overflow.
     pub(crate) total: ExactSum,
@@ -79,7 +79,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Creates an empty ring at an instant.
+    /// Creates an empty ring with windows that end at `now`.
     #[must_use]
     pub fn new(now: Millis) -> Self {
         Self {
@@ -106,11 +106,13 @@ impl Ring {
         self.len() == 0
     }
 
-    /// Inserts orders in order of arrival and returns how many were too old for every window.
+    /// Inserts orders. Returns the number that were too old for all windows.
+    ///
+    /// Orders must be given in order of arrival.
     ///
     /// # Errors
     ///
-    /// [`RingFault`] if an amount cannot be counted exactly; no order is inserted then.
+    /// [`RingFault`] if an amount cannot be counted exactly. In that case no order is inserted.
     pub fn insert<'a>(
         &mut self,
         orders: impl IntoIterator<Item = OrderBrief<'a>>,
@@ -121,11 +123,11 @@ impl Ring {
         Ok(self.settle())
     }
 
-    /// Adds one order, which counts after the next [`Ring::settle`].
+    /// Adds one order. It enters the sums at the next [`Ring::settle`].
     ///
     /// # Errors
     ///
-    /// [`RingFault`] if its amount cannot be counted exactly; all unsettled orders are discarded then.
+    /// [`RingFault`] if the amount cannot be counted exactly. In that case all unsettled orders are discarded.
     pub fn arrive(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         match self.with_amount(order.value_usd) {
             Ok((_, total)) => {
@@ -144,7 +146,9 @@ impl Ring {
         }
     }
 
-    /// Converts an amount, and adds it to the sum of all.
+    /// Converts an amount.
+    ///
+    /// Returns the converted amount, and the sum of all amounts of the ring including it.
     pub(crate) fn with_amount(&self, value: Decimal) -> Result<(ExactSum, ExactSum), RingFault> {
         let usd = ExactSum::from(value);
         let fine = value.scale() > DECIMALS && value.normalize().scale() > DECIMALS;
@@ -164,7 +168,7 @@ impl Ring {
         }
     }
 
-    /// Sorts arrived orders in and returns how many were too old for every window.
+    /// Inserts the arrived orders. Returns the number that were too old for all windows.
     pub fn settle(&mut self) -> usize {
         let start = self.now.back(Window::H24.millis());
         let (old, mut rows): (Vec<RingRow>, Vec<RingRow>) = std::mem::take(&mut self.arrived)
@@ -180,7 +184,8 @@ impl Ring {
                 self.count(row.kind, row.timestamp, usd);
             }
         }
-        // Among rows with equal keys, the last to arrive must come first: so reverse, then sort stably.
+        // Among rows with equal keys, the last to arrive must come first. Therefore the rows are reversed, then sorted
+        // stably.
         rows.reverse();
         rows.sort_by_key(RingRow::key);
         self.merge(rows);
@@ -201,12 +206,14 @@ impl Ring {
         }
     }
 
-    /// Discards a row that is in no column.
+    /// Discards a row that was never added to the columns.
     fn drop_row(&mut self, row: RingRow) {
         self.total -= self.columns.forget(row);
     }
 
-    /// Moves the windows to `now`; an earlier instant changes nothing.
+    /// Moves the end of all windows forward to `now`.
+    ///
+    /// An instant before the present end changes nothing.
     pub fn advance(&mut self, now: Millis) {
         if now <= self.now {
             return;
@@ -214,7 +221,8 @@ impl Ring {
         while let Some(&timestamp) = self.columns.timestamps.get(self.present)
             && timestamp <= now
         {
-            // An order at or before the new `now` enters every window.
+            // The order is after the previous `now`, so it enters all windows. `leave` subtracts it from those that
+            // have passed it.
             let (kind, usd) = self.columns.amount(self.present);
             self.count(kind, timestamp, usd);
             self.present += 1;
@@ -261,21 +269,21 @@ impl Ring {
         self.present -= old;
     }
 
-    /// The number of an order's pair.
+    /// The number of an order's trading pair, which is registered if new.
     pub(crate) fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let pair = self.names.pair(order.exchange, order.symbol, order.coin);
         self.grow_sums();
         pair
     }
 
-    /// Grows the sums to all known names.
+    /// Extends the sums to all known names.
     pub(crate) fn grow_sums(&mut self) {
         for sums in &mut self.sums {
             sums.grow(self.names.len());
         }
     }
 
-    /// The column values of an order.
+    /// Converts an order to a row of the columns.
     pub(crate) fn row(&mut self, pair: u32, order: &OrderBrief<'_>) -> RingRow {
         RingRow {
             timestamp: order.timestamp,
@@ -287,7 +295,7 @@ impl Ring {
         }
     }
 
-    /// Inserts sorted rows, before rows with an equal key.
+    /// Inserts sorted rows. A row goes before present rows with an equal key.
     fn merge(&mut self, rows: Vec<RingRow>) {
         let Some(first) = rows.first() else { return };
         let place = self.columns.place(first.key());
@@ -309,7 +317,7 @@ impl Ring {
         self.columns.push(row);
     }
 
-    /// Recomputes bounds and cursors of merged columns.
+    /// Recomputes the block bounds and the cursors.
     pub(crate) fn rebuild_bounds(&mut self) {
         self.peaks = BlockBounds::default();
         for place in 0..self.len() {
@@ -329,13 +337,15 @@ impl Ring {
 
 /// Loading of a whole table, without an age limit.
 impl Ring {
-    /// Appends an order of a table; nothing counts before [`Ring::finish_loading`].
+    /// Appends an order of a table. No order enters the sums before [`Ring::finish_loading`].
     pub(crate) fn load(&mut self, pair: u32, order: &OrderBrief<'_>) {
         let row = self.row(pair, order);
         self.columns.push(row);
     }
 
-    /// Sorts the loaded orders and counts them as of `now`.
+    /// Sorts the loaded orders and counts them.
+    ///
+    /// Orders enter the sums of the windows that end at `now`.
     pub(crate) fn finish_loading(&mut self, now: Millis) {
         self.now = now;
         self.columns.sort();
@@ -366,7 +376,7 @@ impl Ring {
         self.names.sums().zip(sums.unwrap_or_default())
     }
 
-    /// Totals of a window.
+    /// Sums of a window over all exchanges and coins.
     pub(crate) fn totals(&self, window: Window) -> SideSums {
         self.running(window)
             .map_or_else(SideSums::default, |sums| sums.all)
@@ -383,7 +393,7 @@ impl Ring {
         self.hours.of(pair)
     }
 
-    /// Places of the orders in `(start, end]`.
+    /// Indexes of the orders in `(start, end]`.
     pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         self.columns.within(start, end)
     }
@@ -416,7 +426,7 @@ impl Ring {
         self.columns.qtys.at(place)
     }
 
-    /// Borrowed form of the order at a place.
+    /// The order at index `place`, with borrowed names.
     pub(crate) fn brief(&self, place: usize) -> OrderBrief<'_> {
         let kind = self.kind(place);
         let [exchange, symbol, coin] = self.names.of(kind.pair());
@@ -435,7 +445,7 @@ impl Ring {
         }
     }
 
-    /// The order at a place.
+    /// The order at index `place`.
     pub(crate) fn order(&self, place: usize) -> Order {
         let kind = self.kind(place);
         let [exchange, symbol, _] = self.names.of(kind.pair());
@@ -462,7 +472,7 @@ impl Ring {
         coin
     }
 
-    /// Places of the orders per wanted coin, oldest first.
+    /// Indexes of the orders of each wanted coin, oldest first.
     pub(crate) fn by_coin(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Vec<u32>)> {
         let coins = self.names.coins().iter().map(String::as_str);
         let mut found: Vec<Option<(&str, Vec<u32>)>> = coins
@@ -477,7 +487,9 @@ impl Ring {
         found.into_iter().flatten().collect()
     }
 
-    /// Indexes of the `limit` largest visible orders, descending; newest first among equals.
+    /// Indexes of the `limit` largest visible orders, largest first.
+    ///
+    /// Among orders of equal amount, the newest comes first.
     pub(crate) fn largest(
         &self,
         places: &Range<usize>,
@@ -485,13 +497,13 @@ impl Ring {
         seen: impl Fn(usize) -> bool,
     ) -> impl Iterator<Item = usize> {
         let limit = limit.min(places.len());
-        // Sorts blocks by bound, descending; newest first among equals, like the orders themselves.
+        // Sorts blocks by bound, largest first. Among equal bounds, the newest block comes first.
         let mut blocks: Vec<(ExactSum, Range<usize>)> = self.peaks.blocks(places).collect();
         blocks.sort_unstable_by_key(|(bound, block)| (Reverse(*bound), Reverse(block.end)));
-        // The heap has the smallest of the found orders on top.
+        // The smallest of the found orders is on top of the heap.
         let mut found: BinaryHeap<Reverse<(ExactSum, usize)>> =
             BinaryHeap::with_capacity(limit + 1);
-        // An approximate value below this is certainly smaller than the smallest amount found, despite rounding.
+        // An order with an approximate value below `floor` is smaller than all found orders, despite rounding.
         let mut floor = f64::NEG_INFINITY;
         for (bound, block) in blocks {
             let least = found.peek().map(|Reverse(least)| *least);
@@ -525,7 +537,9 @@ impl Ring {
     }
 }
 
-/// A number that is below `amount` by more than the rounding error of two 15-digit values.
+/// A number slightly below `amount`.
+///
+/// The difference exceeds the rounding error of two 15-digit values.
 fn below(amount: f64) -> f64 {
     amount - amount.abs() * 1e-12
 }

@@ -1,4 +1,6 @@
-//! The columns of a ring, sorted by event time; the last received comes first within one instant.
+//! The columns of a ring, sorted by event time.
+//!
+//! Among orders with equal event times, the one received last comes first.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -8,7 +10,7 @@ use crate::engine::rolling::decimal_queue::{DecimalQueue, QueuedDecimal};
 use crate::engine::rolling::gather::{PartPlace, each, pick};
 use crate::model::{ExactSum, Millis, Side};
 
-/// Pair on an exchange and side of an order, in 32 bits.
+/// Number of a listed pair and side of an order, in 32 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PairSide(u32);
 
@@ -30,7 +32,7 @@ impl PairSide {
     }
 }
 
-/// One order of the columns.
+/// One order, as a row of the columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingRow {
     pub(crate) timestamp: Millis,
@@ -85,7 +87,7 @@ impl RingColumns {
         self.usds.pop_front()
     }
 
-    /// Discards a row that is in no column, and returns its amount.
+    /// Discards a row that was never added to the columns, and returns its amount.
     pub(crate) fn forget(&mut self, row: RingRow) -> ExactSum {
         self.prices.forget(row.price);
         self.qtys.forget(row.qty);
@@ -105,7 +107,7 @@ impl RingColumns {
         (kind, self.usds.amount_at(place))
     }
 
-    /// Place of the first row not before `key`; nearly always the end.
+    /// Index of the first row that does not sort before `key`. This is nearly always the end.
     pub(crate) fn place(&self, key: Key) -> usize {
         let mut place = self.timestamps.partition_point(|at| *at < key.0);
         while self.timestamps.get(place) == Some(&key.0)
@@ -142,7 +144,7 @@ impl RingColumns {
         .collect()
     }
 
-    /// Sorts rows that are in order of arrival.
+    /// Sorts the rows, which must be in order of arrival.
     pub(crate) fn sort(&mut self) {
         // Among rows with equal keys, the last to arrive comes first.
         let keys = self.timestamps.iter().zip(&self.received);
@@ -153,7 +155,7 @@ impl RingColumns {
         *self = Self::picked(&[self], &spots);
     }
 
-    /// Merges sorted columns, each of which arrived after the ones before it.
+    /// Merges sorted columns. The rows of each arrived after the rows of the columns before it.
     pub(crate) fn together(parts: &[&Self]) -> Self {
         Self::picked(
             parts,
@@ -176,7 +178,7 @@ impl RingColumns {
         }
     }
 
-    /// Replaces pair numbers by their values in `pairs`.
+    /// Replaces each pair number by the value at that index of `pairs`.
     pub(crate) fn rename(&mut self, pairs: &[u32]) {
         for kind in &mut self.kinds {
             let ours = pairs.get(kind.pair() as usize).copied();
@@ -184,14 +186,16 @@ impl RingColumns {
         }
     }
 
-    /// Places in `(start, end]`.
+    /// Indexes of the rows in `(start, end]`.
     pub(crate) fn within(&self, start: Millis, end: Millis) -> Range<usize> {
         let end = self.until(end);
         self.until(start).min(end)..end
     }
 }
 
-/// The rows of all parts in sorted order; among rows with equal keys, the lowest `rank` comes first.
+/// Sorts the rows of all parts.
+///
+/// Among rows with equal keys, the lowest `rank` comes first.
 fn in_order<K: Ord>(parts: &[&RingColumns], rank: impl Fn(u32, u32) -> K + Copy) -> Vec<PartPlace> {
     let all = parts.iter().map(|part| part.len()).sum();
     let mut keys: Vec<(Millis, PartPlace)> = Vec::with_capacity(all);

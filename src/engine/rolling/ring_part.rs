@@ -30,9 +30,9 @@ use crate::model::{Millis, OrderBrief, Window};
 pub struct RingPart {
     /// A ring with unsorted rows and without cursors.
     ring: Ring,
-    /// Maps the pair numbers of the source to those of this part.
+    /// Maps the pair numbers that the source uses to the numbers in this part.
     known: Vec<u32>,
-    /// Whether the orders are sorted. A second sort would reverse the order of equals.
+    /// Whether the orders are sorted. A second sort would reverse orders with equal keys.
     settled: bool,
 }
 
@@ -47,14 +47,14 @@ impl RingPart {
         }
     }
 
-    /// Adds an order; one too old for every window is dropped.
+    /// Adds an order. An order that is too old for all windows is dropped.
     ///
     /// Orders must be given in order of arrival. If an order has a number for its names, this number must stand for
     /// the same names in the whole part.
     ///
     /// # Errors
     ///
-    /// [`RingFault`] if the amount cannot be counted exactly; the order is not added then.
+    /// [`RingFault`] if the amount cannot be counted exactly. In that case the order is not added.
     pub fn push(&mut self, order: &OrderBrief<'_>) -> Result<(), RingFault> {
         let (usd, total) = self.ring.with_amount(order.value_usd)?;
         let pair = self.pair(order);
@@ -73,7 +73,7 @@ impl RingPart {
         Ok(())
     }
 
-    /// The number of an order's pair.
+    /// The number of an order's trading pair in this part.
     fn pair(&mut self, order: &OrderBrief<'_>) -> u32 {
         let names = order.names;
         let known = names.and_then(|names| self.known.get(names as usize).copied());
@@ -93,7 +93,9 @@ impl RingPart {
         pair
     }
 
-    /// Sorts the orders. [`Ring::of_parts`] also does so, but for one part after the other.
+    /// Sorts the orders.
+    ///
+    /// [`Ring::of_parts`] sorts unsorted parts too, but one after another on one thread.
     pub fn settle(&mut self) {
         if !self.settled {
             self.ring.columns.sort();
@@ -103,10 +105,10 @@ impl RingPart {
 }
 
 impl Ring {
-    /// Merges parts, each of which arrived after the part before it.
+    /// Merges parts. The orders of each part arrived after those of the part before it.
     ///
-    /// The result equals a ring with the same orders inserted one by one. Its instant is the latest of `now` and the
-    /// instants of the parts.
+    /// The result equals a ring with the same orders inserted one by one. Its windows end at `now`, or at the end of a
+    /// part's windows if that is later.
     ///
     /// # Errors
     ///
@@ -134,7 +136,7 @@ impl Ring {
         self.total = self.with_total(part.total)?;
         let pairs = self.names.absorb(&part.names);
         self.grow_sums();
-        // Pairs with the same exchange and coin share their sums.
+        // Pairs with the same exchange and coin have one sum in common.
         let mut places = vec![usize::MAX; part.names.len()];
         for (theirs, ours) in (0..).zip(&pairs) {
             self.hours.merge(*ours, part.hours.of(theirs));

@@ -46,14 +46,14 @@ impl SideSums {
 /// Running sums of a window.
 #[derive(Debug, Default)]
 pub(crate) struct WindowSums {
-    /// Per exchange and coin.
+    /// Sums per exchange and coin.
     pub(crate) named: Vec<SideSums>,
     /// Sums over all exchanges and coins.
     pub(crate) all: SideSums,
 }
 
 impl WindowSums {
-    /// Grows to the given number of names.
+    /// Extends the sums to the given number of names.
     pub(crate) fn grow(&mut self, names: usize) {
         self.named.resize(names, SideSums::default());
     }
@@ -72,7 +72,7 @@ impl WindowSums {
         }
     }
 
-    /// Adds sums of the same name from another part.
+    /// Adds the sums of the same name from another part of a ring.
     pub(crate) fn merge(&mut self, name: usize, more: &SideSums) {
         if let Some(sums) = self.named.get_mut(name) {
             sums.merge(more);
