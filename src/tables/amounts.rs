@@ -1,4 +1,4 @@
-//! A column of prices or amounts: exact decimals, and doubles beyond their range.
+//! A column of prices or amounts: exact decimals, and doubles that no decimal can represent.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use crate::model::{DecimalColumn, ShortDecimal};
 use crate::wire::exact_decimal;
 
-/// Exact decimals, and the doubles that no decimal can represent, such as `1e34`.
+/// A column of exact decimals, and of doubles that no decimal can represent, such as `1e34`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AmountColumn {
     /// The decimals; zero where `beyond` has a double.
@@ -31,7 +31,9 @@ impl AmountColumn {
         self.exact.push(value);
     }
 
-    /// Adds a finite double: as the decimal of its shortest text if there is one.
+    /// Adds a finite double.
+    ///
+    /// It is stored as the decimal of its shortest text, if a decimal can represent that.
     pub(crate) fn push_f64(&mut self, value: f64) {
         let exact = ShortDecimal::from_f64(value)
             .map(ShortDecimal::decimal)
@@ -42,7 +44,7 @@ impl AmountColumn {
         self.exact.push(exact.unwrap_or_default());
     }
 
-    /// The exact value of `row`; `None` for a double beyond the decimals.
+    /// The exact value of `row`; `None` if it is a double that no decimal can represent.
     pub(crate) fn get(&self, row: usize) -> Option<Decimal> {
         if !self.beyond.is_empty() && self.beyond.contains_key(&row) {
             return None;
@@ -58,7 +60,7 @@ impl AmountColumn {
         self.exact.f64(row).unwrap_or(f64::NAN)
     }
 
-    /// These rows, in this order.
+    /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         let beyond = rows.iter().enumerate();
         let beyond = beyond.filter_map(|(to, from)| Some((to, *self.beyond.get(from)?)));
@@ -81,12 +83,14 @@ impl AmountColumn {
             .extend(beyond.map(|(row, value)| (first + row, *value)));
     }
 
-    /// The exact decimals.
+    /// Returns the decimals. Doubles that no decimal can represent become zero.
     pub(crate) fn into_decimals(self) -> DecimalColumn {
         self.exact
     }
 
-    /// The column with each value changed by `exact`, or by `double` where it has no decimal or the result has none.
+    /// Applies `exact` to each value that is a decimal.
+    ///
+    /// Applies `double` to the other values, and where `exact` returns `None`.
     pub(crate) fn map(
         &self,
         exact: impl Fn(usize, Decimal) -> Option<Decimal>,

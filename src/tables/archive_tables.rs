@@ -1,4 +1,4 @@
-//! The tables that an archive takes: read, judged and brought into its columns.
+//! Conversion of checked input tables to the tables that an archive stores.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use crate::archive::{BarTable, GivenOrders, InterestTable, OrderTable};
 use crate::model::{Labels, exchange_name};
 use crate::tables::reading::{BarColumns, InterestColumns};
 
-/// Orders in the archive's columns.
+/// Converts orders to the archive's columns.
 pub(crate) fn order_table(orders: GivenOrders) -> OrderTable {
     OrderTable::of(orders).unwrap_or_default()
 }
 
-/// Bars in the archive's columns.
+/// Converts bars to the archive's columns.
 pub(crate) fn bar_table(bars: BarColumns) -> BarTable {
     BarTable {
         exchange: spelled(&bars.exchange),
@@ -30,7 +30,7 @@ pub(crate) fn bar_table(bars: BarColumns) -> BarTable {
     }
 }
 
-/// Readings in coins in the archive's columns.
+/// Converts open interest readings to the archive's columns. Their unit must be the coin.
 pub(crate) fn interest_table(readings: InterestColumns) -> InterestTable {
     InterestTable {
         exchange: spelled(&readings.exchange),
@@ -41,7 +41,7 @@ pub(crate) fn interest_table(readings: InterestColumns) -> InterestTable {
     }
 }
 
-/// Exchanges as an archive spells them.
+/// Normalises exchange names to the spelling of an archive.
 fn spelled(names: &Labels) -> Labels {
     let known: BTreeMap<&str, String> = names
         .names()

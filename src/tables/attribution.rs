@@ -1,4 +1,4 @@
-//! Attribution of rows to known exchanges, so that a misspelt name creates no new exchange.
+//! Checks of exchange names, so that a misspelt name creates no new exchange.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::model::nearest;
 use crate::model::shortened;
 use crate::model::{EXCHANGES, did_you_mean, exchange_name};
 
-/// Names less alike than this are not offered.
+/// Minimum similarity of a known name for an error message to suggest it.
 const ALIKE: f64 = 0.75;
 
-/// The reason of rows that name an unknown exchange.
+/// The fault reason of rows that name an unknown exchange.
 pub(crate) const UNKNOWN_EXCHANGE: &str =
     "not one that is known (new_exchange=True, --new-exchange takes it)";
 
@@ -49,25 +49,30 @@ impl UnknownExchange {
         )
     }
 
-    /// The name and the nearest known one.
+    /// The name and the most similar known name, for a one-line message.
     pub(crate) fn in_a_line(&self) -> String {
         format!("{}{}", self.shown(), self.hint())
     }
 }
 
-/// The known exchanges: the supported ones, and those that an archive has; any name if new ones are allowed.
+/// Checks exchange names against the known exchanges.
+///
+/// The supported exchanges, and those with rows in an archive, are known. If new exchanges are allowed, any name is
+/// accepted.
 #[derive(Debug, Default)]
 pub struct ExchangeAttribution {
     path: Option<PathBuf>,
     takes_any: bool,
-    /// The exchanges of the archive, once they are needed.
+    /// The exchanges of the archive, read when first needed.
     own: Option<BTreeSet<String>>,
-    /// The last known name.
+    /// The last name that was found to be known.
     latest: String,
 }
 
 impl ExchangeAttribution {
-    /// The exchanges known to an archive in the folder `path`, or any.
+    /// Accepts the supported exchanges and those of the archive in the folder `path`.
+    ///
+    /// If `takes_any`, accepts any name.
     #[must_use]
     pub fn of(path: &Path, takes_any: bool) -> Self {
         Self {
@@ -77,7 +82,7 @@ impl ExchangeAttribution {
         }
     }
 
-    /// The supported exchanges, or any.
+    /// Accepts the supported exchanges; if `takes_any`, any name.
     #[must_use]
     pub fn supported(takes_any: bool) -> Self {
         Self {
@@ -86,7 +91,7 @@ impl ExchangeAttribution {
         }
     }
 
-    /// The error of a name that is not known, in any spelling.
+    /// Returns an error value if `name` is not known in any spelling, else `None`.
     ///
     /// # Errors
     ///

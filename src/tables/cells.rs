@@ -1,6 +1,6 @@
 //! Cells of a column in any representation: Arrow arrays, numpy arrays, Python objects, text.
 //!
-//! Reading a cell rounds nothing.
+//! Cells are read without rounding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,18 +30,20 @@ pub(crate) enum InputCell<'a> {
     Missing,
     Text(Cow<'a, str>),
     Float(f64),
-    /// A single-precision float: its shortest decimal differs from that of the same number in double precision.
+    /// A single-precision float. Its shortest decimal text differs from that of the same number in double precision.
     Single(f32),
     Int(i64),
     Exact(Decimal),
     Instant(i64),
     Span(i64),
-    /// A value of a type that no column has; the text describes it.
+    /// A value that no column can contain. The text describes it for messages.
     Other(Cow<'a, str>),
 }
 
 impl InputCell<'_> {
-    /// Whether the cell is missing; pandas marks missing cells with NaN, also in text columns, and files leave them blank.
+    /// Whether the cell is missing.
+    ///
+    /// pandas marks missing cells with NaN, also in text columns; files leave them blank.
     pub(crate) fn is_missing(&self) -> bool {
         match self {
             Self::Missing => true,
@@ -52,7 +54,7 @@ impl InputCell<'_> {
         }
     }
 
-    /// The value for a message.
+    /// The value as text for a message.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Missing => "a missing value".to_owned(),
@@ -66,7 +68,7 @@ impl InputCell<'_> {
     }
 }
 
-/// A column that a caller stores in its own way.
+/// A column in a representation of the caller.
 pub(crate) trait CellSource: Send + Sync {
     /// Number of cells.
     fn len(&self) -> usize;
@@ -78,7 +80,7 @@ pub(crate) trait CellSource: Send + Sync {
 pub(crate) enum InputCells {
     Doubles(Vec<f64>),
     Ints(Vec<i64>),
-    /// Epoch milliseconds; `i64::MIN` is missing, as numpy marks it.
+    /// Epoch milliseconds; `i64::MIN` is a missing cell, as in numpy.
     Instants(Vec<i64>),
     Arrow(ArrayRef),
     Source(Box<dyn CellSource>),
@@ -118,13 +120,13 @@ impl InputCells {
     }
 }
 
-/// The cell of an array without dictionaries ([`settle`]).
+/// The cell of an array without dictionary codes, which [`settle`] removes.
 fn arrow_cell(array: &ArrayRef, row: usize) -> InputCell<'_> {
     if row >= array.len() || array.is_null(row) {
         return InputCell::Missing;
     }
     match array.data_type() {
-        // A column of nothing but missing cells, without a mask.
+        // A column in which all cells are missing.
         DataType::Null => InputCell::Missing,
         DataType::Utf8 => InputCell::Text(array.as_string::<i32>().value(row).into()),
         DataType::LargeUtf8 => InputCell::Text(array.as_string::<i64>().value(row).into()),
@@ -193,7 +195,9 @@ fn number<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-/// A decimal of a type with `digits` digits; a value with more digits is invalid.
+/// The cell of a decimal type with `digits` digits.
+///
+/// A value with more digits is invalid.
 fn exact_cell(mantissa: i128, digits: u8, scale: i8) -> InputCell<'static> {
     if power_of_ten(digits.into())
         .is_some_and(|bound| mantissa.unsigned_abs() >= bound.unsigned_abs())
@@ -228,7 +232,7 @@ fn exact_scaled(mut mantissa: i128, scale: i8) -> Option<Decimal> {
         .flatten()
 }
 
-/// The array with dictionary codes replaced by their values, as [`arrow_cell`] needs it.
+/// Replaces dictionary codes by their values, as [`arrow_cell`] requires.
 ///
 /// # Errors
 ///

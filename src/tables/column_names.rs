@@ -1,6 +1,7 @@
 //! The accepted names of the columns of all tables.
 //!
-//! The first name of a column is its own; the others are aliases, in order of preference. Letter case does not matter.
+//! The first name of a column is its main name. The further names are aliases, in order of preference. Letter case does
+//! not matter.
 
 pub(crate) const TIMESTAMP: &[&str] = &[
     "timestamp",
@@ -77,19 +78,21 @@ const ALL: [&[&str]; 32] = [
     &["rate"],
 ];
 
-/// The accepted names of the column `column`, its own first.
+/// The accepted names of the column `column`, starting with its main name.
 pub(crate) fn names_of(column: &str) -> Option<&'static [&'static str]> {
     ALL.into_iter().find(|names| names.first() == Some(&column))
 }
 
-/// The column that a name in lower case means.
+/// The main name of the column that has the lower-case name or alias `name`.
 pub(crate) fn known(name: &str) -> Option<&'static str> {
     names_of(name)
         .or_else(|| ALL.into_iter().find(|names| names.contains(&name)))
         .and_then(|names| names.first().copied())
 }
 
-/// The column that a name means, in any letter case.
+/// The main name of the column with the name or alias `name`.
+///
+/// Letter case does not matter.
 pub(crate) fn column_of(name: &str) -> Option<&'static str> {
     known(&name.trim().to_lowercase())
 }

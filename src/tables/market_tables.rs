@@ -1,4 +1,4 @@
-//! The tables of a market: read, judged and observed.
+//! Reads and checks the input tables of a `Market` object.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::tables::reading::{
 use crate::tables::row_fault::{RowFault, first};
 use crate::tables::rules::{ContractBook, Judge, Judged};
 
-/// The tables of a market as they came.
+/// The unconverted tables of a `Market` object.
 #[derive(Debug)]
 pub(crate) struct RawMarketTables {
     pub(crate) orders: RawTable,
@@ -27,14 +27,14 @@ pub(crate) struct RawMarketTables {
 /// Options of the caller for all tables.
 #[derive(Debug, Default)]
 pub(crate) struct TableOptions {
-    /// The exchange of rows without one; if bars name several exchanges, only its bars are used.
+    /// The exchange of rows that name none. If bars name several exchanges, only the bars of this exchange are used.
     pub(crate) exchange: Option<String>,
     /// Whether unknown exchanges are accepted.
     pub(crate) new_exchange: bool,
     pub(crate) rates: QuoteRates,
 }
 
-/// The rows of the tables.
+/// The checked rows of all tables.
 #[derive(Debug, Default)]
 pub(crate) struct ObservedMarket {
     pub(crate) orders: Vec<ObservedOrder>,
@@ -45,18 +45,20 @@ pub(crate) struct ObservedMarket {
     pub(crate) liquidations: Vec<ObservedLiquidations>,
 }
 
-/// Why a market does not take its tables.
+/// Why a `Market` object refuses its tables.
 #[derive(Debug)]
 pub(crate) enum MarketTableFault {
     Column(TableKind, ColumnFault),
     Row(TableKind, RowFault),
-    /// Bars of these exchanges, of which one has to be chosen.
+    /// Bars name these exchanges, and the caller must choose one of them.
     Exchanges(Vec<String>),
-    /// The caller gave up.
+    /// The caller stopped the reading.
     Stopped,
 }
 
-/// Reads and judges the tables of a market; the first fault ends it. `now` is the clock of this machine.
+/// Reads and checks the tables of a `Market` object; stops at the first fault.
+///
+/// `now` is the time of this machine's clock.
 pub(crate) fn observe(
     tables: &RawMarketTables,
     options: &TableOptions,
@@ -105,7 +107,7 @@ pub(crate) fn observe(
     })
 }
 
-/// The rows of a table without faults.
+/// Returns the rows of a table, or its first fault as an error.
 fn taken<T>(
     kind: TableKind,
     read: Result<Option<ReadRows<T>>, ColumnFault>,
@@ -127,7 +129,9 @@ fn accepted<T>(kind: TableKind, judged: Option<Judged<T>>) -> Result<T, MarketTa
     }
 }
 
-/// The bars of the chosen exchange: a market has one series per coin.
+/// Selects the bars of the chosen exchange.
+///
+/// A `Market` object has one series of bars per coin.
 fn of_one_exchange(
     mut read: ReadRows<crate::tables::reading::BarColumns>,
     chosen: Option<&str>,

@@ -1,14 +1,14 @@
-//! One door for tables: rows from any source become typed columns, and one set of rules judges them.
+//! Input tables: rows from any source become typed columns, which one set of rules checks.
 //!
-//! Tables of a caller, CSV, JSON and Parquet files, and replies of a service take the same way:
+//! Tables of a caller, CSV, JSON and Parquet files, and replies of a service pass through the same modules:
 //!
 //! - `column_names`: the accepted names of each column;
-//! - `raw_table`: named columns of `cells` as they came;
-//! - `reading`: typed columns; a cell that its column cannot hold is a fault of its row;
-//! - `rules`: what a row may be: its contract, exchange, time, amounts and neighbours.
+//! - `raw_table`: named columns of unconverted `cells`;
+//! - `reading`: typed columns; a cell that cannot be converted to the type of its column is a fault of its row;
+//! - `rules`: checks of the contract, exchange, time and amounts of each row, and of repeated rows.
 //!
-//! A fault names row and column. A market refuses a table with a fault; an archive stores the other rows and counts the
-//! faults by their reason.
+//! A fault names its row and column. A `Market` object refuses a table with a fault. An archive stores the rows without
+//! faults, and counts the faults by reason.
 
 mod amounts;
 mod archive_tables;

@@ -1,4 +1,4 @@
-//! Typed columns as the rows that a market observes.
+//! Conversion of typed columns to the observed rows of a `Market` object.
 
 use std::iter;
 
@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::tables::reading::{BarColumns, InterestColumns, TotalColumns};
 
-/// The text of a row; `None` for a blank.
+/// The text of a row; `None` if it is blank.
 fn text(names: &Labels, row: usize) -> Option<String> {
     names
         .get(row)
@@ -17,7 +17,7 @@ fn text(names: &Labels, row: usize) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// A column with each distinct name changed by `change`.
+/// Applies `change` to each name of a column, once per distinct name.
 fn renamed(names: &Labels, change: impl Fn(&str) -> String) -> Vec<String> {
     let changed: Vec<String> = names.names().iter().map(|name| change(name)).collect();
     let codes = names.codes().iter();
@@ -26,7 +26,7 @@ fn renamed(names: &Labels, change: impl Fn(&str) -> String) -> Vec<String> {
         .collect()
 }
 
-/// Orders; pairs stay as they are spelled.
+/// Converts orders. The spelling of pairs is unchanged.
 pub(crate) fn observed_orders(orders: &GivenOrders) -> Vec<ObservedOrder> {
     let pairs = renamed(&orders.symbol, str::to_owned);
     let exchanges = renamed(&orders.exchange, exchange_name);
@@ -52,7 +52,7 @@ fn at(times: &[Millis], row: usize) -> Millis {
     times.get(row).copied().unwrap_or_default()
 }
 
-/// Bars.
+/// Converts bars.
 pub(crate) fn observed_bars(bars: &BarColumns) -> Vec<ObservedBar> {
     (0..bars.timestamp.len())
         .map(|row| ObservedBar {
@@ -69,7 +69,7 @@ pub(crate) fn observed_bars(bars: &BarColumns) -> Vec<ObservedBar> {
         .collect()
 }
 
-/// Readings of open interest, in their own unit.
+/// Converts open interest readings. Their unit is unchanged.
 pub(crate) fn observed_interest(readings: &InterestColumns) -> Vec<ObservedOpenInterest> {
     let exchanges = renamed(&readings.exchange, exchange_name);
     exchanges
@@ -84,7 +84,7 @@ pub(crate) fn observed_interest(readings: &InterestColumns) -> Vec<ObservedOpenI
         .collect()
 }
 
-/// Liquidated totals.
+/// Converts liquidated USD by period.
 pub(crate) fn observed_totals(totals: &TotalColumns) -> Vec<ObservedLiquidations> {
     (0..totals.timestamp.len())
         .map(|row| ObservedLiquidations {

@@ -1,4 +1,4 @@
-//! USD per unit of other quote currencies, as a caller gives them.
+//! Conversion rates of quote currencies to USD, given by the caller.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::model::Millis;
 
 /// USD per unit of each quote currency: one rate, or rates by time.
 ///
-/// A rate by time holds from its instant until the next one.
+/// A rate by time is valid from its instant until that of the next rate.
 ///
 /// # Examples
 ///
@@ -25,7 +25,9 @@ use crate::model::Millis;
 pub struct QuoteRates(BTreeMap<String, Vec<(Millis, Decimal)>>);
 
 impl QuoteRates {
-    /// Adds the rates of a quote currency, in any order; a single constant rate starts at the beginning of time.
+    /// Adds the rates of a quote currency, which may be unsorted.
+    ///
+    /// Each rate has the instant from which it is valid. A constant rate has the earliest possible instant.
     pub fn add(&mut self, quote: &str, mut rates: Vec<(Millis, Decimal)>) {
         rates.sort_by_key(|(at, _)| *at);
         self.0.insert(quote.trim().to_uppercase(), rates);

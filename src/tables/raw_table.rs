@@ -1,4 +1,4 @@
-//! Named columns of a table as they came, with the accepted names of each column.
+//! Input tables: named columns of unconverted cells, looked up by accepted names.
 
 use crate::tables::cells::InputCells;
 use crate::tables::column_names::{known, names_of};
@@ -15,7 +15,7 @@ pub(crate) enum TableKind {
 }
 
 impl TableKind {
-    /// The name of the kind, as a parameter has it.
+    /// The name of the kind, equal to the name of the caller's parameter.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Orders => "orders",
@@ -29,7 +29,7 @@ impl TableKind {
 }
 
 impl TableKind {
-    /// The columns that a table of this kind needs, and those that it may have.
+    /// The required and the optional columns of a table of this kind, for messages.
     pub(crate) fn columns(self) -> [&'static str; 2] {
         match self {
             Self::Orders => [
@@ -55,14 +55,16 @@ impl TableKind {
     }
 }
 
-/// Columns to list in a message.
+/// Maximum number of columns that a message lists.
 const SHOWN: usize = 12;
 
-/// A column that is missing, given twice, or of another length.
+/// A fault of a column.
+///
+/// The column is missing, given twice, or has another length than the first column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnFault {
     pub(crate) column: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with the column.
     pub(crate) message: String,
 }
 
@@ -77,13 +79,13 @@ pub(crate) struct RawTable {
 }
 
 impl RawTable {
-    /// A table of these columns, with the names that their source gives them.
+    /// Creates a table of columns, with the names that their source gives them.
     ///
     /// # Errors
     ///
-    /// [`ColumnFault`] if a known column has another length than the first one, or is there twice.
+    /// [`ColumnFault`] if a known column has another length than the first known one, or is given twice.
     pub(crate) fn new(columns: Vec<(String, InputCells)>) -> Result<Self, ColumnFault> {
-        // The name in lower case wins over its other spellings.
+        // If a name is given in several spellings, the lower-case one is used.
         let is_plain = |name: &str| name == name.trim().to_lowercase();
         let plain: Vec<String> = columns
             .iter()
@@ -101,7 +103,7 @@ impl RawTable {
             let Some(column) = known(name) else {
                 continue;
             };
-            // An alias counts only where the column itself is not there.
+            // An alias is used only if there is no column with the main name.
             if name != column && is_there(column) {
                 continue;
             }
@@ -131,12 +133,12 @@ impl RawTable {
         })
     }
 
-    /// The same table, with the names of all columns of its source.
+    /// Sets the names of all columns of the source, which messages list.
     pub(crate) fn with_names(self, names: Vec<String>) -> Self {
         Self { names, ..self }
     }
 
-    /// A table without rows and columns.
+    /// Creates a table without rows and columns.
     pub(crate) fn empty() -> Self {
         Self {
             is_absent: true,
@@ -151,12 +153,12 @@ impl RawTable {
         self.rows
     }
 
-    /// Whether no table was given, or an empty list of rows.
+    /// Whether no table was given. An empty list of rows counts as no table.
     pub(crate) fn is_nothing(&self) -> bool {
         self.is_absent
     }
 
-    /// The column `name`, by its own name or by an alias.
+    /// The column `name`, looked up by its main name, then by its aliases.
     pub(crate) fn get(&self, name: &str) -> Option<&InputCells> {
         let by = |wanted: &str| {
             let found = self.columns.iter().find(|(name, _)| name == wanted);
@@ -168,17 +170,17 @@ impl RawTable {
         })
     }
 
-    /// The column of the symbols: a table without pairs may name coins alone.
+    /// The column of symbols. If there is none, the column of coins.
     pub(crate) fn symbols(&self) -> Option<&InputCells> {
         self.get("symbol").or_else(|| self.get("coin"))
     }
 
-    /// Whether there is a column `name`, by its own name or by an alias.
+    /// Whether there is a column `name`, under its main name or an alias.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// The message for the missing column `name`.
+    /// The fault of the missing column `name`; `or` is appended to its message.
     pub(crate) fn missing(&self, name: &'static str, or: &str) -> ColumnFault {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let there = match names.split_at_checked(SHOWN) {

@@ -1,22 +1,22 @@
-//! Why a row of a table is not accepted.
+//! Faults of table rows: why a row is refused.
 
 use std::borrow::Cow;
 
-/// A fault of one row.
+/// A fault of one table row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowFault {
-    /// The row in its table, from 0.
+    /// Index of the row in its table, from 0.
     pub row: usize,
     /// The column at fault.
     pub column: &'static str,
-    /// What is wrong and what is allowed; the same text for all rows with this fault.
+    /// What is wrong and what is allowed. All rows with the same fault have the same text.
     pub reason: Cow<'static, str>,
-    /// The value.
+    /// The faulty value as text; may list other values of the row in brackets.
     pub shown: String,
 }
 
 impl RowFault {
-    /// A fault of `row`.
+    /// Creates a fault of `row`.
     pub(crate) fn new(
         row: usize,
         column: &'static str,
@@ -31,13 +31,13 @@ impl RowFault {
         }
     }
 
-    /// The reason with its column, by which faults are counted.
+    /// The column and the reason: the key by which faults are counted.
     #[must_use]
     pub fn counted(&self) -> String {
         format!("{}: {}", self.column, self.reason)
     }
 
-    /// The value and what is wrong with it.
+    /// The message: the value, and what is wrong with it.
     #[must_use]
     pub fn message(&self) -> String {
         let Self { reason, shown, .. } = self;
@@ -45,7 +45,7 @@ impl RowFault {
             ("", BLANK) => "a missing value is not allowed".to_owned(),
             ("", reason) => reason.to_owned(),
             (shown, reason) if IS.iter().any(|word| reason.starts_with(word)) => {
-                // The other values of the row, in brackets, follow the reason.
+                // `shown` may list other values of the row in brackets. They are placed after the reason.
                 match shown.split_once(" (") {
                     Some((value, others)) => format!("{value} is {reason} ({others}"),
                     None => format!("{shown} is {reason}"),
@@ -59,13 +59,13 @@ impl RowFault {
     }
 }
 
-/// How a reason begins that is said of the value itself.
+/// Starts of reasons that follow the value and the word "is" in a message.
 const IS: [&str; 3] = ["not ", "below ", "above "];
 
 /// The reason of a missing cell.
 pub(crate) const BLANK: &str = "blank";
 
-/// The fault of the first row; of one row the first that was found.
+/// The fault of the first faulty row. If that row has several, the one found first.
 pub(crate) fn first(faults: &[RowFault]) -> Option<&RowFault> {
     faults.iter().min_by_key(|fault| fault.row)
 }

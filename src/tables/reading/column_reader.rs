@@ -14,18 +14,18 @@ use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::wire::{exact_decimal, nearest_double};
 
-/// Rows between two calls of `goes_on`.
+/// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;
-/// The side of a position.
+/// Fault reason of a cell that is not the side of a position.
 const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\"";
-/// The side of the order that closed the position.
+/// Fault reason of a cell that is not the side of an order that closed a position.
 const ORDER_SIDE: &str = "not the side of an order; allowed: \"BUY\" or \"SELL\"";
-/// The reason of a length that is none.
+/// Fault reason of a cell that is not a bar length.
 const NO_LENGTH: &str =
     "not a bar length (whole minutes: milliseconds, a timedelta, or such as \"5m\")";
-/// The reason of a number that is none.
+/// Fault reason of a cell that is not a number.
 const NO_NUMBER: &str = "not an exact decimal";
-/// The reason of a number that is too long.
+/// Fault reason of a number with too many digits.
 const LONG_NUMBER: &str = "not an exact decimal of at most 28 digits";
 
 /// The reader of one table.
@@ -52,7 +52,9 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// The faults, and the rows without one; `None` if reading was stopped.
+    /// Returns the faults, and the indexes of the rows without a fault.
+    ///
+    /// `None` if reading was stopped.
     pub(super) fn end(self) -> Option<(Vec<RowFault>, Vec<usize>)> {
         if self.is_stopped {
             return None;
@@ -62,7 +64,7 @@ impl<'a> ColumnReader<'a> {
         Some((self.faults, good.collect()))
     }
 
-    /// Adds a fault of a row; only the first one of each row counts.
+    /// Adds a fault of a row. Only the first fault of each row is recorded.
     pub(super) fn fault(&mut self, fault: RowFault) {
         if let Some(is_bad) = self.is_bad.get_mut(fault.row)
             && !*is_bad
@@ -80,7 +82,7 @@ impl<'a> ColumnReader<'a> {
         why: impl Into<std::borrow::Cow<'static, str>>,
     ) {
         let why = why.into();
-        // In a column of numbers, NaN is a number that is not allowed.
+        // NaN in a column of numbers is reported as a wrong number, not as a missing cell.
         let is_nan = matches!(cell, InputCell::Float(_) | InputCell::Single(_)) && why == NO_NUMBER;
         if cell.is_missing() && !is_nan {
             self.fault(RowFault::new(row, column, BLANK, ""));
@@ -89,7 +91,9 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// Whether to go on; looks every so many rows.
+    /// Whether to continue.
+    ///
+    /// Calls `goes_on` once every [`LOOK`] rows.
     pub(super) fn look(&mut self, row: usize) -> bool {
         if row % LOOK == LOOK - 1 && !self.is_stopped {
             self.is_stopped = !(self.goes_on)();
@@ -97,12 +101,14 @@ impl<'a> ColumnReader<'a> {
         !self.is_stopped
     }
 
-    /// Texts; blank where the column or an optional cell is missing.
+    /// Reads texts. A text is blank if the column, or an optional cell, is missing.
     pub(super) fn names(&mut self, name: &'static str, optional: bool) -> Labels {
         self.texts(name, self.table.get(name), optional)
     }
 
-    /// The symbols of rows: a table without pairs may name coins alone.
+    /// Reads symbols, from the column of pairs, else from the column of coins.
+    ///
+    /// If the table has neither, all rows get the symbol `otherwise`.
     pub(super) fn symbols(&mut self, otherwise: Option<&str>) -> Labels {
         match (self.table.symbols(), otherwise) {
             (None, Some(symbol)) => std::iter::repeat_n(symbol, self.rows).collect(),
@@ -144,7 +150,9 @@ impl<'a> ColumnReader<'a> {
         names
     }
 
-    /// Sides of positions; of the orders that closed them if `of_order`.
+    /// Reads the sides of positions.
+    ///
+    /// If `of_order`, the cells are the sides of the orders that closed the positions.
     pub(super) fn sides(&mut self, of_order: bool) -> Vec<Side> {
         let Some(cells) = self.table.get("side") else {
             return Vec::new();
@@ -167,12 +175,15 @@ impl<'a> ColumnReader<'a> {
         sides
     }
 
-    /// Exact decimals; a double is the decimal of its shortest text. Missing cells of an optional column are zero.
+    /// Reads exact decimals. A double becomes the decimal of its shortest text.
     pub(super) fn decimals(&mut self, name: &'static str) -> DecimalColumn {
         self.some_decimals(name, false).0
     }
 
-    /// As [`ColumnReader::decimals`], with the rows without a cell.
+    /// Reads decimals as [`ColumnReader::decimals`] does, and returns the rows without a cell.
+    ///
+    /// If the column is `optional`, missing cells become zero. In the column `value_usd`, if the table has it, they are
+    /// faults.
     pub(super) fn some_decimals(
         &mut self,
         name: &'static str,
@@ -213,7 +224,9 @@ impl<'a> ColumnReader<'a> {
         (decimals, missing)
     }
 
-    /// Amounts or prices: exact decimals, and doubles beyond them unless `needs_exact`.
+    /// Reads amounts or prices as exact decimals.
+    ///
+    /// Unless `needs_exact`, numbers that no decimal can represent are read as doubles.
     pub(super) fn amounts(&mut self, name: &'static str, needs_exact: bool) -> AmountColumn {
         if needs_exact {
             return self.decimals(name).into();
@@ -251,7 +264,7 @@ impl<'a> ColumnReader<'a> {
         amounts
     }
 
-    /// Instants.
+    /// Reads instants.
     pub(super) fn instants(&mut self, name: &'static str) -> Vec<Millis> {
         let Some(cells) = self.table.get(name) else {
             return Vec::new();
@@ -272,7 +285,7 @@ impl<'a> ColumnReader<'a> {
         times
     }
 
-    /// Instants; those of `otherwise` where the column or a cell is missing.
+    /// Reads instants. If the column or a cell is missing, the instant of the row in `otherwise` is used.
     pub(super) fn some_instants(
         &mut self,
         name: &'static str,
@@ -301,7 +314,7 @@ impl<'a> ColumnReader<'a> {
         times
     }
 
-    /// Refuses whole numbers that are plainly epoch seconds.
+    /// Adds a fault for each whole number that is evidently in epoch seconds.
     pub(super) fn check_unit(&mut self, name: &'static str, cells: &InputCells) {
         let mut unit = SecondsScan::default();
         match millis(cells) {
@@ -336,7 +349,9 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// The lengths of bars or periods that open at `opens`: as stated, or by their close; `None` where neither is there.
+    /// Reads the lengths of bars or periods that open at `opens`, in milliseconds.
+    ///
+    /// A length is stated in `interval`, or computed from `closes_at`. It is `None` if both cells are missing.
     pub(super) fn lengths(&mut self, opens: &[Millis]) -> Vec<Option<i64>> {
         let mut lengths: Vec<Option<i64>> = vec![None; self.rows];
         if let Some(cells) = self.table.get("closes_at") {
@@ -389,7 +404,7 @@ impl<'a> ColumnReader<'a> {
     }
 }
 
-/// Single cells.
+/// Conversion of single cells.
 impl ColumnReader<'_> {
     /// The text of a cell, without surrounding blanks.
     pub(super) fn text(cell: &InputCell<'_>) -> Option<String> {
@@ -427,7 +442,9 @@ impl ColumnReader<'_> {
     }
 }
 
-/// The side of the position that a word names; of the order that closed it if `of_order`.
+/// The side of the position that a word names.
+///
+/// If `of_order`, the word is the side of the order that closed the position.
 fn side_of(word: &str, of_order: bool) -> Option<Side> {
     if of_order {
         closed_by(word)
@@ -440,7 +457,7 @@ fn no_side(of_order: bool) -> &'static str {
     if of_order { ORDER_SIDE } else { SIDE }
 }
 
-/// Cells of files of text, by the rules of all cells; an error is the reason.
+/// Conversion of the cells of text files, by the same rules as other cells. Errors are fault reasons.
 pub(crate) mod text_cell {
     use rust_decimal::Decimal;
 
@@ -449,7 +466,7 @@ pub(crate) mod text_cell {
     use crate::tables::reading::column_reader::{NO_LENGTH, exact, no_side, side_of, span};
     use crate::tables::reading::times::instant;
 
-    /// The side of the position; of the order that closed it if `of_order`.
+    /// The side of the position. If `of_order`, `text` is the side of the order that closed it.
     pub(crate) fn side(text: &str, of_order: bool) -> Result<Side, &'static str> {
         side_of(text, of_order).ok_or(no_side(of_order))
     }
@@ -464,7 +481,7 @@ pub(crate) mod text_cell {
         instant(&InputCell::Text(text.into()))
     }
 
-    /// Why a bar has no length if it does not close `stated` milliseconds after its open.
+    /// Fault reason of a bar that does not close `stated` milliseconds after its open.
     pub(crate) fn other_length(stated: i64) -> String {
         format!("not {stated} ms, its interval, after the open")
     }
@@ -475,7 +492,7 @@ pub(crate) mod text_cell {
     }
 }
 
-/// The position that an order closed: a SELL closes a long.
+/// The side of the position that an order closed. A SELL closes a long.
 fn closed_by(word: &str) -> Option<Side> {
     if word.eq_ignore_ascii_case("SELL") {
         return Some(Side::Long);
@@ -515,7 +532,7 @@ fn exact(cell: &InputCell<'_>) -> Result<Decimal, String> {
     }
 }
 
-/// The length of a cell in milliseconds, above zero.
+/// The bar length in a cell, in milliseconds: whole minutes above zero.
 fn span(cell: &InputCell<'_>) -> Option<i64> {
     let millis = match cell {
         InputCell::Int(span) | InputCell::Span(span) => Some(*span),
@@ -533,7 +550,7 @@ fn span(cell: &InputCell<'_>) -> Option<i64> {
     millis.filter(|span| *span > 0 && span % Millis::MINUTE == 0)
 }
 
-/// An array without missing cells.
+/// The Arrow array of a column, if no cell is missing.
 fn whole_array(cells: &InputCells) -> Option<&ArrayRef> {
     match cells {
         InputCells::Arrow(array) if array.null_count() == 0 => Some(array),
@@ -569,7 +586,7 @@ impl WholeTexts {
     }
 }
 
-/// The doubles of a column that has nothing else.
+/// The values of a column, if all cells are doubles.
 fn doubles(cells: &InputCells) -> Option<Vec<f64>> {
     if let InputCells::Doubles(values) = cells {
         return Some(values.clone());
@@ -578,7 +595,9 @@ fn doubles(cells: &InputCells) -> Option<Vec<f64>> {
     Some(array.values().to_vec())
 }
 
-/// The whole numbers, or the instants in milliseconds, of a column that has nothing else.
+/// The values of a column of 64-bit integers or millisecond datetimes.
+///
+/// `None` for other columns, and if a cell is missing.
 fn millis(cells: &InputCells) -> Option<Vec<i64>> {
     if let InputCells::Ints(values) = cells {
         return Some(values.clone());
@@ -588,6 +607,6 @@ fn millis(cells: &InputCells) -> Option<Vec<i64>> {
         return Some(array.values().to_vec());
     }
     let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
-    // A datetime has its unit: it is never taken for seconds.
+    // A datetime has a unit, so it cannot be in seconds by mistake. `i64::MAX` is outside the range of seconds.
     Some(array.values().iter().map(|_| i64::MAX).collect())
 }

@@ -7,30 +7,32 @@ use crate::tables::raw_table::{ColumnFault, RawTable};
 use crate::tables::reading::column_reader::ColumnReader;
 use crate::tables::row_fault::{BLANK, RowFault};
 
-/// What a table need not say itself, because its caller or its file name says it.
+/// Defaults for values that a table leaves out, and requirements on its rows.
+///
+/// The caller or the file name gives the defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
-    /// The exchange of rows without one.
+    /// The exchange of rows that name none.
     pub(crate) exchange: Option<String>,
-    /// The symbol of rows, if the table has no column of it.
+    /// The symbol of all rows, if the table has no column of symbols.
     pub(crate) symbol: Option<String>,
     /// The length of bars that do not state it, in milliseconds.
     pub(crate) interval: Option<i64>,
-    /// Whether sides are those of the orders that closed the positions.
+    /// Whether the side column has the sides of the orders that closed the positions.
     pub(crate) side_of_order: bool,
-    /// Whether rows need an exchange.
+    /// Whether a row without an exchange is faulty.
     pub(crate) needs_exchange: bool,
-    /// Whether every number has to be an exact decimal, as an archive stores it.
+    /// Whether every number must be an exact decimal, as an archive requires.
     pub(crate) needs_exact: bool,
 }
 
-/// The rows of a table that can be read.
+/// The readable rows of a table, and the faults of its other rows.
 #[derive(Debug, Default)]
 pub(crate) struct ReadRows<T> {
     pub(crate) columns: T,
-    /// The row of each in the table.
+    /// Index in the table of each readable row.
     pub(crate) places: Vec<usize>,
-    /// Rows that cannot be read.
+    /// Faults of the rows that cannot be read.
     pub(crate) faults: Vec<RowFault>,
 }
 
@@ -41,13 +43,13 @@ pub(crate) struct BarColumns {
     pub(crate) exchange: Labels,
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
-    /// Lengths in milliseconds, where stated.
+    /// Lengths in milliseconds; `None` for rows that state none.
     pub(crate) interval: Vec<Option<i64>>,
     pub(crate) open: AmountColumn,
     pub(crate) high: AmountColumn,
     pub(crate) low: AmountColumn,
     pub(crate) close: AmountColumn,
-    /// Traded volume in listed units.
+    /// Traded volume in units of the listed pair, such as thousands of coins for 1000PEPE.
     pub(crate) volume: AmountColumn,
     /// Numbers of trades, if the table has them.
     pub(crate) trades: Option<AmountColumn>,
@@ -61,7 +63,7 @@ pub(crate) struct InterestColumns {
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
     pub(crate) open_interest: AmountColumn,
-    /// Whether the numbers are USD, not listed units.
+    /// Whether `open_interest` is in USD. If not, it is in units of the listed pair.
     pub(crate) in_usd: bool,
     pub(crate) received_at: Option<Vec<Millis>>,
 }
@@ -71,14 +73,14 @@ pub(crate) struct InterestColumns {
 pub(crate) struct TotalColumns {
     pub(crate) symbol: Labels,
     pub(crate) timestamp: Vec<Millis>,
-    /// Lengths in milliseconds, where stated.
+    /// Lengths in milliseconds; `None` for rows that state none.
     pub(crate) interval: Vec<Option<i64>>,
     pub(crate) long_usd: AmountColumn,
     pub(crate) short_usd: AmountColumn,
 }
 
 impl BarColumns {
-    /// These rows, in this order.
+    /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         Self {
             exchange: self.exchange.take(rows),
@@ -128,7 +130,7 @@ impl InterestColumns {
         self.in_usd = more.in_usd;
     }
 
-    /// These rows, in this order.
+    /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         Self {
             exchange: self.exchange.take(rows),
@@ -145,7 +147,7 @@ impl InterestColumns {
 }
 
 impl TotalColumns {
-    /// These rows, in this order.
+    /// Copies `rows`, in the given sequence.
     pub(crate) fn take(&self, rows: &[usize]) -> Self {
         Self {
             symbol: self.symbol.take(rows),
@@ -157,14 +159,14 @@ impl TotalColumns {
     }
 }
 
-/// The cells of these rows, in this order.
+/// Copies the cells of `rows`, in the given sequence.
 pub(crate) fn picked<T: Copy>(cells: &[T], rows: &[usize]) -> Vec<T> {
     rows.iter()
         .filter_map(|row| cells.get(*row).copied())
         .collect()
 }
 
-/// Orders by columns, with these rows only.
+/// Copies `rows` of the orders, in the given sequence.
 pub(crate) fn take_orders(orders: &GivenOrders, rows: &[usize]) -> GivenOrders {
     GivenOrders {
         exchange: orders.exchange.take(rows),
@@ -190,7 +192,7 @@ pub(crate) fn take_orders(orders: &GivenOrders, rows: &[usize]) -> GivenOrders {
     }
 }
 
-/// Appends orders to orders of the same source, which have the same optional columns.
+/// Appends orders. Both tables must have the same optional columns.
 pub(crate) fn append_orders(orders: &mut GivenOrders, more: &GivenOrders) {
     let rows = more.timestamp.len();
     let is_first = orders.timestamp.is_empty();
@@ -240,7 +242,9 @@ fn require(table: &RawTable, names: &[&'static str]) -> Result<(), ColumnFault> 
     Ok(())
 }
 
-/// Refuses a table without symbols, and rows that nothing attributes to an exchange.
+/// Refuses a table without symbols, or without exchanges if these are required.
+///
+/// A default symbol or exchange replaces the column.
 fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFault> {
     if defaults.needs_exchange && defaults.exchange.is_none() && !table.has("exchange") {
         return Err(table.missing("exchange", ""));
@@ -251,7 +255,9 @@ fn require_names(table: &RawTable, defaults: &Defaults) -> Result<(), ColumnFaul
     Ok(())
 }
 
-/// Exchanges: rows without one are of the default; a row that needs one and has none is a fault.
+/// Reads exchanges. Rows without an exchange get the default one.
+///
+/// If exchanges are required and there is no default, rows without one are faulty.
 fn exchanges(reader: &mut ColumnReader<'_>, defaults: &Defaults) -> Labels {
     let names = reader.names("exchange", true);
     let Some(blank) = names.names().iter().position(String::is_empty) else {
@@ -274,10 +280,10 @@ fn exchanges(reader: &mut ColumnReader<'_>, defaults: &Defaults) -> Labels {
     names
 }
 
-/// What reading gives: rows, or a column that is missing; `None` if `goes_on` stopped it.
+/// Result of reading a table: its rows, or a fault of a column. `None` if `goes_on` stopped the reading.
 type Reading<T> = Result<Option<ReadRows<T>>, ColumnFault>;
 
-/// The rows without a fault; `None` if reading was stopped.
+/// Returns the rows without a fault; `None` if reading was stopped.
 fn readable<T>(
     reader: ColumnReader<'_>,
     columns: T,
@@ -296,7 +302,9 @@ fn readable<T>(
     })
 }
 
-/// Reads orders; a missing value is price times quantity where `judged` later finds that the pair is in USD.
+/// Reads orders, and for each row whether its value in USD is missing.
+///
+/// The rules later compute missing values as price times quantity.
 pub(crate) fn read_orders(
     table: &RawTable,
     defaults: &Defaults,
@@ -388,7 +396,7 @@ pub(crate) fn read_bars(
     Ok(readable(reader, columns, BarColumns::take))
 }
 
-/// Reads open interest, in listed units or in USD.
+/// Reads open interest, in units of the listed pair or in USD.
 pub(crate) fn read_interest(
     table: &RawTable,
     defaults: &Defaults,
@@ -437,7 +445,7 @@ pub(crate) fn read_interest(
     Ok(readable(reader, columns, InterestColumns::take))
 }
 
-/// Reads liquidated totals by period.
+/// Reads liquidated USD by period.
 pub(crate) fn read_totals(
     table: &RawTable,
     defaults: &Defaults,
@@ -461,10 +469,10 @@ pub(crate) fn read_totals(
     Ok(readable(reader, columns, TotalColumns::take))
 }
 
-/// Rates by time.
+/// Conversion rates, each with the instant from which it is valid.
 pub(crate) type RateRows = Vec<(Millis, rust_decimal::Decimal)>;
 
-/// Reads USD per unit of a quote currency by time.
+/// Reads conversion rates: USD per unit of a quote currency, by time.
 pub(crate) fn read_rates(table: &RawTable) -> Reading<RateRows> {
     require(table, &["timestamp", "rate"])?;
     let mut goes_on = || true;
@@ -491,7 +499,7 @@ pub(crate) fn read_rates(table: &RawTable) -> Reading<RateRows> {
     }))
 }
 
-/// The instants of a table; the epoch for a row without one.
+/// The instants of a table. Cells that are no instant become the epoch.
 pub(crate) fn read_times(table: &RawTable) -> Vec<Millis> {
     let mut goes_on = || true;
     ColumnReader::new(table, &mut goes_on).instants("timestamp")

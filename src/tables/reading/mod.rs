@@ -1,6 +1,6 @@
 //! Typed columns of each kind of table.
 //!
-//! A cell that its column cannot hold is a fault of its row; rows without a fault are read.
+//! If a cell cannot be converted to the type of its column, its row is faulty. Rows without a fault are read.
 
 mod column_reader;
 mod kinds;

@@ -1,4 +1,4 @@
-//! Rows of positions, read cell by cell.
+//! Reads tables of trading positions, row by row.
 
 use std::slice;
 
@@ -9,7 +9,9 @@ use crate::tables::reading::column_reader::ColumnReader;
 use crate::tables::reading::kinds::ReadRows;
 use crate::tables::row_fault::{BLANK, RowFault};
 
-/// Reads positions of single accounts.
+/// Reads trading positions of single accounts.
+///
+/// `None` if `goes_on` stopped the reading.
 ///
 /// # Errors
 ///
@@ -61,7 +63,7 @@ pub(crate) fn read_positions(
     }))
 }
 
-/// The cells of one row, in the order of the columns.
+/// The cells of one row, in the sequence of [`ObservedPosition::COLUMNS`].
 struct PositionLine<'a> {
     columns: slice::Iter<'a, Option<&'a InputCells>>,
     row: usize,

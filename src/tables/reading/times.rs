@@ -1,28 +1,32 @@
-//! Instants of a column, and the unit of whole numbers.
+//! Conversion of cells to instants, and detection of wrong time units.
 //!
-//! Whole numbers are epoch milliseconds. Seconds, microseconds and nanoseconds are recognised by their size and refused.
+//! Whole numbers are epoch milliseconds. Seconds, microseconds and nanoseconds are recognised by their size, and
+//! refused.
 
 use std::ops::Range;
 
 use crate::model::Millis;
 use crate::tables::cells::InputCell;
 
-/// The furthest instant from the epoch, as Python's datetimes reach it.
+/// Maximum distance of an instant from the epoch, in milliseconds. Python's datetimes have this range.
 pub(crate) const FURTHEST: u64 = 62_000_000_000_000;
-/// Whole numbers that are epoch seconds of the years 2001 to 5138; as milliseconds they are of 1970 to 1973.
+/// Whole numbers that are probably epoch seconds, of the years 2001 to 5138. As milliseconds they would lie in 1970 to
+/// 1973.
 const SECONDS: Range<i64> = 1_000_000_000..100_000_000_000;
 /// Whole numbers that are epoch microseconds of the years 1973 to 5138.
 const MICROS: Range<i64> = 100_000_000_000_000..100_000_000_000_000_000;
-/// The reason of instants in seconds.
+/// Fault reason of an instant in seconds.
 pub(crate) const IN_SECONDS: &str = "looks like epoch seconds; epoch milliseconds are meant";
-/// What an instant may be.
+/// Fault reason of a cell that is no instant.
 const INSTANT: &str = "not an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 
-/// The whole number of a cell without a unit; `None` for datetimes, ISO 8601 texts and missing cells.
+/// The whole number in a cell that states no time unit.
+///
+/// `None` for datetimes, ISO 8601 texts and missing cells.
 pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
     match cell {
         InputCell::Int(at) => Some(*at),
-        // Whole numbers in a float column, as pandas stores integers among missing values.
+        // pandas stores a column of integers with missing values as floats.
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the value is a whole number of 53 bits"
@@ -33,24 +37,27 @@ pub(crate) fn whole(cell: &InputCell<'_>) -> Option<i64> {
             let is_whole = text
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-');
-            // Few digits are neither epoch milliseconds nor a date.
+            // `Millis::read` refuses numbers with few digits, which are neither epoch milliseconds nor a date.
             Millis::read(text).filter(|_| is_whole).map(|at| at.0)
         }
         _ => None,
     }
 }
 
-/// Looks for epoch seconds among the whole numbers of a column.
+/// Searches the whole numbers of a column for epoch seconds.
+///
+/// Numbers in the range of seconds may also be early milliseconds. They are epoch seconds if all cells are in that
+/// range, or if some cell is a later instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SecondsScan {
-    /// The first row that can be in seconds.
+    /// The first row with a number in the range of epoch seconds.
     seconds: Option<usize>,
     is_other: bool,
     is_later: bool,
 }
 
 impl SecondsScan {
-    /// Takes note of the cell of `row`.
+    /// Records the cell of `row`.
     pub(crate) fn note(&mut self, row: usize, cell: &InputCell<'_>) {
         match whole(cell) {
             Some(at) => self.note_whole(row, at),
@@ -65,7 +72,7 @@ impl SecondsScan {
         }
     }
 
-    /// Takes note of a whole number.
+    /// Records the whole number of `row`.
     pub(crate) fn note_whole(&mut self, row: usize, at: i64) {
         if SECONDS.contains(&at) {
             self.seconds = self.seconds.or(Some(row));
@@ -75,14 +82,16 @@ impl SecondsScan {
         }
     }
 
-    /// The first row in seconds, and whether all rows are.
+    /// Returns the first row in seconds, and whether all rows are in seconds.
+    ///
+    /// `None` if no row is.
     pub(crate) fn seconds(self) -> Option<(usize, bool)> {
         let row = self.seconds?;
         (!self.is_other || self.is_later).then_some((row, !self.is_other))
     }
 }
 
-/// The instant of a cell, or why it has none.
+/// Converts a cell to an instant. The error is the fault reason.
 pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
     let at = match (whole(cell), cell) {
         (Some(at), _) if MICROS.contains(&at) => {
@@ -103,7 +112,7 @@ pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
     }
 }
 
-/// Why a text is no instant.
+/// Fault reason of a text that is no instant.
 fn no_time(text: &str) -> &'static str {
     let seconds = text.trim().parse().is_ok_and(|at| SECONDS.contains(&at));
     if seconds { IN_SECONDS } else { INSTANT }
@@ -143,7 +152,7 @@ mod tests {
         };
         assert_eq!(unit(&[1_704_153_600, 1_704_153_601]), Some((0, true)));
         assert_eq!(unit(&[1_704_153_600_000, 1_704_153_601]), Some((1, false)));
-        // Milliseconds of 1970 after earlier ones.
+        // After an instant 5 ms from the epoch, the second number is taken as milliseconds of 1970.
         assert_eq!(unit(&[5, 1_704_153_601]), None);
     }
 }

@@ -13,17 +13,20 @@ use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 use crate::tables::rules::spacings::Spacings;
 
-/// Prices in these bounds have finite products and sums above zero.
+/// Minimum price. Products of prices and amounts within [`SMALLEST`] and [`LARGEST`] are finite, and not rounded to
+/// zero.
 pub(super) const SMALLEST: f64 = 1e-100;
-/// The upper bound of prices and amounts.
+/// Maximum price or amount.
 pub(super) const LARGEST: f64 = 1e100;
 
-/// A fault before it has its row: column, reason and value.
+/// A fault without its row: column, reason and value.
 type Fault = (&'static str, String, String);
 
 impl Judge<'_> {
-    /// The bars that are accepted, per coin: prices of one coin, volumes in coins, coins as symbols. `None` if judging
-    /// was stopped.
+    /// Returns the accepted bars, converted to single coins.
+    ///
+    /// Prices become USD per coin, volumes become numbers of coins, and symbols become names of coins. `None` if
+    /// `goes_on` stopped the checks.
     pub(crate) fn bars(&mut self, read: ReadRows<BarColumns>) -> Option<Judged<BarColumns>> {
         let ReadRows {
             columns: mut bars,
@@ -120,7 +123,7 @@ impl Judge<'_> {
         })
     }
 
-    /// What is wrong with the numbers and times of a bar.
+    /// Checks the numbers and times of a bar, and returns its fault.
     fn bar(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
         let at = bars.timestamp.get(row).copied().unwrap_or_default();
         let Some(interval) = bars.interval.get(row).copied().flatten() else {
@@ -182,7 +185,7 @@ impl Judge<'_> {
     }
 }
 
-/// The value of a cell for a message.
+/// The value of a cell as text for a message.
 pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
     amounts.get(row).map_or_else(
         || format!("{:?}", amounts.f64(row)),
@@ -190,7 +193,7 @@ pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
     )
 }
 
-/// The fault of a row of a second contract of a coin.
+/// The fault of a row that names a second contract of a coin.
 pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> Fault {
     let reason = format!(
         "names another contract of the coin than its other {table} of this exchange; one contract is allowed"
@@ -202,7 +205,9 @@ pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) ->
     )
 }
 
-/// Why the bars of a file are not as long as its name says: `named` milliseconds.
+/// Returns a message if the bars of a file contradict the length in its name.
+///
+/// `named` is that length in milliseconds.
 pub(crate) fn other_length(bars: &BarColumns, named: i64) -> Option<String> {
     let mut spacings = Spacings::default();
     let series = bars.exchange.iter().zip(bars.symbol.iter());
@@ -213,7 +218,9 @@ pub(crate) fn other_length(bars: &BarColumns, named: i64) -> Option<String> {
     Some(spacing.other_than(named))
 }
 
-/// Fills in missing lengths: the commonest spacing of the series.
+/// Sets missing lengths to the commonest spacing of the series.
+///
+/// A series is the bars of one exchange and symbol.
 fn infer_lengths(bars: &mut BarColumns) {
     if bars.interval.iter().all(Option::is_some) {
         return;
@@ -241,7 +248,9 @@ fn are_equal(bars: &BarColumns, one: usize, other: usize) -> bool {
         .all(|amounts| amounts.f64(one).total_cmp(&amounts.f64(other)).is_eq())
 }
 
-/// Scales and rates of rows that are not listed per coin in USD.
+/// Coins per listed unit, and USD per unit of the quote currency, by row.
+///
+/// Rows where both are 1 have no entry.
 #[derive(Debug, Default)]
 struct Factors(HashMap<usize, (Decimal, Decimal)>);
 
@@ -287,7 +296,9 @@ impl Factors {
     }
 }
 
-/// The price of a coin; exact, because scales are powers of ten.
+/// The price of one coin from that of `scale` coins.
+///
+/// Exact, because scales are powers of ten.
 fn per_coin(price: Decimal, scale: Decimal) -> Option<Decimal> {
     let zeros = u32::try_from(scale.mantissa()).ok()?.checked_ilog10()?;
     let price = price.normalize();

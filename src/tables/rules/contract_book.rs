@@ -1,4 +1,6 @@
-//! Which contract the bars and the open interest of a coin on an exchange are of.
+//! The contracts that bars and open interest readings belong to.
+//!
+//! A series is the rows of one table, exchange and coin. Its rows must belong to one contract.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +9,12 @@ use crate::tables::rules::contracts::{Resolved, resolve};
 /// Table, exchange and coin.
 type SeriesKey = (String, String, String);
 
-/// The contracts of the series seen so far: one per table, exchange and coin.
+/// The contract of each series seen so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContractBook(BTreeMap<SeriesKey, Resolved>);
 
 impl ContractBook {
-    /// Adds a contract that is known from before.
+    /// Sets the contract of a series that was stored earlier.
     pub(crate) fn add(&mut self, table: &str, exchange: &str, coin: &str, contract: &str) {
         let key = [table, exchange, coin].map(str::to_owned);
         self.0.insert(key.into(), resolve(contract));
@@ -25,9 +27,11 @@ impl ContractBook {
         })
     }
 
-    /// Whether rows of `contract` may join the series; else the contract that it has.
+    /// Checks that rows of `contract` may join their series.
     ///
-    /// A symbol that names a coin alone is of the series' contract, whichever that is.
+    /// The error is the contract of the series.
+    ///
+    /// A symbol that names only a coin, without a quote, is taken as the contract of the series.
     pub(super) fn admit(
         &mut self,
         table: &str,

@@ -1,4 +1,4 @@
-//! What contract a symbol names, and what its rows may be.
+//! The contract that a symbol names, and the tables in which it is accepted.
 
 use crate::model::{NotOfCoin, Symbol, is_dollar};
 
@@ -25,12 +25,14 @@ impl Resolved {
         self.symbol.as_ref().map_or("", Symbol::coin)
     }
 
-    /// Coins per listed unit.
+    /// Coins per unit of the listed pair, such as 1000 for 1000PEPE.
     pub(super) fn scale(&self) -> u32 {
         self.symbol.as_ref().map_or(1, Symbol::scale)
     }
 
-    /// The quote currency that is not USD; `None` for a coin alone and for a quote that counts as USD.
+    /// The quote currency, if it does not count as USD.
+    ///
+    /// `None` also for a symbol without a quote.
     pub(super) fn foreign_quote(&self) -> Option<&str> {
         self.symbol
             .as_ref()?
@@ -38,14 +40,20 @@ impl Resolved {
             .filter(|quote| !is_dollar(quote))
     }
 
-    /// What identifies the contract among those of its coin; `None` for a coin alone.
+    /// Text that identifies the contract among those of its coin.
+    ///
+    /// `None` for a symbol without a quote.
     pub(super) fn id(&self) -> Option<String> {
         let symbol = self.symbol.as_ref()?;
         symbol.quote()?;
         Some(format!("{} {}", symbol.name(), symbol.kind().name()))
     }
 
-    /// Why its orders are refused; their quote is judged with their value.
+    /// Why orders of this contract are refused.
+    ///
+    /// `None` if they are accepted.
+    ///
+    /// The quote currency is checked later, with the value of the order.
     pub(super) fn no_orders(&self) -> Option<String> {
         let Some(symbol) = &self.symbol else {
             return Some("blank; name a trading pair".to_owned());
@@ -56,7 +64,11 @@ impl Resolved {
         }
     }
 
-    /// Why its bars and open interest are refused; their quote is judged with their numbers.
+    /// Why bars and open interest of this contract are refused.
+    ///
+    /// `None` if they are accepted.
+    ///
+    /// The quote currency is checked later, with the numbers of the row.
     pub(super) fn no_series(&self) -> Option<String> {
         if let Some(why) = self.no_orders() {
             return Some(why);

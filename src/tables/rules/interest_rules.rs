@@ -1,4 +1,4 @@
-//! The rules of open interest.
+//! The rules of open interest readings.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,9 @@ use crate::tables::rules::bar_rules::{LARGEST, another_contract, shown};
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of, exchange_names};
 
 impl Judge<'_> {
-    /// The readings that are accepted, in coins or in USD, with coins as symbols; `None` if judging was stopped.
+    /// Returns the accepted readings, in coins or in USD.
+    ///
+    /// Symbols become names of coins. `None` if `goes_on` stopped the checks.
     pub(crate) fn open_interest(
         &mut self,
         read: ReadRows<InterestColumns>,
@@ -117,7 +119,7 @@ impl Judge<'_> {
     }
 }
 
-/// The column of the amounts.
+/// Name of the column of amounts.
 fn amount_column(in_usd: bool) -> &'static str {
     if in_usd {
         "open_interest_usd"
@@ -126,7 +128,7 @@ fn amount_column(in_usd: bool) -> &'static str {
     }
 }
 
-/// Converts scaled units to coins; `scales` has the coins per unit, by row.
+/// Converts listed units to coins. `scales` has the coins per unit, by row.
 fn unscale(readings: &mut InterestColumns, scales: &HashMap<usize, u32>) {
     if scales.is_empty() {
         return;

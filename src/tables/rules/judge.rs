@@ -1,4 +1,4 @@
-//! The judge: the context of the rules, and their outcome.
+//! The judge: the shared context of all rules, and the result of applying them.
 
 use crate::model::{Labels, Millis, exchange_name};
 use crate::tables::quote_rates::QuoteRates;
@@ -6,20 +6,20 @@ use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contract_book::ContractBook;
 use crate::tables::rules::contracts::{Resolved, resolve};
 
-/// Rows between two calls of `goes_on`.
+/// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;
-/// By how much a recorder's clock may be ahead of this machine's.
+/// Maximum time by which a row may be ahead of this machine's clock, in milliseconds. Clocks of other machines differ.
 const AHEAD: i64 = 10 * Millis::MINUTE;
 
-/// Finds out whether an exchange is unknown, and says what is known instead.
+/// Returns a text for the fault if an exchange is unknown, else `None`.
 pub(crate) type ExchangeCheck<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
-/// The judge of tables.
+/// Applies the rules to the rows of tables.
 pub(crate) struct Judge<'a> {
-    /// The last instant that rows may have.
+    /// The latest instant that a row may have.
     pub(super) latest: Millis,
     pub(super) rates: &'a QuoteRates,
-    /// The contracts of the bars and of the open interest of each coin and exchange.
+    /// The contract of the bars, and of the open interest, of each coin and exchange.
     pub(super) book: &'a mut ContractBook,
     exchanges: &'a mut ExchangeCheck<'a>,
     goes_on: &'a mut dyn FnMut() -> bool,
@@ -30,16 +30,16 @@ pub(crate) struct Judge<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Judged<T> {
     pub(crate) columns: T,
-    /// The row of each in the table.
+    /// Index in the table of each accepted row.
     pub(crate) places: Vec<usize>,
-    /// Rows that repeat another row of the table.
+    /// Number of rows left out because they repeat another row of the table.
     pub(crate) repeated: u64,
-    /// Rows that are not accepted.
+    /// Faults of the rows that are refused.
     pub(crate) faults: Vec<RowFault>,
 }
 
 impl<'a> Judge<'a> {
-    /// A judge as of `now`, the clock of this machine.
+    /// Creates a judge. `now` is the time of this machine's clock.
     pub(crate) fn new(
         now: Millis,
         rates: &'a QuoteRates,
@@ -57,7 +57,9 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether to go on; looks every so many rows.
+    /// Whether to continue.
+    ///
+    /// Calls `goes_on` once every [`LOOK`] rows.
     pub(super) fn look(&mut self, row: usize) -> bool {
         if row % LOOK == LOOK - 1 && !self.is_stopped {
             self.is_stopped = !(self.goes_on)();
@@ -65,18 +67,22 @@ impl<'a> Judge<'a> {
         !self.is_stopped
     }
 
-    /// Whether judging was stopped.
+    /// Whether `goes_on` stopped the checks.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// What is wrong with an instant.
+    /// Returns the fault reason and the value if an instant is too late.
     pub(super) fn time(&self, at: Millis) -> Option<(&'static str, String)> {
         let reason = "more than ten minutes ahead of this machine's clock";
         (at > self.latest).then(|| (reason, at.to_string()))
     }
 
-    /// What is shown of each distinct exchange of a column that is unknown, by code; blank names are right.
+    /// Checks each distinct exchange of a column.
+    ///
+    /// Returns, by code, the text for the fault if the exchange is unknown.
+    ///
+    /// Blank names are accepted.
     pub(super) fn exchanges(&mut self, names: &Labels) -> Vec<Option<String>> {
         let unknown = |name: &String| match name.trim() {
             "" => None,
@@ -107,7 +113,7 @@ pub(super) fn coins_of(symbols: &Labels, contracts: &[Resolved]) -> Labels {
     coins.collect()
 }
 
-/// The verdict of a row's code, where a column has one for each distinct name.
+/// The verdict on a row's name. `verdicts` has one item for each distinct name of the column.
 pub(super) fn by_code<'v, T>(verdicts: &'v [T], names: &Labels, row: usize) -> Option<&'v T> {
     verdicts.get(*names.codes().get(row)? as usize)
 }

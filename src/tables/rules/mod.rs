@@ -1,4 +1,4 @@
-//! What a row of a table may be: one set of rules for all tables.
+//! The rules that accept or refuse the rows of input tables.
 
 mod bar_rules;
 mod contract_book;

@@ -10,10 +10,12 @@ use crate::tables::row_fault::RowFault;
 use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, contracts_of};
 
-/// Largest amount of an order in USD; ten billion of them still fit a decimal.
+/// Maximum value of an order in USD. The sum of ten billion such orders fits a decimal.
 const MOST_USD: Decimal = Decimal::from_parts(2_808_348_672, 232_830_643, 0, false, 0);
 
-/// What is known of the names of orders: unknown exchanges, contracts of pairs and of native ids, and products.
+/// Verdicts on the distinct names of orders.
+///
+/// Unknown exchanges, contracts of pairs, contracts of native ids, and [`Products`].
 type Known<'a> = (
     &'a [Option<String>],
     &'a [Resolved],
@@ -22,7 +24,7 @@ type Known<'a> = (
 );
 
 impl Judge<'_> {
-    /// The orders that are accepted; `None` if judging was stopped.
+    /// Returns the accepted orders; `None` if `goes_on` stopped the checks.
     pub(crate) fn orders(
         &mut self,
         read: ReadRows<(GivenOrders, Vec<bool>)>,
@@ -80,7 +82,9 @@ impl Judge<'_> {
         })
     }
 
-    /// The value of an order in USD, or the column at fault, the reason and the value.
+    /// Checks an order and returns its value in USD.
+    ///
+    /// The error is the faulty column, the reason and the cell. `stated` says whether the table gives the value.
     fn order(
         &self,
         orders: &GivenOrders,
@@ -106,7 +110,7 @@ impl Judge<'_> {
         if let Some(why) = contract.no_orders() {
             return Err(("symbol", why, contract.spelled.clone()));
         }
-        // The pair's name does not say whether it was an option.
+        // The pair does not show whether the contract is an option. The exchange's own contract id does.
         let native = orders.native_id.as_ref().zip(natives);
         let native = native.and_then(|(names, natives)| by_code(natives, names, row));
         if let Some(why) = native
@@ -184,7 +188,9 @@ impl Judge<'_> {
     }
 }
 
-/// Whether price times quantity is the value in USD, for each distinct exchange and symbol.
+/// Whether price times quantity is the value in USD.
+///
+/// There is one verdict for each distinct exchange and symbol.
 struct Products {
     exchange: Labels,
     symbol: Labels,

@@ -1,26 +1,28 @@
-//! Distances of consecutive bars, from which their length is inferred.
+//! Time distances of consecutive bars, from which the bar length is inferred.
+//!
+//! A series is the bars of one exchange and symbol.
 
 use std::collections::BTreeMap;
 
 use crate::model::Millis;
 
-/// This many equal distances determine the length.
+/// Minimum number of equal distances that prove a bar length.
 const ENOUGH: usize = 10;
 
-/// How a file states the length of its bars.
+/// Hint for messages: how a file can state the length of its bars.
 pub(crate) const HOW: &str =
     "name the file after it, as BTC_USDT-5m.csv, or give a column interval";
 
-/// The instants of each series.
+/// The open times of each series.
 #[derive(Debug)]
 pub(crate) struct Spacings<K>(BTreeMap<K, Vec<Millis>>);
 
-/// The distances of all series.
+/// Summary of the distances of all series, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spacing {
     pub(crate) least: i64,
     most: i64,
-    /// The commonest distance; of equally common ones the smallest.
+    /// The commonest distance. If several are equally common, the smallest of them.
     pub(crate) commonest: i64,
     pairs: usize,
 }
@@ -43,7 +45,7 @@ impl<K: Ord> Spacings<K> {
         series.filter_map(commonest).collect()
     }
 
-    /// The distances of all series; `None` without two instants of one series.
+    /// Summarises the distances of all series; `None` if no series has two different instants.
     pub(crate) fn overall(self) -> Option<Spacing> {
         let mut all: BTreeMap<i64, usize> = BTreeMap::new();
         for (spacing, count) in self.0.into_values().flat_map(counts) {
@@ -54,15 +56,16 @@ impl<K: Ord> Spacings<K> {
 }
 
 impl Spacing {
-    /// Whether bars of `named` milliseconds do not have these distances.
+    /// Whether these distances contradict a bar length of `named` milliseconds.
     ///
-    /// With missing bars the distances are larger, but not all by the same factor.
+    /// Missing bars make some distances larger. Larger distances contradict the length only if at least [`ENOUGH`] are
+    /// all equal.
     pub(crate) fn contradicts(self, named: i64) -> bool {
         let is_regular = self.least == self.most && self.pairs >= ENOUGH;
         self.least < named || self.least > named && is_regular
     }
 
-    /// The message where bars of `named` milliseconds do not have these distances.
+    /// The message if these distances contradict a bar length of `named` milliseconds.
     pub(crate) fn other_than(self, named: i64) -> String {
         let least = self.least;
         format!(
@@ -71,7 +74,7 @@ impl Spacing {
     }
 }
 
-/// How often each distance occurs.
+/// Counts how often each distance occurs.
 fn counts(mut times: Vec<Millis>) -> BTreeMap<i64, usize> {
     times.sort_unstable();
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
@@ -85,7 +88,7 @@ fn counts(mut times: Vec<Millis>) -> BTreeMap<i64, usize> {
 }
 
 fn of_counts(counts: &BTreeMap<i64, usize>) -> Option<Spacing> {
-    // The last of the maxima is the smallest spacing.
+    // `max_by_key` returns the last maximum. In reverse sequence this is the smallest of the commonest spacings.
     let (commonest, _) = counts.iter().rev().max_by_key(|(_, count)| **count)?;
     Some(Spacing {
         least: *counts.first_key_value()?.0,

@@ -1,4 +1,4 @@
-//! The rules of liquidated totals by period.
+//! The rules of liquidated USD by period.
 
 use crate::model::Millis;
 use crate::tables::reading::{ReadRows, TotalColumns};
@@ -8,7 +8,9 @@ use crate::tables::rules::contracts::Resolved;
 use crate::tables::rules::judge::{Judge, Judged, by_code, coins_of, contracts_of};
 
 impl Judge<'_> {
-    /// The totals that are accepted, with coins as symbols; USD amounts stay as they are. `None` if judging was stopped.
+    /// Returns the accepted periods.
+    ///
+    /// Symbols become names of coins. `None` if `goes_on` stopped the checks.
     pub(crate) fn totals(&mut self, read: ReadRows<TotalColumns>) -> Option<Judged<TotalColumns>> {
         let ReadRows {
             columns: mut totals,
