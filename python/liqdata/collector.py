@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "collect"]
 
-# Seconds between two deliveries of log records, and between two checks of `wait`.
+# Seconds between two deliveries of log records to `logging`, and between two checks in `wait`.
 _PROMPTLY = 0.1
 _SETTINGS = "the path of a TOML file, TOML text, or a mapping of the same"
 
@@ -31,7 +31,7 @@ _SETTINGS = "the path of a TOML file, TOML text, or a mapping of the same"
 class Collector:
     """A running collector; made by :func:`collect`.
 
-    It runs on own threads until it is closed, or the process ends. A forked child does not inherit it.
+    It runs on its own threads until it is closed or the process ends. It does not run in a forked child.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Collector:
         self._once = once
         self._pid = os.getpid()
         ended = threading.Event()
-        # A collector that is garbage collected also stops, releases the archive and loses no rows.
+        # Garbage collection also stops the collector: it stores the received rows and releases the archive.
         self._end = weakref.finalize(self, _stop, core, ended)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
@@ -64,17 +64,19 @@ class Collector:
         return not self._end.alive
 
     def status(self) -> CollectorStatus:
-        """Counts and connection state by exchange; after closing the last ones.
+        """Counts and connection state by exchange; after closing, those at the time of closing.
 
         Returns
         -------
         dict
-            ``at`` and ``since`` (epoch ms), ``exchanges`` (a dict per exchange: ``exchange``, ``state``, ``events``,
-            ``lag`` in ms, ``gaps``, ``trouble`` and more), durable ``orders``, ``bars`` and ``open_interest``, rows
-            ``waiting`` to be written, ``trouble`` if nothing can be written, and ``raw``: the number of stored frames.
-            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the ``accounts`` of the last
-            round and how many are ``missing``, the number of ``snapshots``, the ``positions`` of the last one and when
-            it was complete (``last_snapshot``), and ``trouble``. Counts start with the collector.
+            ``at`` and ``since`` (time of the status and of the start, epoch ms), ``exchanges`` (a list with a dict per
+            exchange: ``exchange``, ``state``, ``events``, ``lag`` in ms, ``gaps``, ``trouble`` and more), the number of
+            durable ``orders``, ``bars`` and ``open_interest`` readings, the number of rows ``waiting`` to be written,
+            ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames). With
+            ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts`` in the
+            last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number of
+            ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts begin
+            when the collector starts.
 
         Raises
         ------
@@ -98,14 +100,15 @@ class Collector:
         return cast("CollectorStatus", status)
 
     def market(self) -> Market:
-        """The market of the archive; it grows as orders become durable, and outlives the collector.
+        """The market of the archive; it includes new orders as soon as they are durable.
 
-        Maps that a server of this market computes are stored in the archive (:meth:`liqdata.Market.maps`).
+        The market remains usable after the collector is closed. If a server serves this market, the maps that it
+        computes are stored in the archive (:meth:`liqdata.Market.maps`).
 
         Returns
         -------
         Market
-            Like that of :func:`liqdata.open`; :meth:`~liqdata.Market.stream_orders` yields new orders.
+            Like the result of :func:`liqdata.open`; :meth:`~liqdata.Market.stream_orders` yields new orders.
 
         Raises
         ------
@@ -133,17 +136,17 @@ class Collector:
         Parameters
         ----------
         timeout : float, optional
-            Longest wait in seconds; unlimited by default. Ctrl-C ends the wait.
+            Maximum time to wait, in seconds; unlimited by default. Ctrl-C ends the wait.
 
         Returns
         -------
         bool
-            False if the time ran out.
+            False if ``timeout`` passed first, otherwise True.
 
         Raises
         ------
         NoAnswer
-            With ``once=True``, if an exchange returned nothing; the data of the others are stored.
+            With ``once=True``, if an exchange returned no data; the data of the other exchanges are stored.
         RuntimeError
             In a forked child.
 
@@ -168,9 +171,12 @@ class Collector:
         return True
 
     def close(self) -> None:
-        """Close the connections, store the received rows and release the archive; may be called again.
+        """Close the connections, store the received rows and release the archive.
 
-        It returns when all received rows are durable, usually within milliseconds. Ctrl-C is raised after that.
+        May be called more than once.
+
+        The call returns when all received rows are durable, usually within milliseconds. A Ctrl-C during the call is
+        raised after that.
 
         Examples
         --------
@@ -239,27 +245,27 @@ def collect(
     Parameters
     ----------
     path : str or path-like
-        The folder of the archive, created if missing. One collector writes to an archive; any number of markets and
-        processes may read it.
+        The folder of the archive, created if missing. Only one collector can write to an archive at a time; any number
+        of markets and processes may read it.
     exchanges : str or sequence of str, optional
         Exchanges by name, such as ``["binance", "bybit"]``; all by default.
     coins : str or sequence of str, optional
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
         of the coins in ``settings``.
     settings : str, path-like or mapping, optional
-        Hosts, paths and times (``docs/feeds.md`` lists them): the path of a TOML file, TOML text (with an ``=``), or a
-        mapping of the same shape.
+        Hosts, paths and times to use for the exchanges (``docs/feeds.md`` lists all settings): the path of a TOML file,
+        TOML text (recognised by an ``=``), or a mapping with the same keys.
     positions : bool
         Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its public
-        rate limit (:meth:`Market.positions`; ``docs/positions.md``). Not with ``once``, because past positions are not
-        published.
+        rate limit (:meth:`Market.positions`; ``docs/positions.md``). It cannot be combined with ``once``, because
+        Hyperliquid does not publish past positions.
     once : bool
-        Only backfill the past that the exchanges still serve, then end; :meth:`Collector.wait` waits for it.
+        Only backfill past data that the exchanges still publish, then end; :meth:`Collector.wait` waits for the end.
 
     Returns
     -------
     Collector
-        Already running; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
+        A running collector; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
 
     Raises
     ------
@@ -307,7 +313,7 @@ def check_replies(status: CollectorStatus) -> None:
     Raises
     ------
     NoAnswer
-        Names the exchanges that returned nothing, and why.
+        If an exchange returned nothing; the message names these exchanges and the reasons.
     """
     exchanges = status["exchanges"]
     counts = [
@@ -331,7 +337,7 @@ def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: 
     exchanges : iterable of str
         The requested exchanges.
     positions : str
-        The option that requests positions.
+        The option that requests positions, as the caller spells it.
 
     Returns
     -------
@@ -344,7 +350,7 @@ def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: 
 
 
 def _names(given: object, parameter: str) -> list[str]:
-    """Names as a list: ``None`` means all, an empty sequence is an error."""
+    """Check names and return them as a list; empty for ``None``, which means all names."""
     if given is None:
         return []
     several = [given] if isinstance(given, str) else given

@@ -23,50 +23,53 @@ __all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
 _MOST = 2**31
-# Bounds other than from 1 to _MOST.
+# Smallest and largest value of the limits that do not have the bounds 1 and _MOST.
 _BOUNDS = {"past": (0, _MOST), "past_queue": (0, _MOST), "past_memory": (0, 2**50), "answer_memory": (2**20, 2**50)}
-# Seconds between two deliveries of log records.
+# Seconds between two deliveries of log records to `logging`.
 _PROMPTLY = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits on what one client can cost the others; times are in seconds.
+    """Limits of the resources that clients can use; times are in seconds.
+
+    The HTTP status of a request beyond a limit is in parentheses.
 
     Parameters
     ----------
     connections : int
-        Concurrent connections. A new one replaces the connection that has been idle longest; if all are busy, it is
-        refused for a second (503).
+        Maximum number of concurrent connections. At the limit a new connection replaces the one that has been idle
+        longest. If all are busy, the new connection is refused; the client may retry after a second (503).
     per_peer : int
-        Concurrent connections of one peer; a further one replaces its own that has been idle longest. Behind a trusted
-        proxy: concurrent requests of one client (429).
+        Maximum number of concurrent connections of one address. At the limit a new connection replaces the one of this
+        address that has been idle longest. Behind a trusted proxy: maximum number of concurrent requests of one client
+        (429).
     streams : int
-        Connections that may stream orders.
+        Maximum number of connections that stream orders.
     past : int
-        Concurrent historical requests (``as_of=``), in addition to current ones; they have their own workers, reader
-        and row cache. 0 disables them (``BadQuery``).
+        Maximum number of concurrent historical requests (``as_of=``), in addition to current requests; historical
+        requests have their own workers, reader and row cache. 0 disables them (``BadQuery``).
     past_queue : int
-        Historical requests that wait; further ones are refused for a while (503).
+        Maximum number of historical requests that wait; further ones are refused, and may be retried later (503).
     past_memory : int
-        Cache for historical requests, in bytes.
+        Size of the cache for historical requests, in bytes.
     answer_memory : int
-        Memory of all replies, in bytes: cached ones (a little more than half) and those that clients are still reading.
-        Beyond it requests are refused (503).
+        Maximum memory of all replies, in bytes: cached replies (a little more than half of it) and replies that clients
+        are still reading. At the limit requests are refused (503).
     query, headers : int
-        Longest query string, and longest sum of header names and values, in bytes.
+        Maximum length of the query string, and maximum total length of header names and values, in bytes.
     idle : float
-        Longest wait for the complete head of the next request.
+        Maximum time to wait for the complete head (request line and headers) of the next request.
     head : float
-        Longest time from the first to the last byte of a head, and for the TLS handshake.
+        Maximum time from the first to the last byte of a head, and maximum time of the TLS handshake.
     request : float
-        Longest time from a complete head to the first byte of the reply (503).
+        Maximum time from a complete head to the first byte of the reply (503).
     stall : float
-        Longest time in which a client reads nothing of its reply.
+        Maximum time in which a client reads no byte of its reply.
     grace : float
-        Longest wait for running replies when the server closes.
+        Maximum time to wait for running replies when the server closes.
     trusted_proxies : sequence of str
-        Addresses and networks that may set ``X-Forwarded-For``; it is ignored from others.
+        Addresses and networks that may set ``X-Forwarded-For``; the header is ignored from other addresses.
 
     Raises
     ------
@@ -127,7 +130,7 @@ class Server:
         self.market = market
         self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the native half of the market
         ended = threading.Event()
-        # The thread does not reference the server, so that garbage collection of the server ends it.
+        # The thread does not reference the server: otherwise the server would never be garbage collected.
         self._end = weakref.finalize(self, ended.set)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
@@ -137,7 +140,7 @@ class Server:
         return self._core.url
 
     def close(self) -> None:
-        """Finish running replies within the limit ``grace`` and stop; may be called again.
+        """Finish running replies within the limit ``grace``, then stop; may be called more than once.
 
         Examples
         --------
@@ -190,33 +193,36 @@ def serve(
     port : int
         Port to listen on, 0 to 65535; 0 picks a free one.
     token : str, path or sequence of str, optional
-        What a client must send as ``Authorization: Bearer`` (``Client(token=...)``): one token or several, each at
-        least 16 visible ASCII characters, or its digest as ``liqdata token`` prints it; or the path of a file with one
-        digest per line, which is reloaded when it changes. Without a token everybody may send requests.
+        Tokens, one of which a client must send as ``Authorization: Bearer`` (``Client(token=...)``). A token has at
+        least 16 visible ASCII characters; its digest, which ``liqdata token`` prints, can be given instead. A path
+        names a file with one digest per line, which is reloaded when it changes. Without tokens every client may send
+        requests.
     tls : tuple of two paths, optional
         Certificate chain and private key in PEM; both are reloaded when they change.
     hosts : sequence of str
-        Host names of the server besides its addresses and ``localhost``; requests with other names get 421.
+        Host names of the server, in addition to its addresses and ``localhost``. Requests for other host names are
+        refused with status 421.
     origins : sequence of str
-        Origins, such as ``"https://example.org"``, that may read replies in a browser (CORS).
+        Origins of web pages, such as ``"https://example.org"``, that may read replies in a browser (CORS).
     limits : Limits or mapping, optional
-        Limits per client; names and defaults are those of :class:`liqdata.server.Limits`.
+        Limits of the resources that clients can use; a mapping has the parameter names of
+        :class:`liqdata.server.Limits` as keys.
     public : bool
         Allow requests from other machines without a token.
     access_log : bool
         Log every reply to the logger ``liqdata.access`` at level INFO: client, request, status, size of the body in
-        bytes (``-`` if not yet known) and milliseconds to its first byte.
+        bytes (``-`` if not yet known) and milliseconds until the first byte of the reply.
 
     Returns
     -------
     Server
-        A context manager with ``url`` and ``close()``. It runs on own threads.
+        A running server; a context manager with ``url`` and ``close()``. It runs on its own threads.
 
     Raises
     ------
     BadQuery
-        For an option outside its bounds, a file without a token or certificate, and an address that other machines can
-        reach without a token or ``public=True``.
+        For an option outside its bounds, for a file that contains no token or certificate, and for an address that
+        other machines can reach if neither ``token`` nor ``public=True`` is given.
     OSError
         If the server cannot listen on the address.
 
@@ -255,7 +261,7 @@ def serve(
 
 
 def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
-    """The limits as an object, or :class:`~liqdata.BadQuery`."""
+    """Convert limits to an object; raise :class:`~liqdata.BadQuery` for a wrong one."""
     if given is None:
         return Limits()
     if isinstance(given, Limits):
@@ -272,7 +278,7 @@ def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
 
 
 def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
-    """One text or several, as a tuple."""
+    """Check one text or several, and return them as a tuple."""
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
         msg = f"{parameter}: a {type(given).__name__} is not allowed; allowed: {allowed}"
@@ -286,7 +292,7 @@ def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
 
 
 def _host(name: str) -> str:
-    """A host name as requests send it."""
+    """A host name in the spelling of the ``Host`` header."""
     if "/" in name or any(map(str.isspace, name)):
         msg = f"hosts: {name!r} is no name; allowed: the name alone, such as data.example.org"
         raise BadQuery(msg, parameter="hosts")
@@ -294,7 +300,7 @@ def _host(name: str) -> str:
 
 
 def _tokens(given: object) -> list[str]:
-    """Tokens as a list; no message contains them."""
+    """Check tokens and return them as a list; error messages never contain a token."""
     several = [given] if isinstance(given, str) else given
     allowed = "a text, several, or the path of a file"
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
@@ -327,7 +333,7 @@ _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 def _origin(text: str) -> str:
-    """An origin as browsers send it; origins are compared as text."""
+    """An origin in the spelling of browsers, because origins are compared as text."""
     from urllib.parse import urlsplit
 
     bare = text.removesuffix("/").lower()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from liqdata.types import ArchiveTable, Instant, Progress
 
 RECORD = "ingested.jsonl"
-"""The file of an archive that records what was ingested."""
+"""Name of the file in an archive's folder that records its ingests."""
 TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
 # The collector waits this long for late rows before it writes the files of a day.
@@ -48,7 +48,10 @@ class Sent(NamedTuple):
 
 
 def day(value: Instant | None, parameter: str) -> int | None:
-    """The start of a UTC day in epoch ms, or :class:`~liqdata.BadQuery`: a file holds a whole day."""
+    """Check that an instant is the start of a UTC day, and convert it to epoch ms.
+
+    Other instants are refused, because a file contains a whole day.
+    """
     at = instant(value, parameter)
     if at is not None and at % _DAY:
         msg = f"{parameter}: {value!r} is within a day; allowed: an instant at which a UTC day begins"
@@ -57,7 +60,10 @@ def day(value: Instant | None, parameter: str) -> int | None:
 
 
 def place(url: object, folder: str) -> str:
-    """The address of an export, also for a local path; refuses the folder of the archive itself."""
+    """The address of an export, also for a local path.
+
+    Refuse a place inside the archive's own folder.
+    """
     if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
         # Resolve symbolic links.
         url = Path(url).resolve().as_uri()
@@ -81,7 +87,7 @@ def export(
     partition: str,
     progress: Progress,
 ) -> Sent:
-    """Upload the closed days of the archive in ``folder`` to an address."""
+    """Upload the finished days of the archive in ``folder`` to an address."""
     address = place(url, folder)
     checked_progress(progress)
     choice(partition, "partition", ("day",))
@@ -125,7 +131,7 @@ async def _upload(
         known = {file.path: file.sha256 for file in there.files if file.is_sound}
     sizes = await objects.sizes()
     sound = [file for file in manifest.files if file.is_sound]
-    # Objects that the manifest does not list are left from an interrupted export.
+    # An object that the old manifest does not list comes from an interrupted export, so it is sent again.
     new = [file for file in sound if known.get(file.path) != file.sha256 or sizes.get(file.path) != file.bytes]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
@@ -138,7 +144,7 @@ async def _upload(
     finally:
         shown.close()
     await _upload_record(folder, objects)
-    # The manifest goes last, when all its files are there.
+    # The manifest is sent last, when all files that it lists are at the address.
     if journal != before:
         await objects.put(JOURNAL, journal)
     return Sent(
@@ -154,7 +160,7 @@ async def _upload(
 
 
 async def _upload_record(folder: Path, objects: Objects) -> None:
-    """Upload the record of ingested files."""
+    """Upload the record of ingests, if the archive has one."""
     try:
         record = await asyncio.to_thread(read_file, folder, RECORD)
     except FileNotFoundError:
@@ -179,7 +185,7 @@ def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
 
 
 async def _existing(address: str, scratch: Path, journal: bytes) -> Manifest:
-    """The manifest that is already at the address."""
+    """The manifest of the previous export at the address."""
     scratch.mkdir()  # noqa: ASYNC240 - this event loop does nothing else
     (scratch / JOURNAL).write_bytes(journal)
     try:

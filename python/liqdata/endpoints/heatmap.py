@@ -26,6 +26,6 @@ def heatmap(
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Heatmap]:
-    """A heatmap of a coin."""
+    """Request the heatmap of a coin."""
     parameters = {"symbol": symbol, "range": range, "model": native(model), "exchange": exchange}
     return Request("heatmap", convert.heatmap, parameters, as_of, explain)

@@ -33,7 +33,7 @@ def history(
     min_usd: float | Decimal | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """Sums by period and group."""
+    """Request liquidated USD by period and group."""
     groups = _groups(by)
     names = symbols(symbol)
     if len(names) > 1 and not {"coin", "symbol"} & set(groups):
@@ -54,7 +54,7 @@ def history(
 
 
 def _grouped(groups: list[str]) -> Convert[Rows[Any]]:
-    """A conversion that keeps the requested group columns and drops the other ones."""
+    """Return a conversion of replies that drops the group columns that were not requested."""
 
     def converted(reply: _core.Table, origin: Origin) -> Rows[Any]:
         return convert.rows(reply.keeping(_GROUPS, groups), origin)

@@ -31,7 +31,7 @@ def liqmap(
     as_of: Instants | None,
     explain: bool,
 ) -> Request[LiquidationMap]:
-    """A liquidation map of a coin."""
+    """Request the liquidation map of a coin."""
     parameters = {
         "symbol": symbol,
         "model": native(model),
@@ -43,10 +43,10 @@ def liqmap(
 
 
 def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, str]:
-    """The parameters ``range`` and ``source``, which restrict each other."""
+    """Check the parameters ``range`` and ``source``, which restrict each other."""
     if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
         return {"range": range}
-    # The default range looks the same whether it was passed or not, so it is accepted.
+    # A `range` equal to the default is accepted, because the caller may not have passed it.
     _core.question("liqmap", range=range)
     if range not in {"1d", "all"}:
         msg = (

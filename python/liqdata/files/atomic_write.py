@@ -1,4 +1,4 @@
-"""Atomic writes: a file appears when it is complete."""
+"""Atomic writes: a file appears under its name only when it is complete."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
     Raises
     ------
     FileNotFoundError
-        If it does not exist.
+        If the file does not exist.
     ArchiveError
-        If it or a folder on its path is a link, or it is not a plain file, or it cannot be opened.
+        If the file or a folder on its path is a link, or if it is not a plain file or cannot be opened.
     """
     *parents, last = Path(name).parts
     path = folder

@@ -27,14 +27,15 @@ __all__ = ["join_asof"]
 
 _FRAMES = "a pandas or polars DataFrame, or Rows"
 _TIMES = "datetimes (naive ones are UTC) or epoch milliseconds"
-# Columns with the time at which a row is known, in order of preference; for `left`, with the time of the row.
+# Columns with the time at which a row of `right` became known, in order of preference; then those with the time of a
+# row of `left`.
 _KNOWN = ("closes_at", "computed_at", "received_at", "observed_at", "timestamp", "time")
 _OF_LEFT = ("closes_at", "timestamp", "time")
 _EXACT_TIMES = ("closes_at", "computed_at")
-# Columns of rows that cover a period and are not known at its open.
+# Sets of columns that show that a row covers a period, so that it is not known at the open of the period.
 _PERIODS = ({"open", "high", "low", "close"}, {"long_usd", "short_usd"})
 _KEY_COLUMNS = ("symbol", "coin", "exchange", "side")
-_COINS = {"coin": "symbol"}  # for pairs in left and coins in right
+_COINS = {"coin": "symbol"}  # the value of `by` if left has pairs and right has coins as symbols
 _HOUR = 3_600_000
 _NANOSECONDS = 1_000_000
 _FURTHEST = 9_200_000_000_000  # milliseconds that fit 64-bit nanoseconds: the year 2261
@@ -82,31 +83,34 @@ def join_asof(
 ) -> Any:
     """Join each row of ``left`` with the newest row of ``right`` that was known at its time.
 
-    The tables need not be sorted; ``left`` keeps its rows and their order. Without a known row the columns of ``right``
-    are missing. Among rows that became known at the same time, the last in the table is used.
+    The tables need not be sorted; the result has the rows of ``left`` in their order. If no row of ``right`` was known
+    yet, its columns are missing values. Among rows of ``right`` that became known at the same time, the last one in the
+    table is used.
 
     Parameters
     ----------
     left, right : pandas.DataFrame, polars.DataFrame or Rows
-        Two frames of one library. ``Rows`` become a frame of the other's library, or of pandas.
+        Two frames of the same library. ``Rows`` are converted to the library of the other table; two ``Rows`` become
+        pandas frames.
     by : str, sequence of str or mapping of str to str, optional
         Columns that must be equal in both; a mapping from names in ``left`` to names in ``right``, such as
-        ``{"coin": "symbol"}``, if they differ. Rows with a missing key match nothing. ``()`` allows a ``right`` with
-        several symbols, coins, exchanges or sides without a key.
+        ``{"coin": "symbol"}``, if the names differ. Rows with a missing key match nothing. Without ``by``, a ``right``
+        with several symbols, coins, exchanges or sides is refused; ``()`` allows it.
     left_on : str, optional
         The column with the time of a row of ``left``; by default ``closes_at`` (a bar is complete then), ``timestamp``,
         ``time``, or a datetime index of pandas.
     right_on : str, optional
         The column with the time at which a row of ``right`` became known; by default ``closes_at``, ``computed_at``,
-        ``received_at``, ``observed_at``, ``timestamp``, ``time``, or a datetime index of pandas. An ``hour`` of a chart
-        is known one hour later.
+        ``received_at``, ``observed_at``, ``timestamp``, ``time``, or a datetime index of pandas. Rows of
+        :meth:`Market.chart` have ``hour``, and are known one hour after it.
     interval : str, timedelta or int, optional
-        Delay until rows of ``right`` are known: the length of their periods, if the column is the open of a period, as
-        in :meth:`Market.history`. A column ``interval`` (milliseconds) has the same effect.
+        Time between ``right_on`` and the moment at which a row of ``right`` is known. If ``right_on`` is the open of a
+        period, as in :meth:`Market.history`, this is the length of the period. A column ``interval`` (milliseconds) has
+        the same effect.
     tolerance : str, timedelta or int, optional
-        Largest age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
+        Maximum age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
     allow_exact_matches : bool
-        Whether a row of ``right`` that became known at exactly the time of a row matches it.
+        Whether a row of ``right`` that became known exactly at the time of a row of ``left`` matches this row.
     suffix : str
         Appended to columns of ``right`` that ``left`` also has.
 
@@ -118,15 +122,16 @@ def join_asof(
     Raises
     ------
     BadQuery
-        For values that are not frames, unknown columns, wrong or missing times, rows of periods without their close, a
-        ``right`` with several symbols without a key, and keys without common values, such as pairs in ``left`` and
-        coins in ``right``.
+        For values that are not frames, unknown columns, wrong or missing times, rows of periods without the end of the
+        period, a ``right`` with several symbols if ``by`` is not given, and keys without common values, such as pairs
+        in ``left`` and coins in ``right``.
 
     Notes
     -----
-    Frames with a datetime index work, too: ``heatmap.to_frame().T`` has a row for each column of the map, known at its
-    end. Columns with the outcome of an event (such as the price change in the next hour) are known later than the
-    event: remove them from ``right``, or set ``right_on`` or ``interval`` to the time when they are known.
+    Frames with a datetime index are accepted too: ``heatmap.to_frame().T`` has a row for each column of the map, known
+    at the end of the column. Columns with the outcome of an event (such as the price change in the next hour) are known
+    later than the event. Remove them from ``right``, or set ``right_on`` or ``interval`` to the time at which they are
+    known.
 
     Examples
     --------
@@ -165,7 +170,7 @@ def join_asof(
 
 
 def _renamed(mine: list[Any], theirs: list[Any], suffix: str) -> list[Any]:
-    """The column names of right, with the suffix where left has them."""
+    """The column names of right, with the suffix if left has the same name."""
     names = [f"{name}{suffix}" if name in mine else name for name in theirs]
     twice = [name for name in names if name in mine or names.count(name) > 1]
     if twice:
@@ -183,7 +188,7 @@ def _listed(frame: Any) -> str:
 
 
 def _library(left: Any, right: Any) -> ModuleType:
-    """The library of both frames."""
+    """The frame library of both tables; pandas for two ``Rows``."""
     from importlib import import_module
 
     named = set()
@@ -226,7 +231,7 @@ def _pairs(by: By) -> dict[str, str]:
 
 
 def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
-    """Refuse a right table with several symbols but without a key, because rows of all would mix."""
+    """Refuse a right table with several symbols if no key separates them."""
     if {"symbol", "coin"} & set(pairs.values()):
         return
     for name in _KEY_COLUMNS:
@@ -241,7 +246,7 @@ def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
 
 
 def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:
-    """Refuse keys without common values: no row would match."""
+    """Refuse keys without common values, because no row would match."""
     of_left, of_right = ([key for key in keys or () if key is not None] for keys in (mine, theirs))
     if not of_left or not of_right or not set(of_left).isdisjoint(of_right):
         return
@@ -252,7 +257,7 @@ def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, thei
 
 
 def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tuple[str, Any]:
-    """The name and column of the times of a frame."""
+    """The name and the cells of the column with the times of a frame."""
     if on is not None:
         if on not in frame.columns:
             _refuse(f"{side}_on", f"{on!r} is no column of {side}", f"one of {_listed(frame)}")
@@ -363,7 +368,7 @@ def _span(tolerance: Any) -> int:
 
 
 def _keys(frame: Any, names: list[str]) -> list[Any] | None:
-    """The key of each row; ``None`` if a part is missing."""
+    """The key of each row; ``None`` for a row with a missing part of the key."""
     if not names:
         return None
     rows = list(zip(*(frame[name].to_list() for name in names), strict=True))
@@ -374,7 +379,7 @@ def _keys(frame: Any, names: list[str]) -> list[Any] | None:
 def _places(
     at: Nanoseconds, known: Nanoseconds, mine: list[Any] | None, theirs: list[Any] | None, *, exact: bool
 ) -> npt.NDArray[np.int64]:
-    """The row of right for each row of left, or -1."""
+    """The index of the matching row of right for each row of left, or -1."""
     import numpy as np
 
     places = np.full(len(at), -1, dtype=np.int64)

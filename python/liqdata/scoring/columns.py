@@ -30,7 +30,7 @@ _SECONDS = (10**9, 10**11)  # as in liqdata.calls.arguments
 
 
 def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:
-    """Make rows of columns, each a pair of kind (``text``, ``float``, ``int``, ``time``, ``bool``) and cells."""
+    """Make rows from columns: pairs of a kind (``text``, ``float``, ``int``, ``time``, ``bool``) and cells."""
     state: list[tuple[str, str, Any, None]] = []
     length = 0
     for name, (kind, cells) in columns.items():
@@ -65,7 +65,7 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns."""
+        """The names of the columns."""
         return list(self._columns)
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class Table:
             refuse(self.parameter, f"columns of {sorted(lengths)} rows", "columns of one length")
 
     def floats(self, name: str, *, least: float | None = None, unknown: bool = False) -> Floats:
-        """Real numbers from ``least`` on; NaN and missing ones only with ``unknown``."""
+        """A column of numbers, at least ``least``; NaN and missing cells are allowed only with ``unknown``."""
         cells = self._columns[name]
         array = np.asarray(cells)
         if array.dtype.kind in "iuf":
@@ -173,7 +173,7 @@ def span(value: Any) -> int | None:
 
 
 def mine(data: Table, symbol: str) -> Flags | None:
-    """Which rows are of a coin; ``None`` if the table has no column of coins."""
+    """Which rows belong to a coin; ``None`` if the table has no column ``symbol``."""
     if "symbol" not in data:
         return None
     texts = data.texts("symbol")
@@ -188,7 +188,7 @@ def mine(data: Table, symbol: str) -> Flags | None:
 
 
 def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
-    """The columns of our rows, of a polars frame, or of an Arrow stream."""
+    """The columns of rows of this package, of a polars frame, or of an Arrow stream."""
     if isinstance(data, _core.Table):
         kinds = dict(zip(data.names(), data.kinds(), strict=True))
         return {
@@ -206,7 +206,7 @@ def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
 
 
 def _unmasked(cells: Any) -> Any:
-    """The cells of a list, with ``None`` for masked and NA cells; other columns unchanged."""
+    """Replace masked and NA cells of a list by ``None``; return other columns unchanged."""
     if not isinstance(cells, list | tuple):
         return cells
     hidden = {"MaskedConstant", "NAType"}

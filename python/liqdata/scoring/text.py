@@ -34,12 +34,12 @@ def head(card: Scorecard) -> str:
 
 
 def plain(card: Scorecard) -> str:
-    """The head, and a line for each map and state over both sides."""
+    """The head, and a line for each map and state, for both sides together."""
     return "\n".join([printable(f"Scorecard({head(card)})"), *lines(card.rows())])
 
 
 def lines(rows: Rows[Any]) -> list[str]:
-    """A line for each row over both sides."""
+    """A line for each row that covers both sides."""
     return [
         f"  {printable(row['map'])}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
@@ -53,7 +53,7 @@ def _interval(row: dict[str, Any], name: str) -> str:
 
 
 def markdown(card: Scorecard) -> str:
-    """All tables of a card."""
+    """All tables of a card as Markdown."""
     meta = card.meta
     lines = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
     for name, (start, end) in meta["spans"].items():

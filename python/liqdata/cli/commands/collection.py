@@ -41,7 +41,7 @@ def options() -> list[click.Parameter]:
 
 
 def plan(exchanges: list[str] | None, coins: list[str] | None, settings: Path | None) -> dict[str, Any]:
-    """The arguments of the collector that the options describe."""
+    """The arguments of the collector for these options."""
     return {"exchanges": exchanges or [], "coins": coins or [], "settings": "" if settings is None else _read(settings)}
 
 

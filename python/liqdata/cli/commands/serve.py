@@ -43,7 +43,10 @@ def command(name: str, sentence: str) -> Command:
 
 
 def _options() -> list[click.Parameter]:
-    """The options of ``serve``; absent options come from the ``--config`` file."""
+    """The options of ``serve``.
+
+    The ``--config`` file can set options that the command line does not have.
+    """
     return [
         click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]"),
         flag("--demo", help="A simulated market."),
@@ -121,13 +124,14 @@ def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> Non
     from liqdata import serve
 
     enough = threading.Event()
-    # Set before the address is printed, so that no signal is lost. Restored before closing, for a second Ctrl-C.
+    # The handlers are set before the address is printed, so that no signal is lost. They are restored before the server
+    # closes, so that a second Ctrl-C ends the process.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serve(market, **served) as server:
             print(server.url, flush=True)
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            # A signal delivered to another thread does not wake this wait, so it has a timeout.
+            # The wait has a timeout, because a signal that another thread receives does not end the wait.
             while not enough.wait(0.1):
                 pass
             for number, handler in before.items():
@@ -162,5 +166,5 @@ def _token(name: str, add: Path | None) -> None:
         append_token(add, line)
     print(made)
     if add is None:
-        # A user may redirect both outputs into the token file, so the hint has the form of a comment.
+        # The hint begins with a number sign: it is a comment if a user redirects both outputs into the token file.
         print(f"# the line for the server's --token-file, which --add FILE puts there:\n{line}", file=sys.stderr)

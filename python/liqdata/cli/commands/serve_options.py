@@ -11,7 +11,7 @@ from typing import Any
 from liqdata.errors import BadQuery
 from liqdata.server import Limits, limits_of
 
-# Types of the options by their names in the file.
+# Types of the options in the TOML file, by name.
 _KINDS: dict[str, type] = {
     "host": str,
     "port": int,
@@ -86,7 +86,7 @@ def token(name: str) -> tuple[str, str]:
     Returns
     -------
     tuple of str
-        The token, which is not stored anywhere, and the line.
+        The token, which is not stored anywhere, and its line for the token file.
     """
     import hashlib
     import secrets
@@ -114,7 +114,7 @@ def append_token(file: Path, line: str) -> None:
         raise BadQuery(msg, parameter="add")
     with os.fdopen(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b") as tokens:
         before = tokens.read()
-        # A last line without a line break would be joined with the new line.
+        # If the file does not end with a line break, add one first.
         begin = "" if not before or before.endswith(b"\n") else "\n"
         tokens.write(f"{begin}{line}\n".encode())
 
@@ -130,7 +130,7 @@ def _readable(name: str, file: str | Path | None) -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Read the options of a TOML file; its paths are relative to its folder."""
+    """Read the options in a TOML file; paths in the file are relative to its folder."""
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -154,7 +154,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _limit(text: str) -> tuple[str, object]:
-    """Parse one ``NAME=VALUE``."""
+    """Parse a limit such as ``NAME=VALUE``."""
     name, sign, value = text.partition("=")
     kinds = {field.name: field.type for field in fields(Limits) if field.name != "trusted_proxies"}
     if not sign or name not in kinds:

@@ -47,7 +47,7 @@ class Form(NamedTuple):
 
     @property
     def table(self) -> bool:
-        """Whether the format is a table."""
+        """Whether the answer is printed as a table."""
         return not (self.json or self.csv or self.parquet or self.png)
 
 
@@ -91,7 +91,7 @@ def taken(given: dict[str, Any]) -> Form:
 
 
 def _check_target(name: str, file: Path) -> None:
-    """Refuse an output path before the query is sent."""
+    """Refuse an unusable output path, before the query is sent."""
     if file.is_dir():
         raise OSError(f"{name}: {file} is a folder; allowed: the path of a file")
     if not file.parent.is_dir():
@@ -108,7 +108,7 @@ def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
     answer
         The return value of the method.
     origin : Origin
-        Origin of the answer.
+        Source and instant of the answer.
     of
         The client or market that answered.
     """
@@ -135,16 +135,16 @@ def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
 
 
 def _price(asked: Asked, answer: Any, of: Any) -> Any:
-    """Bars to draw over a heatmap; only a market in this process has them."""
+    """The bars to draw over a heatmap; ``None`` for other answers and for a service."""
     if asked.name != "heatmap" or not asked.source.here:
         return None
-    # Limit the bars to the map: an archive may hold years.
+    # Limit the bars to the time of the map, because an archive may have bars of years.
     start = {} if not len(answer.times) else {"start": int(answer.times[0].astype("int64"))}
     return of.bars(answer.symbol, **start)
 
 
 def as_json(value: Any) -> None:
-    """Print JSON in ASCII, so that no text can control the terminal."""
+    """Print JSON in ASCII, so that no text in it can control the terminal."""
     out = data_output()
     json.dump(value, out, default=exact, allow_nan=False)
     out.write("\n")
@@ -161,7 +161,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def plain(answer: Any) -> Any:
-    """Convert an answer for JSON: the object of the HTTP contract for a grid, a list for rows."""
+    """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
     from liqdata.grids import Heatmap, LiquidationMap
 
     if isinstance(answer, Heatmap):
@@ -200,7 +200,10 @@ def plain(answer: Any) -> Any:
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the HTTP contract for a map of measured positions; empty for an estimate."""
+    """The additional keys of the HTTP reply for a map of measured positions.
+
+    Empty for an estimate.
+    """
     if meta.get("view") != "measured":
         return {}
     measured = meta["measured"]
@@ -239,7 +242,7 @@ def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: b
     writer = csv.writer(out, lineterminator="\n")
     if header:
         writer.writerow(names)
-    # Text is escaped for a terminal only; files and pipes get it unchanged.
+    # Text is escaped only for a terminal; files and pipes receive it unchanged.
     seen = printable if out.isatty() else str
     for row in rows:
         writer.writerow([_field(row[name], seen) for name in names])
