@@ -5,7 +5,7 @@ use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Decode, DecodeError};
 
-/// The dialect of services that speak the contract ([`api`](crate::api)).
+/// The dialect of services that speak the contract ([`crate::api`]).
 #[derive(Clone, Copy, Debug)]
 pub struct ContractDialect;
 
