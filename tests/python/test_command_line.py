@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from decimal import Decimal
@@ -293,13 +294,75 @@ def test_a_file_that_cannot_be_written_is_told_before_anybody_is_asked(capsys, t
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
+def test_a_pipe_whose_reader_ends_early_stays(tmp_path, name, option):
+    pytest.importorskip("pyarrow")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def read_a_little():
+        with pipe.open("rb") as reader:
+            reader.read(1)
+
+    reading = threading.Thread(target=read_a_little)
+    reading.start()
+    words = [sys.executable, "-m", "liqdata", name, "--demo", option, str(pipe)]
+    subprocess.run(words, check=False, capture_output=True, timeout=120)
+    reading.join()
+    assert pipe.is_fifo()
+    assert {file.name for file in tmp_path.iterdir()} == {"pipe"}
+
+
+def test_an_answer_replaces_the_file_that_a_link_names(capsys, tmp_path):
+    pytest.importorskip("pyarrow")
+    link, file = tmp_path / "link.parquet", tmp_path / "file.parquet"
+    file.write_text("old")
+    link.symlink_to(file)
+    assert run(capsys, "coins", "--demo", "--parquet", str(link))[0] == 0
+    assert link.is_symlink()
+    assert file.read_bytes()[:4] == b"PAR1"
+
+
+def test_a_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(capsys, tmp_path):
+    names = ["@SUM(1+1)", "+CMD", "=HYPERLINK(1)", "'QUOTED"]
+    count = len(names)
+    orders = {
+        "exchange": ["okx"] * count,
+        "symbol": names,
+        "side": ["LONG"] * count,
+        "price": [2.0] * count,
+        "qty": [3.0] * count,
+        "value_usd": [6.0] * count,
+        "timestamp": [1781136000000 + number for number in range(count)],
+    }
+    with liqdata.serve(liqdata.Market(orders=orders)) as server:
+        code, out, _ = run(capsys, "orders", "--url", server.url, "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert not [cell for row in rows for cell in row.values() if cell[0] in "=+-@\t"]
+    assert {row["price"] for row in rows} == {"2"}, "numbers stay numbers"
+    file = tmp_path / "orders.csv"
+    file.write_text(out)
+    for path, files in (("of_file", [file]), ("of_frame", [])):
+        frame = {name: [row[name] for row in rows] for name in rows[0]}
+        done = liqdata.ingest(tmp_path / path, *files, **({} if files else {"orders": frame}))
+        assert done.new == count
+        with liqdata.open(tmp_path / path) as market:
+            assert [row["symbol"] for row in market.iter_orders(start=0)] == names[::-1]
+
+
+@pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
 def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(capsys, tmp_path, name, option):
     pytest.importorskip("pyarrow")
     file, pipe = tmp_path / "file.png", tmp_path / "pipe"
     assert run(capsys, name, "--demo", option, str(file))[0] == 0
     os.mkfifo(pipe)
-    with atomic_write(pipe) as itself:
-        assert itself == pipe
+    received = []
+    reading = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reading.start()
+    with atomic_write(pipe) as whole:
+        whole.write_bytes(b"all of it")
+    reading.join()
+    assert received == [b"all of it"]
     assert pipe.is_fifo()
     assert {path.name for path in tmp_path.iterdir()} == {"file.png", "pipe"}
 

@@ -100,7 +100,7 @@ def forms() -> list[click.Parameter]:
     """The options of the output format."""
     return [
         flag("--json", help="Print one JSON object per row, exact amounts as text.", section=formats.SECTION),
-        flag("--csv", help="Print CSV.", section=formats.SECTION),
+        flag("--csv", help="Print CSV; a text like a formula gets an apostrophe.", section=formats.SECTION),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -55,7 +56,7 @@ def options(name: str) -> list[click.Parameter]:
     """The output options of a query."""
     made: list[click.Parameter] = [
         flag("--json", help="Print JSON, exact amounts as text.", section=SECTION),
-        flag("--csv", help="Print CSV.", section=SECTION),
+        flag("--csv", help="Print CSV; a text like a formula gets an apostrophe.", section=SECTION),
         option("--parquet", type=File(), metavar="FILE", help="Write Parquet (pyarrow or polars).", section=SECTION),
     ]
     if name in plot.__all__:
@@ -237,20 +238,28 @@ def exact(value: object) -> str:
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> None:
-    """Print CSV in UTF-8."""
+    """Print CSV in UTF-8.
+
+    A text that a spreadsheet would run as a formula gets a leading apostrophe, which ``ingest`` removes again.
+    """
     out = data_output()
     writer = csv.writer(out, lineterminator="\n")
-    if header:
-        writer.writerow(names)
-    # Text is escaped only for a terminal; files and pipes receive it unchanged.
+    # Control characters are escaped for a terminal only.
     seen = printable if out.isatty() else str
+    if header:
+        writer.writerow([_field(name, seen) for name in names])
     for row in rows:
         writer.writerow([_field(row[name], seen) for name in names])
 
 
+# A cell that begins like this is a formula to a spreadsheet. The apostrophes belong to it, so that the mark that is
+# added to such a text can be removed again.
+_FORMULA = re.compile(r"'*[=+@\t\r\n-]")
+
+
 def _field(value: object, seen: Callable[[str], str]) -> object:
     if isinstance(value, str):
-        return seen(value)
+        return seen(f"'{value}" if _FORMULA.match(value) else value)
     return f"{value:f}" if isinstance(value, Decimal) else value
 
 
