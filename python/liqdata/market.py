@@ -1204,7 +1204,7 @@ def open(
     Parameters
     ----------
     path : str, path-like or sequence of str
-        The folder of the archive, or the address that :meth:`Market.export` wrote, such as ``s3://bucket/prefix``.
+        The folder of the archive, or the address that :meth:`Market.export` wrote to, such as ``s3://bucket/prefix``.
         Several addresses, or ``s3://bucket/*`` for all archives one level below, are merged into one archive. A row
         that several archives have appears once, as stored by the archive that received it first. A time counts as
         covered if any of the archives covers it.

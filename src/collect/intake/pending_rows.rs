@@ -120,7 +120,7 @@ impl PendingRows {
         locked(&self.rows).push_back(row);
     }
 
-    /// Gives up the rows received before `before`.
+    /// Stops waiting for the contract size of rows received before `before`, and records them as lost.
     pub(crate) fn expire(&self, before: Millis) {
         let expired = take_expired(&mut locked(&self.rows), before);
         self.give_up(&expired, "its multiplier is not known");

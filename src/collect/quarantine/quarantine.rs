@@ -27,7 +27,7 @@ struct State {
 }
 
 impl Quarantine {
-    /// Opens the quarantine of an archive, for at most `most` orders and a dead-letter file of `bytes`.
+    /// Opens the quarantine of an archive, for at most `most` orders and a dead-letter file of at most `bytes` bytes.
     pub(crate) fn open(archive: &Path, most: usize, bytes: u64) -> Self {
         Self {
             state: Mutex::new(State {

@@ -280,7 +280,7 @@ impl<'a> View<'a> {
 
     /// The orders of [`View::orders_of`], with the time they became known.
     ///
-    /// The time at which an order became known precedes its values.
+    /// Each item is the time at which the order became known, and the item of [`View::orders_of`].
     pub(crate) fn orders_known_of(
         self,
         history: &'a CoinHistory,
