@@ -90,6 +90,7 @@ pub use group_commit::group_commit_writer::{CommitPolicy, GroupCommitWriter};
 pub use group_commit::write_queue::{WriteQueue, WriteQueueStatus};
 pub use import::bars::BarTable;
 pub use import::column_table::spelled;
+pub use import::covered_time::{CoveredHour, CoveredTime};
 pub use import::importer::{ImportScope, Tables};
 pub use import::open_interest::InterestTable;
 pub use import::orders::{GivenOrders, OrderTable};

@@ -37,6 +37,7 @@ pub(crate) fn told() -> ImportedSession {
         completeness: Completeness::Sampled,
         start: Millis(START),
         end: Millis(START + 2 * Millis::DAY),
+        known_at: Millis(START + 2 * Millis::DAY),
     }
 }
 

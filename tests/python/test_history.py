@@ -193,6 +193,39 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         assert now.history(by=(), start=NOW - 9 * DAY, as_of=at) == rows
 
 
+def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
+    """Whatever time they are of: before, within and after what was known then, and of another exchange."""
+    folder, begun = tmp_path / "archive", NOW - NOW % DAY - 3 * DAY
+
+    def bring(minutes, late, exchange="okx"):
+        order = {"exchange": exchange, "symbol": "BTCUSDT", "side": "LONG", "price": 100, "qty": 1}
+        rows = [{**order, "timestamp": begun + minute * MINUTE} for minute in minutes]
+        times = [{**row, "received_at": row["timestamp"] + late} for row in rows]
+        liqdata.ingest(folder, orders=samples.columns(times))
+
+    def known(at):
+        market = liqdata.open(folder)
+        history = market.history(by=(), interval="1h", start=begun - DAY, end=begun + DAY, as_of=at)
+        undercount = market.undercount(as_of=at)
+        return [dict(row) for row in (*history, *market.coverage(as_of=at), *market.gaps(as_of=at), *undercount)]
+
+    bring(range(0, 300, 7), 400)
+    instants = [begun + minutes * MINUTE for minutes in (31, 119, 180, 299, 301, 700)]
+    before = [known(at) for at in instants]
+    assert before[2][0]["covered"] == 1.0
+    for minutes, late, exchange in [
+        (range(-600, -300, 9), DAY, "okx"),
+        (range(3, 300, 10), DAY, "okx"),
+        (range(0, 900, 7), DAY, "okx"),
+        (range(701, 990, 9), 0, "okx"),
+        (range(-60, 990, 9), DAY, "bybit"),
+    ]:
+        bring(minutes, late, exchange)
+        assert [known(at) for at in instants] == before
+    later = {row["exchange"]: row["connected_share"] for row in liqdata.open(folder).coverage(as_of=begun + 3 * DAY)}
+    assert later.keys() == {"okx", "bybit"}
+
+
 @pytest.mark.parametrize(
     "asked,parameter,words",
     [

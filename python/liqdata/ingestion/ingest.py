@@ -313,14 +313,11 @@ class _Parts:
         return part
 
     @property
-    def sessions(self) -> list[tuple[str, int, int]]:
-        """For each exchange, the time range of its orders in the parts so far."""
-        spans: dict[str, tuple[int, int]] = {}
-        for part in self._parts:
-            for exchange, start, end in part.get("sessions", []):
-                first, last = spans.get(exchange, (start, end))
-                spans[exchange] = min(first, start), max(last, end)
-        return [(exchange, *span) for exchange, span in spans.items()]
+    def covered(self) -> list[tuple[str, str, int, int, int, int]]:
+        """The first and the last hour that the orders of each exchange cover so far."""
+        known: list[list[tuple[str, str, int, int, int, int]]]
+        known = [part["covered"] for part in self._parts if part.get("covered")]
+        return known[-1] if known else []
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
         """The contracts of the bars and open-interest readings, including those known ``before``."""
@@ -367,10 +364,10 @@ def _of_columns(
     for part in file.parts():
         tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
         tables[file.kind] = part.rows
-        sessions = done.sessions
+        covered = done.covered
         part_outcome = done.begin()
         contracts = done.contracts(options.contracts)
-        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "sessions": sessions}
+        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "covered": covered}
         _tables(folder, tables, replace(options, contracts=contracts), shown, part_outcome, facts=facts)
         if "implausible" in part_outcome:
             msg = f"files: {file.path}: {part_outcome.pop('implausible')}"

@@ -27,7 +27,7 @@ use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measure
 use crate::archive::coverage::intervals;
 use crate::archive::coverage::report;
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, Session};
+use crate::archive::coverage::sessions::{Gap, GapHistory, Session};
 use crate::archive::files;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
@@ -50,8 +50,8 @@ use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 struct MergeSource<'a> {
     archive: &'a Store,
     sessions: Vec<Session>,
-    /// Recorded gaps, each with its `silent_from` (see [`sessions::add_gap`]).
-    gaps: Vec<(Gap, Millis)>,
+    /// All gaps that were ever recorded.
+    gaps: Vec<(Gap, GapHistory)>,
     /// All gaps that reduce coverage, including those of damaged segments.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
@@ -96,17 +96,7 @@ pub(crate) fn merge(
 impl<'a> MergeSource<'a> {
     fn of(archive: &'a Store) -> Result<Self, ArchiveError> {
         let TimeRange { start, end } = TimeRange::ALL;
-        let gaps = archive.ask(|journal| {
-            journal
-                .prepare(&format!(
-                    "SELECT silent_from, {} FROM gaps ORDER BY id",
-                    table::columns::<Gap>()
-                ))?
-                .query_map([], |line| {
-                    Ok((table::read::<Gap>(line, 1)?, Millis(line.get(0)?)))
-                })?
-                .collect()
-        })?;
+        let gaps = archive.ask(sessions::all_gaps)?;
         Ok(Self {
             archive,
             sessions: report::sessions(archive, start, end)?,
@@ -324,9 +314,9 @@ impl Merge<'_> {
 
     /// Merges the sessions, gaps, coins and newest instants of the archives.
     fn lists(&mut self) -> Result<(), ArchiveError> {
-        let mut gaps: Vec<(Gap, Millis)> = Vec::new();
+        let mut gaps: Vec<(Gap, GapHistory)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
-            for (gap, silent_from) in &source.gaps {
+            for (gap, history) in &source.gaps {
                 let others: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
                     .flat_map(|(_, other)| other.connected(&gap.exchange))
@@ -338,7 +328,11 @@ impl Merge<'_> {
                         end,
                         ..gap.clone()
                     };
-                    gaps.push((gap, start.max(*silent_from)));
+                    let history = GapHistory {
+                        silent_from: start.max(history.silent_from),
+                        ..*history
+                    };
+                    gaps.push((gap, history));
                 }
             }
         }
@@ -365,15 +359,28 @@ impl Merge<'_> {
             let transaction = journal.transaction()?;
             for session in sessions {
                 transaction.execute(
-                    "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
-                    params![session.exchange, session.completeness.name(), session.started.0, session.seen.0],
+                    "INSERT INTO runs (exchange, completeness, started, seen, known_at, late)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        session.exchange,
+                        session.completeness.name(),
+                        session.started.0,
+                        session.seen.0,
+                        session.known_at.0,
+                        session.late
+                    ],
                 )?;
             }
-            for (gap, silent_from) in &gaps {
-                sessions::add_gap_as(&transaction, gap, *silent_from)?;
+            for (gap, history) in &gaps {
+                sessions::add_gap_as(&transaction, gap, *history)?;
             }
             for coin in &coins {
-                stats::note_coin(&transaction, &coin.symbol, coin.known_from.0, coin.last_close.0)?;
+                stats::note_coin(
+                    &transaction,
+                    &coin.symbol,
+                    coin.known_from.0,
+                    coin.last_close.0,
+                )?;
             }
             for gap in &topic_gaps {
                 events::add_topic_gap(&transaction, gap)?;

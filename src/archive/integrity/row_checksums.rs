@@ -39,11 +39,11 @@ pub(super) fn tables() -> Vec<Summed> {
     let others = [
         changing(
             "gaps",
-            "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from",
+            "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from, withdrawn",
         ),
         changing(
             "runs",
-            "id, exchange, completeness, started, seen, ingest, undone",
+            "id, exchange, completeness, started, seen, known_at, late, ingest, undone",
         ),
         changing(
             "manifest",
