@@ -617,6 +617,7 @@ class CollectorStatus(TypedDict):
     open_interest: int
     repeated: int
     waiting: int
+    log_bytes: int
     trouble: str | None
     raw: RawStatus
     filled: bool

@@ -98,6 +98,7 @@ pub use import::outcome::{ImportOutcome, RejectedRow};
 pub use integrity::damaged_part::DamagedPart;
 pub use integrity::scrub::Scrubber;
 pub use integrity::verify::{Finding, Verification};
+pub use journal::database::log_bytes;
 pub use raw::line::{RawFileEntry, RawLine, RawLineKind, RawLines};
 pub use raw::writer::{RawQueue, RawRetention, RawStatus};
 pub use rows::bars::BarRow;

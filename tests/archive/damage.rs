@@ -416,7 +416,9 @@ fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_a
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &everything).unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-        let refused = reader.visit_orders(&everything, &mut |_| ()).unwrap_err();
+        let refused = reader
+            .visit_orders(&everything, || (), |(), _| ())
+            .unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         drop(reader);
 
@@ -748,7 +750,9 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
         let told = [
             count(&reader, &everything).map(drop),
             count(&reader, &of_coin).map(drop),
-            reader.visit_orders(&everything, &mut |_| ()).map(drop),
+            reader
+                .visit_orders(&everything, || (), |(), _| ())
+                .map(drop),
             reader.arrivals(0, 100, &mut |_| ()).map(drop),
             reader
                 .tail(ArrivalPosition::default(), 100, &mut |_| ())

@@ -29,9 +29,9 @@ use crate::archive::coverage::report;
 use crate::archive::coverage::sessions;
 use crate::archive::coverage::sessions::{Gap, GapHistory, Session};
 use crate::archive::files;
-use crate::archive::filter::Filter;
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::segment_check;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -136,6 +136,15 @@ impl<'a> MergeSource<'a> {
     }
 }
 
+/// Journal rows of a day, and its segments.
+fn journal_rows<R: Row>(from: &Store, day: Day) -> Result<(Vec<R>, Vec<Listed>), ArchiveError> {
+    let (range, all) = ((day.start(), day.end()), Filter::default());
+    let mut room = MemoryBudget::unlimited();
+    table_scan::journal_rows::<R, _>(from, range, &all, &mut room, |journal| {
+        manifest_entry::of_day(journal, R::TABLE, day)
+    })
+}
+
 /// Days with rows, each with the indexes of the archives that have rows of the day.
 fn days<R: Row>(sources: &[MergeSource<'_>]) -> Result<BTreeMap<Day, Vec<usize>>, ArchiveError> {
     let mut days: BTreeMap<Day, Vec<usize>> = BTreeMap::new();
@@ -184,10 +193,7 @@ impl Merge<'_> {
     ///
     /// Links the segments of the day and copies its journal rows.
     fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
-        let (mut listed, rows) = from.ask(|journal| {
-            let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
-            Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
-        })?;
+        let (rows, mut listed) = journal_rows::<R>(from, day)?;
         for line in &mut listed {
             line.part.ingest = None;
             if line.state == SegmentState::Active {
@@ -213,11 +219,7 @@ impl Merge<'_> {
         let mut total = 0;
         let mut exchanges = BTreeSet::new();
         for archive in several {
-            let (listed, journaled) = archive.ask(|journal| {
-                let rows =
-                    database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
-                Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
-            })?;
+            let (journaled, listed) = journal_rows::<R>(archive, day)?;
             for line in &listed {
                 total += line.part.rows;
                 exchanges.extend(line.venues.keys().cloned());

@@ -4,9 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::vec;
 
+use rusqlite::Connection;
+
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState};
+use crate::archive::catalog::stats;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::segment_check;
@@ -283,20 +286,50 @@ pub(crate) fn day_within<R: Row>(
 ) -> Result<Scan<R>, ArchiveError> {
     let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
     let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-    let (rows, in_use, quarantined) = store.ask(|journal| {
-        Ok((
-            database::rows_within::<R>(journal, start, end, filter, room)?,
-            manifest::of_day_at(journal, R::TABLE, day, SegmentState::Active, filter.as_of)?,
-            manifest::of_day_at(
-                journal,
-                R::TABLE,
-                day,
-                SegmentState::Quarantined,
-                filter.as_of,
-            )?,
-        ))
-    })?;
+    let (rows, (in_use, quarantined)) =
+        journal_rows::<R, _>(store, (start, end), filter, room, |journal| {
+            let of = |state| manifest::of_day_at(journal, R::TABLE, day, state, filter.as_of);
+            Ok((of(SegmentState::Active)?, of(SegmentState::Quarantined)?))
+        })?;
     together(store, day, filter, rows, (in_use, &quarantined), room)
+}
+
+/// Journal rows of a time range that match `filter`, and the result of `also` in the state of the journal in which the
+/// read begins.
+///
+/// Each transaction copies one batch of rows. If rows leave the journal meanwhile, the read starts again.
+pub(crate) fn journal_rows<R: Row, T>(
+    store: &Store,
+    range: (Millis, Millis),
+    filter: &Filter,
+    room: &mut MemoryBudget,
+    also: impl Fn(&Connection) -> rusqlite::Result<T>,
+) -> Result<(Vec<R>, T), ArchiveError> {
+    loop {
+        let mut left = *room;
+        let (removals, made, (mut rows, mut next)) = store.ask(|journal| {
+            let rows = database::rows_within::<R>(journal, range, filter, None, &mut left)?;
+            Ok((stats::known(journal)?.removals, also(journal)?, rows))
+        })?;
+        let mut is_whole = true;
+        while next.is_some() && is_whole {
+            let more = store.ask(|journal| {
+                if stats::known(journal)?.removals != removals {
+                    return Ok(None);
+                }
+                database::rows_within::<R>(journal, range, filter, next, &mut left).map(Some)
+            })?;
+            is_whole = more.is_some();
+            if let Some((more, behind)) = more {
+                rows.extend(more);
+                next = behind;
+            }
+        }
+        if is_whole {
+            *room = left;
+            return Ok((rows, made));
+        }
+    }
 }
 
 /// Combines the matching journal rows of a day with those of its segments.

@@ -7,9 +7,13 @@ use rusqlite::Connection;
 use crate::archive::ArchiveError;
 use crate::archive::catalog::stats::{ArchiveSummary, ArrivalPosition, known};
 use crate::archive::integrity::row_check;
+use crate::archive::journal::database;
 use crate::archive::scan::projection::{columns, show};
 use crate::archive::store::Store;
 use crate::model::{Millis, OrderBrief};
+
+/// Maximum number of orders that a read transaction copies.
+const LOT: i64 = database::BATCH as i64;
 
 /// Result of `Archive::tail`, besides the orders passed to its `sink`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +37,7 @@ pub(crate) fn tail(
     most: i64,
     sink: &mut dyn FnMut(OrderBrief<'_>),
 ) -> Result<TailUpdate, ArchiveError> {
-    store.ask(|journal| {
+    let mut update = store.ask(|journal| {
         let known = known(journal)?;
         let incomplete = known.end.orders - place.orders > most
             || known.rolled.orders > place.orders
@@ -43,11 +47,6 @@ pub(crate) fn tail(
         if !incomplete {
             if known.end.orders > place.orders {
                 row_check::refuse_changed_orders(store, journal)?;
-                let mut statement = journal.prepare_cached(&format!(
-                    "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
-                    columns()
-                ))?;
-                show(&mut statement, [place.orders], sink)?;
             }
             for (table, behind, end) in [
                 ("bars", place.bars, known.end.bars),
@@ -67,7 +66,23 @@ pub(crate) fn tail(
             coins,
             incomplete,
         })
-    })
+    })?;
+    let mut behind = place.orders;
+    while !update.incomplete && behind < update.known.end.orders {
+        let last = behind.saturating_add(LOT).min(update.known.end.orders);
+        let removals = store.ask(|journal| {
+            let mut statement = journal.prepare_cached(&format!(
+                "SELECT {} FROM orders WHERE id > ?1 AND id <= ?2 ORDER BY id",
+                columns()
+            ))?;
+            show(&mut statement, [behind, last], sink)?;
+            Ok(known(journal)?.removals)
+        })?;
+        // Some of the new orders may have left the journal before they were read.
+        update.incomplete = removals != update.known.removals;
+        behind = last;
+    }
+    Ok(update)
 }
 
 /// Implements `Archive::arrivals`.
@@ -84,7 +99,7 @@ pub(crate) fn arrivals(
             "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
             columns()
         ))?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(LOT).min(LOT);
         show(&mut statement, [after, limit], sink)?;
         Ok(known)
     })

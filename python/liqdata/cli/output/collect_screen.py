@@ -33,6 +33,9 @@ POLL = 0.25
 REPEAT = 60.0
 """Seconds after which the status is printed again although it has not changed, if there is no screen."""
 
+_LOG_LIMIT = 64 << 20
+"""Size in bytes that the archive's write-ahead log exceeds only behind a stopped reader."""
+
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "pending", "past")
 
 COVERED = (
@@ -278,9 +281,12 @@ def _summary(status: dict[str, Any]) -> str:
             f" (the last of {seen['positions']:,} positions)" if seen["snapshots"] else ""
         )
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
+    log = ""
+    if status["log_bytes"] > _LOG_LIMIT:
+        log = f" · the write-ahead log has {status['log_bytes'] >> 20:,} MiB: a stopped reader keeps it from being emptied"
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
-    return text + waiting + trouble + frames
+    return text + waiting + log + trouble + frames
 
 
 def _troubles(status: dict[str, Any]) -> str:
