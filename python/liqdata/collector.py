@@ -69,25 +69,15 @@ class Collector:
         Returns
         -------
         dict
-<<<<<<< HEAD
             ``at`` and ``since`` (time of the status and of the start, epoch ms), ``exchanges`` (a list with a dict per
             exchange: ``exchange``, ``state``, ``events``, ``lag`` in ms, ``gaps``, ``trouble`` and more), the number of
             durable ``orders``, ``bars`` and ``open_interest`` readings, the number of rows ``waiting`` to be written,
-            ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames). With
+            ``log_bytes`` (size of the archive's write-ahead log; more than 64 MiB while a stopped reader keeps it from
+            being emptied), ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames). With
             ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts`` in the
             last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number of
             ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts begin
             when the collector starts.
-=======
-            ``at`` and ``since`` (epoch ms), ``exchanges`` (a dict per exchange: ``exchange``, ``state``, ``events``,
-            ``lag`` in ms, ``gaps``, ``trouble`` and more), durable ``orders``, ``bars`` and ``open_interest``, rows
-            ``waiting`` to be written, ``log_bytes`` of the archive's write-ahead log (more than 64 MiB while a stopped
-            reader keeps it from being emptied), ``trouble`` if nothing can be written, and ``raw``: the number of stored
-            frames.
-            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the ``accounts`` of the last
-            round and how many are ``missing``, the number of ``snapshots``, the ``positions`` of the last one and when
-            it was complete (``last_snapshot``), and ``trouble``. Counts start with the collector.
->>>>>>> 6c2add6f (archive: read the journal in batches of 50,000 rows)
 
         Raises
         ------
