@@ -15,6 +15,7 @@ from . import _core
 from .calls.arguments import folder, to_be_made
 from .calls.traceback import public_call
 from .errors import BadQuery, NoAnswer
+from .files.safe_open import read_text
 from .market import collected
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ class Collector:
             exchange: ``exchange``, ``state``, ``events``, ``lag`` in ms, ``gaps``, ``trouble`` and more), the number of
             durable ``orders``, ``bars`` and ``open_interest`` readings, the number of rows ``waiting`` to be written,
             ``log_bytes`` (size of the archive's write-ahead log; more than 64 MiB while a stopped reader keeps it from
-            being emptied), ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames). With
-            ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts`` in the
-            last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number of
+            being emptied), ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames).
+            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts`` in
+            the last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number of
             ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts begin
             when the collector starts.
 
@@ -386,7 +387,7 @@ def _read(settings: object) -> tuple[str, bool]:
         raise BadQuery(msg, parameter="settings")
     file = Path(settings)
     try:
-        return file.read_text(encoding="utf-8"), False
+        return read_text(file), False
     except UnicodeDecodeError as error:
         msg = f"settings: {file} is not UTF-8 from byte {error.start}; allowed: TOML in UTF-8"
         raise BadQuery(msg, parameter="settings") from None

@@ -10,6 +10,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -291,6 +292,48 @@ def test_a_file_that_cannot_be_written_is_told_before_anybody_is_asked(capsys, t
         assert err.startswith(f"liqdata: {option[2:]}: ")
         assert said in err
         assert "Errno" not in err
+
+
+OPENINGS = """
+import os, pathlib, socket, sys
+import liqdata
+from liqdata.cli import main
+
+path = sys.argv[1]
+os.environ["SSL_CERT_FILE"] = path
+market = liqdata.demo()
+for opening in (
+    lambda: liqdata.collect("archive", settings=path),
+    lambda: liqdata.serve(market, port=0, token=pathlib.Path(path)),
+    lambda: liqdata.serve(market, port=0, tls=(path, path)),
+    lambda: liqdata.Client(base_url="https://127.0.0.1:1").coins(),
+    lambda: main(["collect", "archive", "--settings", path]),
+    lambda: main(["serve", "--demo", "--config", path]),
+    lambda: main(["serve", "--demo", "--certificate", path, "--key", path]),
+    lambda: main(["token", "--add", path, "me"]),
+    lambda: main(["coins", "--url", "http://127.0.0.1:1", "--header", f"@{path}"]),
+):
+    try:
+        opening()
+    except liqdata.LiqdataError as error:
+        print(error, *getattr(error, "__notes__", ()), file=sys.stderr)
+    print(file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
+def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, kind):
+    path = tmp_path / "it"
+    if kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(path))
+    else:
+        os.mkfifo(path)
+    # A process of its own: opening a pipe would block this one.
+    words = [sys.executable, "-c", OPENINGS, str(path)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    said = [line for line in done.stderr.splitlines() if f"it is {kind}" in line]
+    assert len(said) == 9, done.stderr
 
 
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])

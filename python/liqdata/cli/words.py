@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
+from liqdata.files.safe_open import read_text
+
 from .mistakes import refuse
 
 if TYPE_CHECKING:
@@ -198,7 +200,7 @@ class Headers(Word):
         if not value.startswith("@"):
             return dict([_header(value, _of(param))])
         try:
-            text = Path(value[1:]).read_text(encoding="utf-8")
+            text = read_text(Path(value[1:]))
         except UnicodeDecodeError:
             refuse(f"{_of(param)}: {value[1:]!r} is not UTF-8 text; allowed: one header per line", _of(param))
         return dict(_header(line, _of(param)) for line in text.splitlines() if line.strip())

@@ -5,13 +5,14 @@ The folder may come from somebody else. A link could point at a private file of 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 from liqdata.errors import ArchiveError
 
-__all__ = ["open_file", "read_file"]
+__all__ = ["check_plain", "open_file", "read_file", "read_text"]
 
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
@@ -57,6 +58,37 @@ def read_file(folder: Path, name: str) -> bytes:
         except OSError as error:
             path = folder / name
             raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
+
+
+def check_plain(file: str | Path) -> None:
+    """Check that ``file``, which the user names, is a plain file or a link to one.
+
+    Anything else is refused before it is opened, because opening a pipe blocks and a device may have no end.
+
+    Raises
+    ------
+    OSError
+        If it is none, or does not exist.
+    """
+    mode = Path(file).stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "no plain file")
+        raise OSError(errno.EINVAL, f"it is {kind}", str(file))
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, "a folder"),
+)
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that the user names; raises the errors of :func:`check_plain`."""
+    check_plain(file)
+    return file.read_text(encoding="utf-8")
 
 
 def _refused(path: Path, why: str) -> ArchiveError:

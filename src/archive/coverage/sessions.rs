@@ -184,7 +184,7 @@ record! {
 
 impl Session {
     /// The session as far as it was known at an instant.
-    fn as_of(mut self, at: Millis) -> Self {
+    fn known_by(mut self, at: Millis) -> Self {
         self.seen = self
             .seen
             .min(at.back(self.late.unwrap_or(0)))
@@ -499,7 +499,7 @@ pub(crate) fn sessions(
     if let Some(at) = as_of {
         sessions = sessions
             .into_iter()
-            .map(|session| session.as_of(at))
+            .map(|session| session.known_by(at))
             .filter(|session| session.seen >= start)
             .collect();
     }

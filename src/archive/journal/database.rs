@@ -375,7 +375,7 @@ pub(crate) fn append(
 /// Maximum number of rows that a read transaction copies.
 ///
 /// The write-ahead log cannot be emptied during a read transaction, even if its process is stopped.
-pub(crate) const BATCH: usize = 50_000;
+pub(crate) const BATCH: u32 = 50_000;
 
 /// Time and id of a row, as a position in a read by time.
 pub(crate) type RowPosition = (Millis, i64);

@@ -179,8 +179,9 @@ impl ScanPlan {
     ) -> rusqlite::Result<(ScanShare, Option<ScanShare>)> {
         match share {
             ScanShare::Numbers(first, last) => {
-                let length = i64::try_from(database::BATCH).unwrap_or(i64::MAX);
-                let end = first.saturating_add(length - 1).min(last);
+                let end = first
+                    .saturating_add(i64::from(database::BATCH) - 1)
+                    .min(last);
                 let rest = (end < last).then(|| ScanShare::Numbers(end + 1, last));
                 Ok((ScanShare::Numbers(first, end), rest))
             }
@@ -585,11 +586,15 @@ fn fold_journal<G: OrderFold>(
     let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
         let mut made = Vec::new();
+        let moved = || {
+            has_moved.store(true, Ordering::Relaxed);
+            Ok(Vec::new())
+        };
         while let (_, Some(piece)) = taken(&next_piece, &pieces) {
             let check = |view: &Connection| row_check::refuse_changed(view, *piece);
             match plan.in_transaction(journal, check)? {
                 Some(more) => found.fetch_add(more, Ordering::Relaxed),
-                None => return moved(&has_moved),
+                None => return moved(),
             };
         }
         while let (number, Some(share)) = taken(&next, &shares) {
@@ -604,7 +609,7 @@ fn fold_journal<G: OrderFold>(
                 })?;
                 match part {
                     Some((fold, rest)) => (one, left) = (fold, rest),
-                    None => return moved(&has_moved),
+                    None => return moved(),
                 }
             }
             one.end();
@@ -628,12 +633,6 @@ fn fold_journal<G: OrderFold>(
         row_check::finish(store, view, unchecked, found.into_inner())
     })?;
     Ok(checked.map(|()| (plan, gathered)))
-}
-
-/// The result of a thread that finds that orders may have left the journal.
-fn moved<G>(has_moved: &AtomicBool) -> rusqlite::Result<ShareResults<G>> {
-    has_moved.store(true, Ordering::Relaxed);
-    Ok(Vec::new())
 }
 
 /// Implements `Archive::fold_orders`.

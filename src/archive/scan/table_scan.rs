@@ -488,3 +488,85 @@ fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
     rows.into_iter().map(Into::into).collect()
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::archive::archive::Archive;
+    use crate::archive::batch::Batch;
+    use crate::archive::scan::table_scan::*;
+    use crate::archive::{Counter, CounterKind};
+
+    fn reading(number: i64) -> OpenInterestRow {
+        OpenInterestRow {
+            exchange: "okx".to_owned(),
+            symbol: "BTC".to_owned(),
+            timestamp: Millis(number),
+            open_interest: number.into(),
+            received_at: Millis(number),
+        }
+    }
+
+    #[test]
+    fn a_long_read_has_several_transactions_and_starts_again_once_rows_were_removed() {
+        let folder = std::env::temp_dir().join(format!("liqdata-batches-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        let count = i64::from(2 * database::BATCH + 7);
+        let open_interest = (0..count).map(reading).collect();
+        writer
+            .append(&Batch {
+                open_interest,
+                ..Batch::default()
+            })
+            .unwrap();
+        let reader = Archive::read(&folder).unwrap();
+        let times = std::cell::Cell::new(0);
+        let read = |also: &mut dyn FnMut()| {
+            let also = std::cell::RefCell::new(also);
+            let (filter, mut room) = (Filter::default(), MemoryBudget::unlimited());
+            let range = (Millis(0), Millis(Millis::DAY));
+            let read = journal_rows::<OpenInterestRow, _>(
+                &reader.store,
+                range,
+                &filter,
+                &mut room,
+                |_| {
+                    times.set(times.get() + 1);
+                    also.borrow_mut()();
+                    Ok(())
+                },
+            );
+            read.unwrap().0
+        };
+        let all: Vec<OpenInterestRow> = (0..count).map(reading).collect();
+        assert_eq!(read(&mut || ()), all);
+        // A writer appends rows and other records: they disturb nothing. Then it removes rows.
+        let mut done = 0;
+        let left = read(&mut || {
+            done += 1;
+            if done == 1 {
+                let counter = Counter {
+                    exchange: "okx".to_owned(),
+                    at: Millis(5),
+                    kind: CounterKind::Rejected,
+                    count: 1,
+                };
+                let counters = vec![counter];
+                let batch = Batch {
+                    counters,
+                    ..Batch::default()
+                };
+                writer.append(&batch).unwrap();
+                let ids: Vec<i64> = (1..=9).collect();
+                let table = OpenInterestRow::TABLE;
+                let removed = writer
+                    .write
+                    .change(|journal| database::delete(journal, table, &ids));
+                assert_eq!(removed.unwrap(), 9);
+            }
+        });
+        assert_eq!((left.as_slice(), times.get()), (&all[9..], 3));
+        drop((reader, writer));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -12,9 +12,6 @@ use crate::archive::scan::projection::{columns, show};
 use crate::archive::store::Store;
 use crate::model::{Millis, OrderBrief};
 
-/// Maximum number of orders that a read transaction copies.
-const LOT: i64 = database::BATCH as i64;
-
 /// Result of `Archive::tail`, besides the orders passed to its `sink`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailUpdate {
@@ -69,7 +66,9 @@ pub(crate) fn tail(
     })?;
     let mut behind = place.orders;
     while !update.incomplete && behind < update.known.end.orders {
-        let last = behind.saturating_add(LOT).min(update.known.end.orders);
+        let last = behind
+            .saturating_add(i64::from(database::BATCH))
+            .min(update.known.end.orders);
         let removals = store.ask(|journal| {
             let mut statement = journal.prepare_cached(&format!(
                 "SELECT {} FROM orders WHERE id > ?1 AND id <= ?2 ORDER BY id",
@@ -99,7 +98,8 @@ pub(crate) fn arrivals(
             "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
             columns()
         ))?;
-        let limit = i64::try_from(limit).unwrap_or(LOT).min(LOT);
+        let most = i64::from(database::BATCH);
+        let limit = i64::try_from(limit).unwrap_or(most).min(most);
         show(&mut statement, [after, limit], sink)?;
         Ok(known)
     })

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::net::plain_length;
 use crate::server::access::reload::Reloaded;
 
 /// Prefix of a digest, in a token file or in place of a token.
@@ -125,7 +126,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
                 format!("token: {}: {failure}", file.display()),
             )
         };
-        let length = fs::metadata(file).map_err(named)?.len();
+        let length = plain_length(file).map_err(named)?;
         if length > LONGEST_FILE {
             return Err(invalid(format!(
                 "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",

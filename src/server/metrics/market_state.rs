@@ -48,11 +48,16 @@ impl MarketState {
         let readable = market.state(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the type is of a room that this one does not use"
+        )]
+        let log_bytes = archive.map(|archive| archive.log_bytes());
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             venues: venues.unwrap_or_default(),
-            log_bytes: archive.map(|archive| archive.log_bytes()),
+            log_bytes,
             written: archive.and_then(|archive| archive.has_writer().ok()),
             listened_until: archive
                 .and_then(|archive| archive.connected_until().ok())

@@ -9,6 +9,7 @@ import click
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.words import File, Folder, Names
 from liqdata.errors import BadQuery
+from liqdata.files.safe_open import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ def _collect(
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except OSError as error:
         msg = f"settings: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
         raise BadQuery(msg, parameter="settings") from None

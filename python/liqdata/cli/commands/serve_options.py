@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from liqdata.errors import BadQuery
+from liqdata.files.safe_open import check_plain, read_text
 from liqdata.server import Limits, limits_of
 
 # Types of the options in the TOML file, by name.
@@ -112,6 +113,8 @@ def append_token(file: Path, line: str) -> None:
     if not file.parent.is_dir():
         msg = f"add: there is no folder {file.parent} for {file}; allowed: a file in an existing folder"
         raise BadQuery(msg, parameter="add")
+    if file.exists():
+        check_plain(file)
     with os.fdopen(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b") as tokens:
         before = tokens.read()
         # If the file does not end with a line break, add one first.
@@ -123,6 +126,7 @@ def _readable(name: str, file: str | Path | None) -> None:
     if file is None:
         return
     try:
+        check_plain(file)
         Path(file).open("rb").close()
     except OSError as error:
         msg = f"{name}: {file} cannot be read: {error.strerror}; allowed: a file of this machine"
@@ -132,7 +136,7 @@ def _readable(name: str, file: str | Path | None) -> None:
 def _read(file: Path) -> dict[str, Any]:
     """Read the options in a TOML file; paths in the file are relative to its folder."""
     try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+        settings = tomllib.loads(read_text(file))
     except OSError as error:
         msg = f"config: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
         raise BadQuery(msg, parameter="config") from None

@@ -283,7 +283,8 @@ def _summary(status: dict[str, Any]) -> str:
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     log = ""
     if status["log_bytes"] > _LOG_LIMIT:
-        log = f" · the write-ahead log has {status['log_bytes'] >> 20:,} MiB: a stopped reader keeps it from being emptied"
+        size = f"{status['log_bytes'] >> 20:,} MiB"
+        log = f" · the write-ahead log has {size}: a stopped reader keeps it from being emptied"
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
     return text + waiting + log + trouble + frames
