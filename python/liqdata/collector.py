@@ -75,10 +75,10 @@ class Collector:
             durable ``orders``, ``bars`` and ``open_interest`` readings, the number of rows ``waiting`` to be written,
             ``log_bytes`` (size of the archive's write-ahead log; more than 64 MiB while a stopped reader keeps it from
             being emptied), ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames).
-            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts`` in
-            the last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number of
-            ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts begin
-            when the collector starts.
+            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts``
+            in the last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number
+            of ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts
+            begin when the collector starts.
 
         Raises
         ------

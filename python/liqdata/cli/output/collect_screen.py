@@ -283,8 +283,7 @@ def _summary(status: dict[str, Any]) -> str:
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
     log = ""
     if status["log_bytes"] > _LOG_LIMIT:
-        size = f"{status['log_bytes'] >> 20:,} MiB"
-        log = f" · the write-ahead log has {size}: a stopped reader keeps it from being emptied"
+        log = f" · {status['log_bytes'] >> 20:,} MiB of log behind a stopped reader"
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
     frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
     return text + waiting + log + trouble + frames
