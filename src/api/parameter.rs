@@ -9,10 +9,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::api::argument::Argument;
+use crate::api::instant::{allowed_instants, instant_schema};
 use crate::api::refusal::BadQuery;
 use crate::model::{
-    BinWidth, Chosen, Coin, Millis, Model, Specification, Symbol, Vocabulary, did_you_mean,
-    exchange_name,
+    BinWidth, Chosen, Coin, Model, Specification, Symbol, Vocabulary, did_you_mean, exchange_name,
 };
 
 /// Name of the preference and query parameter that request an explanation.
@@ -41,11 +41,8 @@ pub const EVERYWHERE: [Parameter; 2] = [
         fraction: false,
         optional: true,
         extension: true,
-        allowed: || {
-            let iso = Millis::ISO;
-            format!("epoch milliseconds, or {iso}: the instant to answer as of")
-        },
-        schema: || json!({"type": "string", "minLength": 1}),
+        allowed: || format!("{}: the instant to answer as of", allowed_instants()),
+        schema: instant_schema,
         values: Vec::new,
         open: None,
     },
@@ -486,7 +483,13 @@ impl Rule for ModelChoice {
     }
 
     fn schema() -> Value {
-        json!({"anyOf": [{"type": "integer", "enum": [2, 3]}, {"type": "string"}]})
+        json!({"anyOf": [
+            {"type": "integer", "enum": [2, 3]},
+            {
+                "type": "string", "pattern": "^[A-Za-z0-9_-]+$",
+                "contentEncoding": "base64url", "contentMediaType": "application/json",
+            },
+        ]})
     }
 
     fn values() -> Vec<&'static str> {

@@ -20,6 +20,7 @@ words! {
     ModelVersion = String {
         "the version of a model, as its maps have it, or unknown";
         |text| (!text.trim().is_empty()).then(|| text.to_owned());
-        |version| version.clone()
+        |version| version.clone();
+        {"type": "string", "pattern": r"\S"}
     }
 }

@@ -1,5 +1,7 @@
 //! `/api/liquidations/cascades`: runs of orders that follow each other closely; an extension of the contract.
 
+use serde_json::{Value, json};
+
 use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
@@ -38,6 +40,11 @@ impl Rule for CascadeGap {
 
     fn allowed() -> String {
         "from 1ms to 1d, such as 60s or 5m, or milliseconds from 1000 on".to_owned()
+    }
+
+    fn schema() -> Value {
+        let pattern = "^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}s|[1-9][0-9]{0,2}(m|min)|([1-9]|1[0-9]|2[0-4])h|1d|[1-9][0-9]{3,6})$";
+        json!({"type": "string", "pattern": pattern})
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {

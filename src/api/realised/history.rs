@@ -107,6 +107,10 @@ words! {
             "none".to_owned()
         } else {
             groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(",")
+        };
+        {
+            "type": "string",
+            "pattern": r"^(none|(?!.*\b(\w+)\b.*,\2(,|$))(coin|symbol|exchange|side)(,(coin|symbol|exchange|side)){0,3})$",
         }
     }
     /// Rule for a non-negative amount in USD.
@@ -116,6 +120,7 @@ words! {
             .or_else(|_| Decimal::from_scientific(text))
             .ok()
             .filter(|usd| *usd >= Decimal::ZERO);
-        |usd| usd.to_string()
+        |usd| usd.to_string();
+        {"type": "string", "pattern": r"^[0-9]{1,15}(\.[0-9]{1,12})?$"}
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use rust_decimal::Decimal;
+use serde_json::{Value, json};
 
 use crate::api::argument::Argument;
 use crate::api::arguments::Arguments;
@@ -281,6 +282,10 @@ impl Rule for EventId {
 
     fn allowed() -> String {
         "the id of an event of the stream, as it was sent".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "pattern": format!("^[!-~]{{1,{}}}$", Stream::LONGEST_ID)})
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, Arguments, At, BadQuery, Rule as _, read_instant};
+use crate::api::{self, Arguments, BadQuery, allowed_instants, read_instant};
 use crate::market::MarketQuery;
 use crate::model::Millis;
 
@@ -82,7 +82,7 @@ fn switch(text: &str) -> Result<bool, BadQuery> {
 
 fn instant(text: &str) -> Result<Millis, BadQuery> {
     read_instant(text).map_err(|problem| {
-        let allowed = format!("{} (a + in a URL is written %2B)", At::allowed());
+        let allowed = format!("{} (a + in a URL is written %2B)", allowed_instants());
         BadQuery::new("as_of", problem, allowed)
     })
 }
