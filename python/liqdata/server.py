@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import math
 import os
 import re
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -25,6 +27,11 @@ _PORTS = 65535
 _MOST = 2**31
 # Smallest and largest value of the limits that do not have the bounds 1 and _MOST.
 _BOUNDS = {"past": (0, _MOST), "past_queue": (0, _MOST), "past_memory": (0, 2**50), "answer_memory": (2**20, 2**50)}
+# File descriptors that are left for everything but served connections: files of the market, sockets of a collector, and
+# connections that are being refused.
+_RESERVE = 192
+# The most open files that macOS accepts where the hard limit is infinite (OPEN_MAX).
+_OPEN_MAX = 10240
 # Seconds between two deliveries of log records to `logging`.
 _PROMPTLY = 0.1
 
@@ -39,13 +46,18 @@ class Limits:
     ----------
     connections : int
         Maximum number of concurrent connections. At the limit a new connection replaces the one that has been idle
-        longest. If all are busy, the new connection is refused; the client may retry after a second (503).
+        longest. If all are busy, the new connection is refused; the client may retry after a second (503). The server
+        raises the soft limit of open files (``RLIMIT_NOFILE``) to the hard one,
+        leaves 192 files to other uses, and logs a warning if that reduces the limits.
     per_peer : int
         Maximum number of concurrent connections of one address. At the limit a new connection replaces the one of this
         address that has been idle longest. Behind a trusted proxy: maximum number of concurrent requests of one client
         (429).
     streams : int
         Maximum number of connections that stream orders.
+    streams_per_peer : int, optional
+        Maximum number of streams of one client, also behind a trusted proxy; a further one is refused (429). The
+        default is a quarter of ``streams``.
     past : int
         Maximum number of concurrent historical requests (``as_of=``), in addition to current requests; historical
         requests have their own workers, reader and row cache. 0 disables them (``BadQuery``).
@@ -86,6 +98,7 @@ class Limits:
     connections: int = 512
     per_peer: int = 256
     streams: int = 256
+    streams_per_peer: int | None = None
     past: int = 1
     past_queue: int = 32
     past_memory: int = 128 * 2**20
@@ -102,9 +115,11 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
             if field.name == "trusted_proxies":
                 object.__setattr__(self, field.name, _texts(value, "limits", "addresses and networks"))
-            elif field.type == "int":
+            elif field.type in {"int", "int | None"}:
                 least, most = _BOUNDS.get(field.name, (1, _MOST))
                 if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                     allowed = f"a whole number from {least} to {most}"
@@ -245,7 +260,7 @@ def serve(
         msg = f"host: {host!r} is not allowed; allowed: an address or name to listen on"
         raise BadQuery(msg, parameter="host")
     file = Path(token) if isinstance(token, os.PathLike) else None
-    chosen = asdict(limits_of(limits))
+    chosen = asdict(_within_open_files(limits_of(limits)))
     settings: dict[str, object] = {
         "tokens": [] if token is None or file else _tokens(token),
         "token_file": file,
@@ -253,7 +268,7 @@ def serve(
         "hosts": [_host(name) for name in _texts(hosts, "hosts", "names of the server, such as data.example.org")],
         "origins": [_origin(one) for one in _texts(origins, "origins", "origins, such as https://example.org")],
         "trusted_proxies": list(chosen.pop("trusted_proxies")),
-        "limits": {name: float(value) for name, value in chosen.items()},
+        "limits": {name: float(value) for name, value in chosen.items() if value is not None},
         "public": bool(public),
         "access_log": bool(access_log),
     }
@@ -275,6 +290,41 @@ def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
             msg = f"limits: {name!r} is no limit; allowed: {', '.join(names)}"
             raise BadQuery(msg, parameter="limits")
     return Limits(**given)  # type: ignore[arg-type]  # the class checks them
+
+
+def _within_open_files(limits: Limits) -> Limits:
+    """Raise the soft limit of open files to the hard one, and reduce the limits to what it allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return limits
+    infinite = resource.RLIM_INFINITY
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_MAX if hard == infinite else hard
+    if most != infinite and most < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == infinite:
+        return limits
+    room = max(most - _RESERVE, most // 4, 1)
+    # Half of the connections remain for other peers, and for requests that are no streams.
+    half = max(room // 2, 1)
+    within = replace(
+        limits,
+        connections=min(limits.connections, room),
+        per_peer=min(limits.per_peer, half),
+        streams=min(limits.streams, half),
+    )
+    if within != limits:
+        before, after = asdict(limits), asdict(within)
+        changes = [f"{name} from {before[name]} to {after[name]}" for name in before if before[name] != after[name]]
+        logging.getLogger("liqdata.server").warning(
+            "this process may open %d files, which reduces the limits: %s; ulimit -n or LimitNOFILE= allows more",
+            most,
+            ", ".join(changes),
+        )
+    return within
 
 
 def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:

@@ -77,6 +77,14 @@ pub enum Rejection {
         /// Maximum number of requests under way.
         allowed: usize,
     },
+    /// A client follows too many event streams.
+    #[error("{open} event streams of yours are open; allowed: {allowed} at once")]
+    TooManyStreams {
+        /// Number of open streams.
+        open: usize,
+        /// Maximum number of open streams.
+        allowed: usize,
+    },
     /// The peer has not read enough of its earlier answers.
     #[error(
         "{used} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
@@ -189,7 +197,7 @@ impl Rejection {
             Self::HeadersTooLong { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, None),
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, "Bearer"))),
             Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
-            Self::TooMany { .. } | Self::Unread { .. } => {
+            Self::TooMany { .. } | Self::TooManyStreams { .. } | Self::Unread { .. } => {
                 (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1")))
             }
             Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),

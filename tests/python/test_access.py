@@ -298,6 +298,8 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
 def test_the_limits_are_those_of_the_native_half():
     told = dataclasses.asdict(Limits())
     assert told.pop("trusted_proxies") == ()
+    # A quarter of the streams.
+    assert told.pop("streams_per_peer") is None
     assert told == _core.limits()
 
 

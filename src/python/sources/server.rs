@@ -100,6 +100,7 @@ pub(crate) fn limits() -> HashMap<&'static str, f64> {
         connections,
         per_peer,
         streams,
+        streams_per_peer: _,
         past,
         past_queue,
         past_memory,
@@ -155,6 +156,9 @@ fn limits_of(given: &HashMap<String, f64>) -> Limits {
         connections: count("connections", usual.connections),
         per_peer: count("per_peer", usual.per_peer),
         streams: count("streams", usual.streams),
+        streams_per_peer: given
+            .contains_key("streams_per_peer")
+            .then(|| count("streams_per_peer", usual.streams)),
         past: count("past", usual.past),
         past_queue: count("past_queue", usual.past_queue),
         past_memory: count("past_memory", usual.past_memory),

@@ -20,13 +20,14 @@ const SHORTEST: usize = 16;
 /// Maximum size of a token file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-type Hash = [u8; 32];
+/// The SHA-256 digest of a token.
+pub(crate) type TokenDigest = [u8; 32];
 
 /// Accepted bearer tokens: those of a file, which is read again when it changes, and fixed ones.
 #[derive(Clone, Default)]
 pub struct Tokens {
-    fixed: Vec<Hash>,
-    files: Vec<Arc<Reloaded<Vec<Hash>>>>,
+    fixed: Vec<TokenDigest>,
+    files: Vec<Arc<Reloaded<Vec<TokenDigest>>>>,
 }
 
 impl Tokens {
@@ -88,21 +89,29 @@ impl Tokens {
         !self.fixed.is_empty() || !self.files.is_empty()
     }
 
-    pub(crate) fn holds(&self, token: &[u8]) -> bool {
-        let given: Hash = Sha256::digest(token).into();
+    /// The digest of `token` if it is accepted.
+    pub(crate) fn accepted(&self, token: &[u8]) -> Option<TokenDigest> {
+        let given: TokenDigest = Sha256::digest(token).into();
+        self.accepts(&given).then_some(given)
+    }
+
+    /// Whether the token with this digest is accepted now.
+    pub(crate) fn accepts(&self, digest: &TokenDigest) -> bool {
         // The client chooses the token but not its digest, so the comparison time discloses no stored digest.
-        self.fixed.contains(&given)
+        self.fixed.contains(digest)
             || self
                 .files
                 .iter()
-                .any(|file| file.current().contains(&given))
+                .any(|file| file.current().contains(digest))
     }
 
-    /// Reads the files that have changed.
-    pub(crate) fn look(&self) {
+    /// Reads the files that have changed. Returns whether any was read.
+    pub(crate) fn look(&self) -> bool {
+        let mut changed = false;
         for file in &self.files {
-            file.look();
+            changed |= file.look();
         }
+        changed
     }
 }
 
@@ -117,7 +126,7 @@ impl fmt::Debug for Tokens {
 
 const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 hexadecimal digits";
 
-fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
+fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
     let mut hashes = Vec::new();
     for file in files {
         let named = |failure: io::Error| {
@@ -152,7 +161,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
     Ok(hashes)
 }
 
-fn hash(digits: &str) -> Option<Hash> {
+fn hash(digits: &str) -> Option<TokenDigest> {
     let digits: Option<Vec<u8>> = digits
         .chars()
         .map(|digit| u8::try_from(digit.to_digit(16)?).ok())
@@ -180,9 +189,9 @@ mod tests {
         for written in [TOKEN.to_owned(), Tokens::digest(TOKEN)] {
             let tokens = Tokens::default().with(&written).unwrap();
             assert!(tokens.asked_for());
-            assert!(tokens.holds(TOKEN.as_bytes()));
-            assert!(!tokens.holds(b"0123456789abcdeF"));
-            assert!(!tokens.holds(Tokens::digest(TOKEN).as_bytes()));
+            assert!(tokens.accepted(TOKEN.as_bytes()).is_some());
+            assert!(tokens.accepted(b"0123456789abcdeF").is_none());
+            assert!(tokens.accepted(Tokens::digest(TOKEN).as_bytes()).is_none());
         }
     }
 

@@ -111,6 +111,12 @@ impl ConnectionSlots {
         }
     }
 
+    /// Evicts the connection that has been idle longest, if one is idle.
+    pub(crate) fn evict_idlest(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = taken.let_go(|_| true);
+    }
+
     /// Number of taken slots.
     pub(crate) fn count(&self) -> usize {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

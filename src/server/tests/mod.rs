@@ -14,6 +14,7 @@ pub(super) mod history_limit;
 mod metrics;
 mod ready;
 mod sockets;
+mod streams;
 
 use std::sync::Arc;
 

@@ -165,7 +165,8 @@ def _limit(text: str) -> tuple[str, object]:
         msg = f"limit: {text!r} is not allowed; allowed: NAME=VALUE with one of the names {', '.join(kinds)}"
         raise BadQuery(msg, parameter="limit")
     try:
-        return name, int(value) if kinds[name] == "int" else float(value)
+        return name, float(value) if kinds[name] == "float" else int(value)
     except ValueError:
-        msg = f"limit: {name}: {value!r} is not a number; allowed: such as {name}={getattr(Limits(), name)}"
+        allowed = "a number of seconds" if kinds[name] == "float" else "a whole number"
+        msg = f"limit: {name}: {value!r} is not a number; allowed: {allowed}"
         raise BadQuery(msg, parameter="limit") from None
