@@ -230,7 +230,7 @@ ASKING = {
 @pytest.mark.parametrize("asking", ASKING)
 def test_an_instant_in_epoch_seconds_is_refused_rather_than_taken_for_1970(tables, asking, seconds):
     parameter, ask = ASKING[asking]
-    with pytest.raises(BadQuery, match="looks like epoch seconds; epoch milliseconds are meant") as caught:
+    with pytest.raises(BadQuery, match="looks like epoch seconds; give epoch milliseconds") as caught:
         ask(tables, seconds)
     assert caught.value.parameter == parameter
     assert str(caught.value).startswith(f"{parameter}: {seconds!r} ")
@@ -255,7 +255,7 @@ def test_some_rows_in_epoch_seconds_are_refused_and_the_first_is_named(table, ro
     cells = list(columns["timestamp"])
     for row in rows:
         cells[row] //= 1000
-    with pytest.raises(BadQuery, match="looks like epoch seconds; epoch milliseconds are meant") as caught:
+    with pytest.raises(BadQuery, match="looks like epoch seconds; give epoch milliseconds") as caught:
         liqdata.Market(**{table: {**columns, "timestamp": form(cells)}})
     assert caught.value.parameter == table
     assert str(caught.value).startswith(f'{table}: column "timestamp", row {rows[0] % len(cells)}: ')

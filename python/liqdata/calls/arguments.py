@@ -85,7 +85,7 @@ def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
     """Refuse a number that looks like an instant in another unit than milliseconds."""
     unit = _core.time_unit(whole) if whole < _MOST else None
     if unit not in {None, "milliseconds"}:
-        msg = f"{parameter}: {value!r} looks like epoch {unit}; epoch milliseconds are meant; allowed: {_INSTANTS}"
+        msg = f"{parameter}: {value!r} looks like epoch {unit}; give epoch milliseconds; allowed: {_INSTANTS}"
         raise BadQuery(msg, parameter=parameter)
 
 

@@ -345,7 +345,7 @@ def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
         _refuse(side, what, f"{_TIMES}; of pandas, pd.to_datetime(frame[{name!r}], utc=True) makes them of text")
     millis = found.astype("datetime64[ms]").astype(np.int64) if kind == "M" else found.astype(np.int64)
     if kind != "M" and len(millis) and _SECONDS[0] <= millis.min() and millis.max() < _SECONDS[1]:
-        _refuse(side, f"column {name!r} looks like epoch seconds; epoch milliseconds are meant", _TIMES)
+        _refuse(side, f"column {name!r} looks like epoch seconds; give epoch milliseconds", _TIMES)
     if (abs(millis) > _FURTHEST).any():
         row = int((abs(millis) > _FURTHEST).argmax())
         _refuse(side, f"column {name!r}, row {row}: lies outside the years 1679 to 2261", _TIMES)

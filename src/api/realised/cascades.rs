@@ -12,12 +12,13 @@ use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
     /// Asks for cascades: orders of one coin and side that follow each other closely.
-    Cascades = "cascades" at "/api/liquidations/cascades", "orders that follow each other closely, as events";
-    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
-    gap: CascadeGap = "60s", "the most time between one order of an event and the next";
-    min_usd: UsdAmount = "100000", "only events of at least so many USD";
-    start: Option<At>, "only events that began then or later; 24 hours before the end where absent";
-    end: Option<At>, "only events that began before then; up to and with now where absent";
+    Cascades = "cascades" at "/api/liquidations/cascades", "liquidation cascades: orders that follow each other \
+                closely, grouped into events";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
+    gap: CascadeGap = "60s", "maximum time between two consecutive orders of an event";
+    min_usd: UsdAmount = "100000", "only events of at least this many USD";
+    start: Option<At>, "only events that start at or after this instant; if absent, 24 hours before the end";
+    end: Option<At>, "only events that start before this instant; if absent, up to and including now";
     => enveloped Vec<CascadeRow>; large
 }
 

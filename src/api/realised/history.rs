@@ -13,14 +13,14 @@ use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
     /// Asks for liquidation totals per period.
-    History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
-    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
+    History = "history" at "/api/liquidations/history", "liquidated USD by period";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
     interval: Period = "1h", "length of a period";
-    by: GroupBy = "coin", "what rows are grouped by, each a column; none for totals";
-    start: Option<At>, "only orders from then on; 24 hours before the end where absent";
-    end: Option<At>, "only orders before then; up to and with now where absent";
+    by: GroupBy = "coin", "grouping columns of the rows; none for totals";
+    start: Option<At>, "only orders at or after this instant; if absent, 24 hours before the end";
+    end: Option<At>, "only orders before this instant; if absent, up to and including now";
     exchange: Option<Exchange>, "exchange, such as binance";
-    min_usd: Option<UsdAmount>, "only orders of at least so many USD";
+    min_usd: Option<UsdAmount>, "only orders of at least this many USD";
     => enveloped Vec<PeriodRow>; large
 }
 

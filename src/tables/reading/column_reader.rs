@@ -335,7 +335,7 @@ impl<'a> ColumnReader<'a> {
         }
         if let Some((first, all)) = unit.seconds() {
             let reason = if all {
-                "and all others look like epoch seconds; epoch milliseconds are meant"
+                "and all others look like epoch seconds; give epoch milliseconds"
             } else {
                 IN_SECONDS
             };

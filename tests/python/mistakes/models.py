@@ -224,7 +224,7 @@ MISTAKES = {
             "now",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
-        ("liqdata.demo(now=1780228800)", "BadQuery", "now", "looks like epoch seconds; epoch milliseconds are meant"),
+        ("liqdata.demo(now=1780228800)", "BadQuery", "now", "looks like epoch seconds; give epoch milliseconds"),
         ("liqdata.demo(sead=7)", "TypeError", None, "did you mean 'seed'?"),
     ],
 }

@@ -100,7 +100,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "timestamp": [1780228800]})',
             "BadQuery",
             "orders",
-            "look like epoch seconds; epoch milliseconds are meant",
+            "look like epoch seconds; give epoch milliseconds",
         ),
         (
             'liqdata.Market(orders={**ORDERS, "timestamp": ["yesterday"]})',
@@ -226,7 +226,7 @@ MISTAKES = {
             'liqdata.Market(bars={**BARS, "timestamp": [at // 1000 for at in BARS["timestamp"]]})',
             "BadQuery",
             "bars",
-            "look like epoch seconds; epoch milliseconds are meant",
+            "look like epoch seconds; give epoch milliseconds",
         ),
         (
             'liqdata.Market(bars={**BARS, "interval": ["5 minutes"] * 2})',
@@ -305,7 +305,7 @@ MISTAKES = {
             "liqdata.Market(bars=BARS, now=1780228800)",
             "BadQuery",
             "now",
-            "looks like epoch seconds; epoch milliseconds are meant",
+            "looks like epoch seconds; give epoch milliseconds",
         ),
         (
             "liqdata.Market(BARS)",
