@@ -187,7 +187,7 @@ pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
         Ok(found) => Err(ArchiveError::NotAnArchive {
             path: path.to_owned(),
             message: format!(
-                "it is {} and must be a plain file",
+                "it is {}; it must be a regular file",
                 if found.is_symlink() {
                     "a link"
                 } else if found.is_dir() {

@@ -582,7 +582,7 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
         .unwrap();
     let refused = Archive::read(folder.archive()).unwrap_err().to_string();
     assert!(
-        refused.contains("the last number of orders is 10, and not 3"),
+        refused.contains("the last row id of table orders is 10, but the journal records 3"),
         "{refused}"
     );
     drop(journal);
@@ -724,7 +724,7 @@ fn an_order_of_a_number_that_was_never_given_is_refused_however_large_that_is() 
             .unwrap();
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &Filter::default()).unwrap_err().to_string();
-        let wanted = format!("line {number} of orders is not where it was written");
+        let wanted = format!("row {number} of table orders has an id above the last assigned one");
         assert!(refused.contains(&wanted), "{refused}");
     }
 }

@@ -139,7 +139,7 @@ fn a_name_that_leaves_the_folder_is_refused_with_every_checksum_as_it_should_be(
                 let refused = opened.unwrap_err();
                 assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
                 assert!(
-                    refused.to_string().contains("no name that this package"),
+                    refused.to_string().contains("is not a valid segment path"),
                     "{name:?}: {refused}"
                 );
             }

@@ -204,7 +204,7 @@ def test_a_damaged_object_is_named_left_out_and_read_again_once_it_is_whole(s3, 
     s3.put(f"here/{names[1]}", whole[1][:-7])
     caplog.clear()
     with caplog.at_level("WARNING", "liqdata.archive"), liqdata.open("s3://kept/here") as market:
-        assert f"the file has {len(whole[1]) - 7} bytes and was written with {len(whole[1])}" in caplog.text
+        assert f"the file has {len(whole[1]) - 7} bytes, but was written with {len(whole[1])}" in caplog.text
         assert len(list(market.iter_orders())) > 0
     s3.put(f"here/{names[1]}", whole[1])
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
@@ -314,8 +314,8 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
             ({"url": "s3://"}, "url: 's3://' is not allowed"),
             ({"url": "s3://kept/x?versionId=1"}, "is not allowed"),
             ({"url": 3}, "url: 3 is no address"),
-            ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is within a day"),
-            ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is within a day"),
+            ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
+            ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is not the start of a UTC day"),
             ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no day from '2100-01-01' on is over"),
             ({"url": "s3://kept/x", "tables": ["trades"]}, "tables: 'trades' is not allowed"),
             ({"url": "s3://kept/x", "tables": ()}, r"tables: \(\) names none"),
@@ -337,7 +337,7 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
         ({"path": []}, r"path: \[\] names nothing"),
         ({"path": ["s3://kept/x", "s3://kept/x/"]}, "names one address twice"),
         ({"path": ["s3://kept/x", str(folder)]}, "is no address"),
-        ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is within a day"),
+        ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
     ]:
         with pytest.raises(BadQuery, match=message):
             liqdata.open(**options)

@@ -54,7 +54,7 @@ def day(value: Instant | None, parameter: str) -> int | None:
     """
     at = instant(value, parameter)
     if at is not None and at % _DAY:
-        msg = f"{parameter}: {value!r} is within a day; allowed: an instant at which a UTC day begins"
+        msg = f"{parameter}: {value!r} is not the start of a UTC day"
         raise BadQuery(msg, parameter=parameter)
     return at
 
@@ -179,7 +179,8 @@ def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
         raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
-        msg = f"{path} is damaged: the file's SHA-256 is {found} and was {file.sha256} when it was written; {hint}"
+        msg = f"{path} is damaged: the file's SHA-256 is {found}, but was {file.sha256} when the file was written; "
+              f"{hint}"
         raise ArchiveError(msg, path=str(path))
     return data
 

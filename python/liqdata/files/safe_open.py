@@ -42,11 +42,11 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
         if path.is_symlink():
             raise _refused(path, "it is a link, and an archive's files and folders are none") from None
         if path.exists() and not path.is_file():
-            raise _refused(path, "it is no plain file") from None
+            raise _refused(path, "it is not a regular file") from None
         raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise _refused(path, "it is no plain file")
+        raise _refused(path, "it is not a regular file")
     return file
 
 

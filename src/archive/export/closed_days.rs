@@ -87,10 +87,7 @@ impl ExportSelection {
         let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
         for (parameter, at) in [("start", self.from), ("end", self.until)] {
             if let Some(at) = at.filter(|at| Day::of(*at).start() != *at) {
-                return refused(
-                    parameter,
-                    format!("{at} is within a day; allowed: an instant at which a UTC day begins"),
-                );
+                return refused(parameter, format!("{at} is not the start of a UTC day"));
             }
         }
         if let (Some(from), Some(until)) = (self.from, self.until)

@@ -203,8 +203,8 @@ impl OrderTable {
         }
         let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
         Some((
-            "orders: value_usd is more than ten times off price × qty".to_owned(),
-            format!("{value}, where price × qty is {price} × {qty}"),
+            "orders: value_usd is not within a factor of ten of price × qty".to_owned(),
+            format!("{value}, but price × qty is {price} × {qty}"),
         ))
     }
 

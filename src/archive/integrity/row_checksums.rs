@@ -99,7 +99,7 @@ pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
         let lines = lines.query_map([], |line| line.get::<_, i64>(0))?;
         for line in lines {
             found.push(format!(
-                "line {} of {table} is not as it was written (its checksum differs)",
+                "row {} of table {table} has a wrong checksum",
                 line?
             ));
         }

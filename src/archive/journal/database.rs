@@ -54,7 +54,7 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
         Err(ArchiveError::ReadOnly {
             path: path.to_owned(),
             message: format!(
-                "this build carries SQLite {}; 3.51.3 or newer is needed",
+                "this build contains SQLite {}; 3.51.3 or newer is needed",
                 rusqlite::version()
             ),
         })
@@ -150,7 +150,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
                 return Err(ArchiveError::ReadOnly {
                     path: path.to_owned(),
                     message: "the journal was not closed and its folder cannot be written to, so its last rows \
-                              cannot be read; copy the archive to where it can be, or allow writing or make room"
+                              cannot be read; copy the archive to a writable folder, allow writing, or free disk space"
                         .to_owned(),
                 });
             }
@@ -508,7 +508,7 @@ pub(crate) fn checked_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<
         return table::read::<R>(line, 2);
     }
     let id: i64 = line.get(0)?;
-    let what = format!("line {id} of {} is not as it was written", R::TABLE);
+    let what = format!("row {id} of table {} has a wrong checksum", R::TABLE);
     Err(table::not_readable(1, what))
 }
 
