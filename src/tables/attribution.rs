@@ -13,7 +13,7 @@ const ALIKE: f64 = 0.75;
 
 /// The fault reason of rows that name an unknown exchange.
 pub(crate) const UNKNOWN_EXCHANGE: &str =
-    "not one that is known (new_exchange=True, --new-exchange takes it)";
+    "not a known exchange (new_exchange=True or --new-exchange accepts it)";
 
 /// An exchange name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ impl UnknownExchange {
         }
         let nearest = self.nearest.iter().map(|name| format!("{name:?}"));
         format!(
-            "a name that is known, the nearest: {}",
+            "a known name; the most similar: {}",
             nearest.collect::<Vec<_>>().join(", ")
         )
     }

@@ -168,7 +168,7 @@ CLASSES = {
     "nanoseconds": ("epoch nanoseconds",),
     "future": ("ahead of this machine's clock",),
     "instant": ("not an instant",),
-    "exchange": ("not one that is known", "is unknown"),
+    "exchange": ("not a known exchange", "is unknown"),
     "missing": ("blank", "a missing value", "NaN is", "NaN: "),
     "option": ("option",),
     "dated": ("dated", "expires", "delivery"),
@@ -180,7 +180,7 @@ CLASSES = {
     "amount": ("not an amount", "not from 0 to", "below 0", "above 1000000000000000000"),
     "number": ("exact decimal",),
     "side": ("not a side", "not LONG or SHORT"),
-    "trades": ("although trades are counted",),
+    "trades": ("although the bar counts trades",),
     "length": ("not a bar length", "not a length", "spacing"),
 }
 

@@ -103,7 +103,7 @@ def database(folder):
         (packed_as_zip(**{"a.zip": packed_as_zip(**{"a.csv": ORDERS})}), "zip inside"),
         (gzip.compress(b"PAR1" + b"\0" * 40), "Parquet file inside"),
         (lzma.compress(ORDERS.encode())[:-9], "cut short or damaged"),
-        (ORDERS.replace("price,qty", "price,price").encode(), '"price" stands twice'),
+        (ORDERS.replace("price,qty", "price,price").encode(), '"price" is given twice'),
         (written_as("\t").encode(), "separated by tabs"),
         (b"timestamp;price\n1;42,000\n2;43,500\n", "decimal comma or groups thousands"),
         (json.dumps({"price": {"0": 1.5, "1": 2.5}}).encode(), 'orient="records"'),

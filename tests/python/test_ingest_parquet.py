@@ -103,7 +103,7 @@ def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path,
     parquet.write_table(given, bad)
     with pytest.raises(BadQuery) as raised:
         liqdata.ingest(folder, good, bad)
-    assert str(raised.value) == f'files: {bad}: column "{known}" stands twice; allowed: once'
+    assert str(raised.value) == f'files: {bad}: column "{known}" is given twice; allowed: once'
     assert raised.value.parameter == "files"
     assert (folder / "ingested.jsonl").read_bytes() == before
     with liqdata.open(folder) as market:
@@ -437,5 +437,5 @@ def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_p
     readings["oi_usd"] = np.where(np.arange(rows) < 2_500, 700_000.0, 700.0)
     most = tmp_path / "most.parquet"
     parquet.write_table(pyarrow.table(readings), most, row_group_size=1_000)
-    with pytest.raises(BadQuery, match="times the volume of a day; as base units"):
+    with pytest.raises(BadQuery, match="times the daily volume; read as base units"):
         liqdata.ingest(folder, most, exchange="bybit")

@@ -242,7 +242,7 @@ ONE = pd.DataFrame({"timestamp": moments([NOW], "pandas"), "value": [1.0]})
         (ONE, ONE, {"suffix": ""}, "suffix", "stand twice"),
         (ONE, pd.concat([ONE.assign(symbol="A"), ONE.assign(symbol="B")]), {}, "by", "2 different symbols"),
         (ONE, pd.concat([ONE.assign(side="A"), ONE.assign(side="B")]), {}, "by", r"by='side', or by=\(\)"),
-        (pd.concat([ONE, ONE], axis=1), ONE, {}, "left", "stands twice"),
+        (pd.concat([ONE, ONE], axis=1), ONE, {}, "left", "two columns"),
     ],
 )
 def test_what_cannot_be_joined_leads_back(left, right, options, parameter, said):

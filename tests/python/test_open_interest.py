@@ -134,7 +134,7 @@ def test_one_unit_taken_for_the_other_is_refused_with_both_readings(coin, share)
     said = refusal(held(coin, usd), bars=table)
     assert said.startswith('open_interest: column "open_interest", row ')
     assert f"{coin} would be " in said
-    assert "times the volume of a day" in said
+    assert "times the daily volume" in said
     assert said.endswith("if it is USD, name the column open_interest_usd")
     if 0.0005 < share / price < 1:
         return  # a small exchange may hold so little
@@ -149,7 +149,7 @@ def test_one_reading_in_the_other_unit_is_found():
     values[17] *= 87_900.0
     said = refusal(held("BTC", values), bars=table)
     assert said.startswith('open_interest: column "open_interest", row 17: 9.68e8 BTC would be 8.')
-    assert "as USD it would be 1" in said
+    assert "read as USD it is 1" in said
 
 
 def test_what_price_and_volume_cannot_tell_is_taken_as_it_is_named():

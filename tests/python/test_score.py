@@ -599,7 +599,7 @@ def mistakes():
         ((source, {"timestamp": [1], "long_usd": [1.0]}, table, {}), "realised", "column 'short_usd' is missing"),
         ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 cannot be"),
         ((source, with_("long_usd", 3, "much"), table, {}), "realised", "row 3: 'much' is not a number"),
-        ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "stands twice"),
+        ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "is given twice"),
         ((source, with_("timestamp", 3, good["timestamp"][3] + 1), table, {}), "realised", "no multiple of 3600000 ms"),
         ((source, {**good, "timestamp": good["timestamp"] // 1000}, table, {}), "realised", "look like epoch seconds"),
         ((source, {**good, "symbol": ["ETH"] * len(usd)}, table, {}), "realised", "none of its rows is of 'BTC'"),

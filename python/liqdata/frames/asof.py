@@ -213,7 +213,7 @@ def _frame(library: ModuleType, table: Any) -> Any:
     columns = list(table.columns)
     twice = [name for name in columns if columns.count(name) > 1] if len(set(columns)) < len(columns) else []
     if twice:
-        _refuse("left", f"column {twice[0]!r} stands twice in a frame", "columns of different names")
+        _refuse("left", f"a frame has two columns {twice[0]!r}", "columns of different names")
     return table
 
 

@@ -96,7 +96,7 @@ class ColumnFile:
         for column in sorted(meant):
             named = [one.lower() for one in given if _core.column(one) == column]
             if (named.count(column) or len(named)) > 1:
-                msg = f'files: {path}: column "{column}" stands twice; allowed: once'
+                msg = f'files: {path}: column "{column}" is given twice; allowed: once'
                 raise BadQuery(msg, parameter="files")
         if self.kind != "positions" and "exchange" not in meant and exchange is None:
             msg = f'files: {path}: nothing names the exchange of its rows; allowed: a column "exchange", or exchange='

@@ -159,7 +159,7 @@ def _of_pandas(frame: Any, name: str) -> dict[str, Any]:
     names = [str(column) for column in frame.columns]
     twice = {column for column in names if names.count(column) > 1}
     if twice:
-        _refuse(name, f"column {min(twice)!r} stands twice", _TABLES)
+        _refuse(name, f"column {min(twice)!r} is given twice", _TABLES)
     columns = {column: _column(frame.iloc[:, place]) for place, column in enumerate(names)}
     index = frame.index
     kind = type(index).__name__

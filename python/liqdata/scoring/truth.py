@@ -84,7 +84,7 @@ def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
             )
         if len(np.unique(at)) != len(at):
             values, counts = np.unique(at, return_counts=True)
-            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} stands twice", "one row a period")
+            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} is given twice", "one row a period")
     fitting = [length for length in kinds if period % length == 0]
     if not fitting:
         what = f"its periods of {min(kinds) // MINUTE} minutes do not make up one of {period // MINUTE}"

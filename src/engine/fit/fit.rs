@@ -157,8 +157,8 @@ impl Fit {
         }
         let over = over.join(" and ");
         Some(format!(
-            "{over} were realised per USD of the map that the price crossed, and more than 1 cannot be: there is more open \
-             interest than is known here, or what was realised is of more exchanges or in another unit"
+            "{over} were liquidated per USD of the map that the price crossed; at most 1 is possible. Open interest \
+             is missing, or the liquidations cover more exchanges or are in another unit"
         ))
     }
 }

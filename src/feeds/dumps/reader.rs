@@ -343,7 +343,7 @@ impl Begin {
             return Ok((format, None));
         };
         if let Some(column) = twice(header) {
-            return Err(format!("column {column:?} stands twice; allowed: once"));
+            return Err(format!("column {column:?} is given twice; allowed: once"));
         }
         if is_lists && asked.is_none() && OHLCV.iter().eq(header) {
             refuse_untraded(name, Format::CcxtOhlcv)?;

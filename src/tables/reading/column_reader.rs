@@ -335,7 +335,7 @@ impl<'a> ColumnReader<'a> {
         }
         if let Some((first, all)) = unit.seconds() {
             let reason = if all {
-                "and all others look like epoch seconds; give epoch milliseconds"
+                "and all other cells of the column look like epoch seconds; give epoch milliseconds"
             } else {
                 IN_SECONDS
             };
@@ -484,7 +484,7 @@ pub(crate) mod text_cell {
 
     /// Fault reason of a bar that does not close `stated` milliseconds after its open.
     pub(crate) fn other_length(stated: i64) -> String {
-        format!("not {stated} ms, its interval, after the open")
+        format!("not {stated} ms (the interval) after the open")
     }
 
     /// A length in milliseconds.

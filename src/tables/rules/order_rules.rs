@@ -182,7 +182,8 @@ impl Judge<'_> {
             return Err(("symbol", reason, shown()));
         }
         self.rates.at(quote, at).ok_or_else(|| {
-            let reason = format!("is quoted in {quote}, of which quote_rates has no rate at {at}");
+            let reason =
+                format!("is quoted in {quote}, and quote_rates has no rate for it at {at}");
             ("symbol", reason, shown())
         })
     }

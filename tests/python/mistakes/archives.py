@@ -138,7 +138,7 @@ MISTAKES = {
             'liqdata.ingest(NEW, bars=BARS, exchange="bnance")',
             "BadQuery",
             "exchange",
-            'did you mean "binance"?; allowed: a name that is known, the nearest: "binance", and any name',
+            'did you mean "binance"?; allowed: a known name; the most similar: "binance", and any name',
         ),
         (
             'liqdata.ingest(NEW, bars=BARS, exchange="okx", new_exchange="x")',

@@ -169,7 +169,7 @@ MISTAKES = {
             'market.heatmap("BTC", exchange="bnance")',
             "BadQuery",
             "exchange",
-            'the open interest of "BTC" on "bnance" is not known by 2026-06-01T00:00:00Z',
+            'the open interest of "BTC" on "bnance" is unknown at 2026-06-01T00:00:00Z',
         ),
         (
             'market.heatmap("BTC", "3M")',
@@ -339,7 +339,7 @@ MISTAKES = {
             'market.liqmap("BTC", as_of="2020-01-01")',
             "Refused",
             None,
-            '"BTC" is unknown: no bar of it has closed by 2020-01-01T00:00:00Z; known are no coins',
+            '"BTC" is unknown: none of its bars has closed by 2020-01-01T00:00:00Z; known coins: none',
         ),
     ],
 }

@@ -172,7 +172,7 @@ MISTAKES = {
             'liqdata.Market(orders=pd.concat([pd.DataFrame(ORDERS), pd.DataFrame(ORDERS)[["price"]]], axis=1))',
             "BadQuery",
             "orders",
-            "column 'price' stands twice",
+            "column 'price' is given twice",
         ),
         (
             "liqdata.Market(orders=BARS)",
@@ -202,13 +202,13 @@ MISTAKES = {
             'liqdata.Market(bars={**BARS, "low": [0.0, 1.0]})',
             "BadQuery",
             "bars",
-            'column "low", row 0: 0 is not a price; a number above 0 is, up to 1e100',
+            'column "low", row 0: 0 is not a price; allowed: 1e-100 to 1e100',
         ),
         (
             'liqdata.Market(bars={**BARS, "volume": [-1.0, 1.0]})',
             "BadQuery",
             "bars",
-            'column "volume", row 0: -1 is not an amount; a number from 0 on is',
+            'column "volume", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(bars={**BARS, "open": ["a", "b"]})',
@@ -262,7 +262,7 @@ MISTAKES = {
             "liqdata.Market(bars={name: cells[:1] for name, cells in BARS.items()})",
             "BadQuery",
             "bars",
-            'column "interval", row 0: blank, and the spacing of the bars does not give it',
+            'column "interval", row 0: blank, and it cannot be inferred from the spacing of the bars',
         ),
         ('liqdata.Market(bars=pd.DataFrame(BARS)["close"])', "BadQuery", "bars", "a Series is one column of a table"),
         (
@@ -275,19 +275,19 @@ MISTAKES = {
             'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [-1]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest", row 0: -1 is not an amount; a number from 0 on is',
+            'column "open_interest", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [1], "open_interest_usd": [1]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest" and "open_interest_usd" are both there; a table has one of',
+            'column "open_interest" and "open_interest_usd" are both given; give only one of',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [-1], "short_usd": [0]})',
             "BadQuery",
             "liquidations",
-            'column "long_usd", row 0: -1 is not an amount; a number from 0 on is',
+            'column "long_usd", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [1]})',

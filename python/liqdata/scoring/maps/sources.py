@@ -138,7 +138,7 @@ def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
         refuse(parameter, "nothing was given", ALLOWED)
     for name in names:
         if names.count(name) > 1:
-            refuse(parameter, f"{name!r} stands twice", "a name of its own for each")
+            refuse(parameter, f"{name!r} is given twice", "a different name for each")
     return found
 
 

@@ -91,7 +91,7 @@ def read_bars(value: Any, symbol: str) -> Bars:
     high, low, close, volume = (column[order] for column in columns)
     gaps = np.diff(opens)
     if not gaps.all():
-        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} stands twice", "one bar an instant")
+        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} is given twice", "one bar an instant")
     lengths, counts = np.unique(gaps, return_counts=True)
     interval = int(lengths[np.argmax(counts)])
     if (off := (opens - opens[0]) % interval != 0).any():
