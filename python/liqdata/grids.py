@@ -37,12 +37,12 @@ __all__ = ["Heatmap", "LiquidationMap"]
 
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
-MEASURED = "USD of positions that were seen"
+MEASURED = "USD of observed positions"
 ESTIMATED = "USD"
 # The number of the model that estimates USD expected to be reported.
 EXPECTING = 3
 
-RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
+RELATIVE = "relative units: open interest is unknown, a multiple of the volume replaces it"
 
 _FRESH = 15 * 60 * 1000  # how long an open-interest reading stays valid, in milliseconds
 

@@ -244,7 +244,7 @@ def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
         ({"min_usd": -1}, "min_usd", "from 0 on"),
         ({"min_usd": float("nan")}, "min_usd", "from 0 on"),
         ({"min_usd": "many"}, "min_usd", "from 0 on"),
-        ({"start": NOW + DAY}, "start", "after the newest that is known"),
+        ({"start": NOW + DAY}, "start", "after the newest observation"),
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
@@ -289,7 +289,7 @@ def test_a_service_says_why_it_refuses(archive, connect):
     with liqdata.open(archive) as market, liqdata.serve(market) as server, pytest.raises(BadQuery) as refused:
         connect(server).history(start=NOW + DAY)
     assert refused.value.parameter == "start"
-    assert "after the newest that is known" in str(refused.value)
+    assert "after the newest observation" in str(refused.value)
 
 
 NOWHERE = answer({"success": False}, 404)

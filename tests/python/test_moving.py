@@ -264,7 +264,7 @@ def test_an_archive_that_is_none_or_empty_is_refused(tmp_path):
     with pytest.raises(ArchiveError):
         liqdata.replay(tmp_path / "none")
     _core.ArchiveWriter(tmp_path / "empty").close()
-    with pytest.raises(BadQuery, match="nothing that could arrive"):
+    with pytest.raises(BadQuery, match="no rows that arrive"):
         liqdata.replay(tmp_path / "empty")
 
 

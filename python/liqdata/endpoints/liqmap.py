@@ -50,8 +50,9 @@ def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, st
     _core.question("liqmap", range=range)
     if range not in {"1d", "all"}:
         msg = (
-            f"range: {range!r} is not allowed of positions that were seen, which do not tell when they were opened; "
-            'allowed: "all", which is also meant where none is given'
+            f"range: {range!r} is not allowed for a map of observed positions, because their opening times are "
+            f"unknown; "
+            'allowed: "all", which is also the default'
         )
         raise BadQuery(msg, parameter="range")
     return {"range": "all", "source": source}

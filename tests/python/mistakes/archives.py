@@ -32,7 +32,8 @@ MISTAKES = {
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
-        ('liqdata.open(ARCHIVE, as_of="2030-01-01")', "BadQuery", "as_of", "nothing is known of 2030-01-01T00:00:00Z:"),
+        ('liqdata.open(ARCHIVE, as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the "
+                                                                           "newest observation,"),
         ('liqdata.archive.verify("no/such/folder")', "ArchiveError", None, "is not an archive"),
         ("liqdata.archive.verify(FILE)", "ArchiveError", None, "is not an archive"),
         ("liqdata.archive.verify(5)", "BadQuery", "path", "allowed: the folder of an archive"),
@@ -131,7 +132,7 @@ MISTAKES = {
         ),
         ("liqdata.ingest(NEW, positions=BARS)", "BadQuery", "positions", 'column "side" is missing'),
         ('market.liqmap(source="tape")', "BadQuery", "source", "allowed: "),
-        ('market.liqmap("BTC", "7d", source="positions")', "BadQuery", "range", '"all", which is also meant'),
+        ('market.liqmap("BTC", "7d", source="positions")', "BadQuery", "range", '"all", which is also the default'),
         ('market.positions("NOPE")', "BadQuery", "symbol", "it was never observed here"),
         ('liqdata.ingest(NEW, bars=BARS, exchange="")', "BadQuery", "exchange", "allowed: a name"),
         (
@@ -164,7 +165,7 @@ MISTAKES = {
             'liqdata.replay(ARCHIVE, start="2030-01-01")',
             "BadQuery",
             "start",
-            "is after all that arrives; the newest of the archive is of",
+            "; the newest row of the archive is from",
         ),
         ('liqdata.replay(ARCHIVE, start="2026-06-01", end="2026-05-01")', "BadQuery", "end", "is not after the start"),
     ],

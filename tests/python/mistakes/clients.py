@@ -237,7 +237,7 @@ MISTAKES = {
             'client.history("BTC", start="2027-01-01")',
             "BadQuery",
             "start",
-            "2027-01-01T00:00:00Z is after the newest that is known",
+            "2027-01-01T00:00:00Z is after the newest observation",
         ),
         ('client.history("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ("client.iter_orders(page_size=0)", "BadQuery", "page_size", "allowed: a whole number from 1 to 1000"),

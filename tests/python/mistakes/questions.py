@@ -225,7 +225,8 @@ MISTAKES = {
         ),
     ],
     "instants": [
-        ('market.overview(as_of="2030-01-01")', "BadQuery", "as_of", "nothing is known of 2030-01-01T00:00:00Z:"),
+        ('market.overview(as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the newest "
+                                                                     "observation,"),
         (
             'market.overview(as_of="yesterday")',
             "BadQuery",

@@ -104,13 +104,13 @@ MISTAKES = {
             'market.history("BTC", start="2027-01-01")',
             "BadQuery",
             "start",
-            "2027-01-01T00:00:00Z is after the newest that is known",
+            "2027-01-01T00:00:00Z is after the newest observation",
         ),
         (
             'market.history("BTC", end="2027-01-01")',
             "BadQuery",
             "end",
-            "all of it is after the newest that is known, 2026-06-01T00:00:00Z",
+            "the time range is after the newest observation, 2026-06-01T00:00:00Z",
         ),
         ('market.history("BTC", min_usd=-1)', "BadQuery", "min_usd", "allowed: USD from 0 on"),
         ('market.history("BTC", min_usd="much")', "BadQuery", "min_usd", "allowed: USD from 0 on"),
@@ -177,7 +177,8 @@ MISTAKES = {
             "start",
             "looks like epoch seconds; give epoch milliseconds",
         ),
-        ('market.bars("BTC", as_of="2030-01-01")', "BadQuery", "as_of", "nothing is known of 2030-01-01T00:00:00Z:"),
+        ('market.bars("BTC", as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the newest "
+                                                                        "observation,"),
         (
             'archive.bars("BTC", interval="7m")',
             "Refused",
@@ -247,7 +248,7 @@ MISTAKES = {
             'market.history("BTC", start="2026-12-01", end="2027-01-01")',
             "BadQuery",
             "start",
-            "all of it is after the newest that is known, 2026-06-01T00:00:00Z",
+            "the time range is after the newest observation, 2026-06-01T00:00:00Z",
         ),
         ('market.coverage("7d")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
         ("market.coverage(range=None)", "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
@@ -255,7 +256,7 @@ MISTAKES = {
             'market.coverage("24h", as_of="2030-01-01")',
             "BadQuery",
             "as_of",
-            "nothing is known of 2030-01-01T00:00:00Z:",
+            "2030-01-01T00:00:00Z is after the newest observation,",
         ),
         (
             'tables.true_positions("BTC")',

@@ -236,7 +236,7 @@ impl ArchiveSource {
             tokio::task::spawn_blocking(move || archived.last_state(&Dependency::Observations))
                 .await;
         let state = state.unwrap_or_else(|failure| {
-            log::error!("a look at the archive failed: {failure}");
+            log::error!("checking the archive for changes failed: {failure}");
             self.standing_in(&self.peek(), &Dependency::Observations)
         });
         let revision = state.revision;
