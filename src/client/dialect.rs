@@ -154,7 +154,7 @@ api::endpoints!(dialect);
 fn unanswered(dialect: &str, question: &str) -> BadQuery {
     BadQuery::new(
         "endpoint",
-        format!("{dialect} does not answer {question}"),
-        "what the service has; the contract has all",
+        format!("the dialect {dialect} does not support the query {question}"),
+        "queries that the service supports; a service with the contract's interface supports all",
     )
 }

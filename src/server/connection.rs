@@ -134,8 +134,8 @@ pub(crate) async fn serve(
             };
             match agreed {
                 Ok(Ok(stream)) => talk(Arc::clone(&state), stream, peer, &seat, stopping).await,
-                Ok(Err(failure)) => log::debug!("{peer} and this server found no TLS: {failure}"),
-                Err(_) => log::debug!("{peer} took too long to agree on TLS"),
+                Ok(Err(failure)) => log::debug!("the TLS handshake with {peer} failed: {failure}"),
+                Err(_) => log::debug!("the TLS handshake with {peer} took too long"),
             }
         }
     }

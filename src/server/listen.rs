@@ -173,7 +173,7 @@ pub async fn run_with(
         } else if let Ok(place) = Arc::clone(&anteroom).try_acquire_owned() {
             state.traffic.turns_away();
             log::warn!(
-                "{} connections, all of them busy: turning one away",
+                "{} connections, all of them busy: refusing another",
                 seats.count()
             );
             connections.spawn(turned_away(Arc::clone(&state), stream, peer, place));
@@ -199,7 +199,7 @@ async fn turned_away(
         .await
         .is_err()
     {
-        log::debug!("{peer} was turned away and did not go");
+        log::debug!("{peer} was refused and did not close its connection");
     }
 }
 

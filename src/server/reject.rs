@@ -25,7 +25,7 @@ pub enum Rejection {
     #[error("{}", message_of(.0))]
     Refused(#[from] Refusal),
     /// No page of the service has this path.
-    #[error("{path:?} is no path of this service; GET /api lists them")]
+    #[error("{path:?} is not a path of this service; GET /api lists its paths")]
     NoSuchPath {
         /// Path of the request.
         path: String,
@@ -62,8 +62,8 @@ pub enum Rejection {
     Unauthorized,
     /// The `Host` header names another server.
     #[error(
-        "this server has no name {host:?}; allowed: its address, localhost, and the names it was given \
-         (serve(hosts=...), --allow-host)"
+        "{host:?} is not a name of this server; allowed: its address, localhost, and the names given with \
+         serve(hosts=...) or --allow-host"
     )]
     Misdirected {
         /// Host name in the request.
@@ -87,7 +87,7 @@ pub enum Rejection {
     },
     /// The peer has not read enough of its earlier answers.
     #[error(
-        "{used} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
+        "you have not read {used} bytes of earlier answers; allowed: {allowed} before the next query"
     )]
     Unread {
         /// Number of unread bytes.
@@ -96,7 +96,7 @@ pub enum Rejection {
         allowed: usize,
     },
     /// The answer takes longer than the time limit.
-    #[error("the answer was not made within {} s", within.as_secs_f64())]
+    #[error("the answer was not computed within {} s", within.as_secs_f64())]
     TooSlow {
         /// The time limit.
         within: Duration,

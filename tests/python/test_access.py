@@ -214,7 +214,7 @@ def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
 
 
 def test_beyond_this_machine_a_server_needs_a_token_or_the_word_public(market):
-    with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may ask") as caught:
+    with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may send queries") as caught:
         liqdata.serve(market, EVERYWHERE)
     assert caught.value.parameter == "host"
     for how in ({"token": TOKEN}, {"public": True}):
@@ -288,7 +288,7 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
         with liqdata.Client(server.url, token=TOKEN) as client:
             assert client.overview() == market.overview()
     key.write_text("nothing")
-    with pytest.raises(liqdata.BadQuery, match=r"key\.pem holds no private key"):
+    with pytest.raises(liqdata.BadQuery, match=r"key\.pem contains no private key"):
         liqdata.serve(market, tls=(certificate, key))
 
 

@@ -135,7 +135,7 @@ def test_bars_of_another_coin_are_no_answer(script, connect):
     index = answer({"extensions": [{"name": "bars", "path": "/api/bars"}]})
     client = connect(script(service_of(index, answer({"success": True, "data": [bar]}))))
     assert len(client.bars("btcusdt")) == 1
-    with pytest.raises(UnexpectedReply, match="'BTC' is not 'ETH', which was asked for"):
+    with pytest.raises(UnexpectedReply, match="'BTC' is not the requested 'ETH'"):
         client.bars("ETH")
 
 

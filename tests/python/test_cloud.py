@@ -306,7 +306,7 @@ def ends(done):
 def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch):
     with liqdata.open(folder) as market:
         for options, message in [
-            ({"url": " "}, "url: ' ' is no address; allowed: s3://bucket/prefix"),
+            ({"url": " "}, "url: ' ' is not an address; allowed: s3://bucket/prefix"),
             ({"url": str(folder)}, "is the archive itself or within it; allowed: another folder"),
             ({"url": folder / "orders"}, "is the archive itself or within it"),
             ({"url": f"file://{folder}/"}, "is the archive itself or within it"),

@@ -42,7 +42,7 @@ def is_address(path: object) -> bool:
 def checked(address: object, parameter: str) -> str:
     """Check an address and remove trailing slashes; raise :class:`~liqdata.BadQuery` for ``parameter``."""
     if not isinstance(address, str) or not is_address(address):
-        msg = f"{parameter}: {address!r} is no address; allowed: {_ALLOWED}"
+        msg = f"{parameter}: {address!r} is not an address; allowed: {_ALLOWED}"
         raise BadQuery(msg, parameter=parameter)
     parts = urlsplit(address)
     if "@" in parts.netloc and parts.scheme in {"s3", "s3a", "gs"}:

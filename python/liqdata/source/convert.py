@@ -144,7 +144,7 @@ def _check_coin(reply: _core.Table, question: dict[str, object] | None) -> None:
     coin = _core.coin(symbol)
     for name in reply.codes(column)[1]:
         if _core.coin(name) != coin:
-            msg = f"data[].{column}: {name[:80]!r} is not {coin!r}, which was asked for"
+            msg = f"data[].{column}: {name[:80]!r} is not the requested {coin!r}"
             raise UnexpectedReply(msg, path=f"data[].{column}")
 
 

@@ -399,8 +399,8 @@ impl Market {
         {
             let refusal = api::BadQuery::new(
                 "last_event_id",
-                format!("{id:?} is the place of no stream of a market"),
-                "the last_event_id of an earlier stream, such as \"beef-7\", or None to begin now",
+                format!("{id:?} is not a stream position of a market in this process"),
+                "the last_event_id of an earlier stream, such as \"beef-7\", or None to start now",
             );
             return Err(error::bad_query(py, &refusal));
         }
@@ -458,7 +458,7 @@ impl Market {
                 Ok(())
             }
             _ => Err(PyRuntimeError::new_err(
-                "the clock of this market is not driven by hand",
+                "this market's clock cannot be advanced: it follows real time, or the market has no clock",
             )),
         }
     }

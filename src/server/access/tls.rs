@@ -53,7 +53,7 @@ fn read(files: &[PathBuf]) -> io::Result<ServerConfig> {
     };
     let no = |file: &Path, what: &str, failure: &dyn std::fmt::Display| {
         invalid(format!(
-            "tls: {} holds no {what}: {failure}",
+            "tls: {} contains no {what}: {failure}",
             file.display()
         ))
     };
@@ -64,7 +64,7 @@ fn read(files: &[PathBuf]) -> io::Result<ServerConfig> {
         return Err(no(
             certificate,
             "certificate",
-            &"allowed: a chain of them in PEM",
+            &"allowed: a certificate chain in PEM",
         ));
     }
     let private = PrivateKeyDer::from_pem_slice(&text(key)?)

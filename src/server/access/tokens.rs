@@ -124,7 +124,8 @@ impl fmt::Debug for Tokens {
     }
 }
 
-const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 hexadecimal digits";
+const NO_DIGEST: &str =
+    "token: the text after \"sha256:\" is not a digest; allowed: 64 hexadecimal digits";
 
 fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
     let mut hashes = Vec::new();
@@ -138,7 +139,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
         let length = plain_length(file).map_err(named)?;
         if length > LONGEST_FILE {
             return Err(invalid(format!(
-                "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
+                "token: {}: the token file has {length} bytes; allowed: at most {LONGEST_FILE}",
                 file.display()
             )));
         }
@@ -151,7 +152,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
             let found = digest.strip_prefix(DIGEST).and_then(hash);
             hashes.push(found.ok_or_else(|| {
                 invalid(format!(
-                    "token: {}, line {number}: no digest of a token; allowed: sha256: and 64 hexadecimal digits, as the \
+                    "token: {}, line {number}: not a token digest; allowed: sha256: and 64 hexadecimal digits, as the \
                      command `liqdata token` prints them",
                     file.display()
                 ))

@@ -133,7 +133,10 @@ impl Taken {
             .filter(|(_, seat)| those(seat) && !seat.is_answered())
             .min_by_key(|(number, seat)| (seat.idle_since.load(Relaxed), **number))?;
         let seat = self.seats.remove(&number)?;
-        log::debug!("a connection of {:?} makes room for another", seat.peer);
+        log::debug!(
+            "an idle connection of {:?} is closed to make room for another",
+            seat.peer
+        );
         seat.leave.notify_one();
         Some(())
     }

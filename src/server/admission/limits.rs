@@ -108,7 +108,7 @@ impl Limits {
             ("grace", self.grace),
         ] {
             if Instant::now().checked_add(length).is_none() {
-                let message = format!("{name}: {length:?} lies beyond the end of the clock");
+                let message = format!("{name}: {length:?} is longer than the clock can represent");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
         }

@@ -147,8 +147,8 @@ impl Reader {
 fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
     let gap = Gap {
         asked,
-        message: "the place to go on from is no longer known; \
-                  what arrived between it and this event is not in the stream",
+        message: "the requested stream position is no longer known; events between that position and this event are \
+                  missing",
     };
     event(events, Some(Stream::GAP), newest, &gap)
 }

@@ -270,7 +270,7 @@ impl Page {
         self.metric(
             name,
             "gauge",
-            "Rows set apart as unreadable, unpriced or of a doubtful unit, on the days of the last 24 hours.",
+            "Rows quarantined as unreadable, unpriced or of a doubtful unit, on the UTC days of the last 24 hours.",
         );
         for venue in &state.venues {
             let counts = [

@@ -768,7 +768,10 @@ async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
     let (head, body) = second.answer().await;
     assert!(head.starts_with("HTTP/1.1 429"), "{head}");
     assert_eq!(header(&head, "retry-after"), Some("1"));
-    assert!(body.contains("not read yet; allowed: 4194304"), "{body}");
+    assert!(
+        body.contains("bytes of earlier answers; allowed: 4194304"),
+        "{body}"
+    );
     let mut other = server.connect().await;
     other.ask("/").await;
     assert_eq!(other.status().await, 200);

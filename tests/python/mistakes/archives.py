@@ -75,8 +75,10 @@ MISTAKES = {
             "url",
             "allowed: s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or",
         ),
-        ('archive.export("")', "BadQuery", "url", "'' is no address; allowed: s3://bucket/prefix, gs://bucket/prefix,"),
-        ("archive.export(5)", "BadQuery", "url", "5 is no address; allowed: s3://bucket/prefix, gs://bucket/prefix,"),
+        ('archive.export("")', "BadQuery", "url", "'' is not an address; allowed: s3://bucket/prefix, "
+                                                  "gs://bucket/prefix,"),
+        ("archive.export(5)", "BadQuery", "url", "5 is not an address; allowed: s3://bucket/prefix, "
+                                                 "gs://bucket/prefix,"),
         (
             'archive.export("s3://")',
             "BadQuery",

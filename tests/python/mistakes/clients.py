@@ -151,7 +151,7 @@ MISTAKES = {
             'liqdata.Client("http://example.org", headers={"X": "a\\nb"})',
             "BadQuery",
             "headers",
-            '"X" has a value with characters that no header may hold',
+            '"X" has a value with characters that are not allowed in a header',
         ),
         (
             'liqdata.Client("http://example.org", proxy="nowhere")',
@@ -256,6 +256,6 @@ MISTAKES = {
         ("wait(service.orders(limit=0))", "BadQuery", "limit", "allowed: a whole number from 1 to 1000"),
         ("nobody.overview()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
         ("nobody.iter_orders().to_pandas()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
-        ("wrong.overview()", "Refused", None, "is no path of this service; GET /api lists them"),
+        ("wrong.overview()", "Refused", None, "is not a path of this service; GET /api lists its paths"),
     ],
 }

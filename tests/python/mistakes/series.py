@@ -292,7 +292,7 @@ MISTAKES = {
             'market.stream_orders(last_event_id="x")',
             "BadQuery",
             "last_event_id",
-            'allowed: the last_event_id of an earlier stream, such as "beef-7", or None to begin now',
+            'allowed: the last_event_id of an earlier stream, such as "beef-7", or None to start now',
         ),
         ("archive.stream_orders(last_event_id=5)", "BadQuery", "last_event_id", "allowed: the id of an event"),
         ("market.iter_orders(page_size=0)", "BadQuery", "page_size", "allowed: a whole number from 1 to 1000"),
