@@ -47,7 +47,7 @@ pub(crate) enum RequestFailure {
     Reply(#[from] Error),
     #[error("the exchange lists no markets")]
     NoMarkets,
-    #[error("the archive takes no rows")]
+    #[error("the archive does not accept rows at present")]
     NotTaken,
 }
 

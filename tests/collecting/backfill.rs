@@ -353,7 +353,7 @@ async fn what_takes_too_many_requests_in_halves_as_well_is_open_and_says_why() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
     busy_hour(&doubles);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(with_requests(1)));
-    let why = "backfill given up after 1 requests (backfill_requests)";
+    let why = "backfill stopped after 1 requests (backfill_requests)";
     // While nobody is heard that is on record as well.
     collecting
         .until("it is on record", |_| {

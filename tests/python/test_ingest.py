@@ -18,11 +18,11 @@ RECORDED = os.environ.get("LIQDATA_REAL_DATA")
 @pytest.mark.parametrize(
     "name, text, said",
     [
-        ("x.csv", "a,b,c\n1,2,3\n", "are those of no format"),
+        ("x.csv", "a,b,c\n1,2,3\n", "do not match any format"),
         ("x.csv", "", "it is empty"),
         ("x.csv", "1,2,3\n", "it has no header"),
         ("x.json", '{"code": "0", "data": []}', "CoinGlass"),
-        ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with the contract"),
+        ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with a contract"),
         ("x.csv", "timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n", "give exchange="),
     ],
 )

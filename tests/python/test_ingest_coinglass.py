@@ -194,7 +194,7 @@ def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
 def test_answers_and_orders_of_coinglass_say_what_to_bring_instead(tmp_path, folder):
     answer = Path(tmp_path, "answer.json")
     answer.write_text(json.dumps({"code": "0", "data": []}))
-    with pytest.raises(BadQuery, match="history of prices or of open interest to a CSV file"):
+    with pytest.raises(BadQuery, match="history of prices or open interest to a CSV file"):
         liqdata.ingest(folder, answer)
     orders = written(tmp_path, "orders.csv", "1,Binance,2,3,1", header="time,exchange_name,price,usd_value,side")
     with pytest.raises(BadQuery, match="use the exchange's own"):

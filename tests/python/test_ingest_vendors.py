@@ -167,7 +167,7 @@ def test_a_fill_that_is_not_what_it_should_be_is_refused_alone(tmp_path, folder)
         "side",
         "px",
         "coin",
-        "the fill is not as it should be",
+        "the fill has an unexpected format",
         "the line is neither a fill nor a block of fills",
     }
     assert done.first["side: not A or B"].startswith(f"{file}:3 ")

@@ -175,7 +175,7 @@ def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
     first, second = rows.meta["left_out"]
     assert (first["timestamp"], second["timestamp"]) == (early["timestamp"][0], NOW - HOUR)
     assert "none of its bars has closed by" in first["why"]
-    assert second["why"].startswith("its price is 60000 where the market's is ")
+    assert second["why"].startswith("its price is 60000, but the market price is ")
     with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000 where"):
         liqdata.score_truth(market, positions=mock)
 
@@ -242,7 +242,7 @@ def test_measured_positions_of_a_venue_are_read_as_they_lie():
     assert rows.meta["snapshots"] == {"BTC": 137}
     (mock,) = rows.meta["left_out"]
     assert datetime.fromtimestamp(mock["timestamp"] / 1000, UTC) == datetime(2026, 1, 26, 10, 39, 18, tzinfo=UTC)
-    assert mock["why"].startswith("its price is 105234 where the market's is 879")
+    assert mock["why"].startswith("its price is 105234, but the market price is 879")
     for row in rows:
         assert 0 < row["overlap"] < 1
         assert row["ratio_5pct"] > 1  # a few hundred wallets of one venue beside the open interest of another

@@ -297,7 +297,7 @@ def _pairs(
             continue
         price = grid.current_price if measured.current is None else float(measured.current[of][0])
         if abs(price / grid.current_price - 1.0) > APART:
-            why = f"its price is {price:g} where the market's is {grid.current_price:g}"
+            why = f"its price is {price:g}, but the market price is {grid.current_price:g}"
             left_out.append({"symbol": coin, "timestamp": at, "why": why})
             continue
         wrong = of & ((measured.price < price) != measured.long)

@@ -14,8 +14,8 @@ use crate::wire::Reading;
 const INDEX: &str = "/api";
 
 /// The allowed values, as named in the error for a question that the service does not announce.
-const ALLOWED: &str = "what GET /api of the service lists; the ten endpoints of the contract; or all extensions, with a liqdata server \
-     is_extension them";
+const ALLOWED: &str = "what GET /api of the service lists; every service has the ten endpoints, and a liqdata server \
+                       has all extensions";
 
 impl Client {
     /// Replaces `error` if the service does not announce the question `name`, or if its list cannot be read.

@@ -130,7 +130,7 @@ impl VenueTasks {
         let new = plan.iter().flat_map(ConnectionPlan::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
-        let reason = "listed since the markets were read before";
+        let reason = "listed after the previous read of the markets";
         let new: BTreeMap<_, _> = new
             .map(|topic| (topic, (since, reason.to_owned())))
             .collect();

@@ -172,7 +172,7 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
     if rejected.differs {
         format!("the archive has the row of {table} with other values")
     } else {
-        format!("{table}: {column} cannot be kept as it is")
+        format!("{table}: {column} cannot be stored exactly")
     }
 }
 

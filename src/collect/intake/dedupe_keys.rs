@@ -134,7 +134,7 @@ impl DedupeKeys {
         let so_far: Decimal = position.matched.values().copied().sum();
         if so_far + qty > position.announced {
             return Some(format!(
-                "{qty} and the {so_far} matched before are more than the {} of the position",
+                "{qty} plus the {so_far} already matched exceeds the announced {} of the position",
                 position.announced
             ));
         }

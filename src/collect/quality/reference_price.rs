@@ -293,8 +293,9 @@ impl Coin {
             ..
         } = reference;
         if are_apart(price, market, factor) {
-            let why =
-                format!("its price {price} is more than {factor} times off {source} {market}");
+            let why = format!(
+                "its price {price} differs from {source} {market} by more than a factor of {factor}"
+            );
             let own = own.filter(|own| own.at >= now.back(RECENT));
             if let Some(own) = own.filter(|own| !are_apart(price, own.value, FACTOR)) {
                 let own = own.value;
@@ -316,7 +317,7 @@ impl Coin {
         let off = market.checked_mul(OFF)?;
         if price.checked_sub(market)?.abs() > off {
             return Some(Outlier::Suspect(format!(
-                "its price {price} is more than 20 % off {source} {market}"
+                "its price {price} differs from {source} {market} by more than 20 %"
             )));
         }
         let mut open = self
@@ -332,12 +333,13 @@ impl Coin {
         let here = self.open_interest.get(exchange);
         let is_known_here = here.is_some_and(|read| is_fresh(read, now));
         if value_usd > open_usd && is_known_here {
-            let why = format!("its {value_usd} USD are more than the {open_usd} USD that are open");
+            let why =
+                format!("its value of {value_usd} USD exceeds the open interest of {open_usd} USD");
             return Some(Outlier::Impossible(QuarantineReason::OpenInterest, why));
         }
         (value_usd > open_usd.checked_mul(SHARE)?).then(|| {
             Outlier::Suspect(format!(
-                "its {value_usd} USD are more than 5 % of the {open_usd} USD that are open"
+                "its value of {value_usd} USD exceeds 5 % of the open interest of {open_usd} USD"
             ))
         })
     }

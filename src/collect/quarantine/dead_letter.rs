@@ -130,7 +130,7 @@ impl DeadLetterFile {
             // Only a plain file is opened: a link may point to another program's file, and opening a pipe blocks.
             match std::fs::symlink_metadata(&self.path) {
                 Ok(found) if !found.is_file() => {
-                    let why = "it is a link or no plain file";
+                    let why = "it is a link or not a regular file";
                     return Err(fault(std::io::Error::other(why)));
                 }
                 _ => {}

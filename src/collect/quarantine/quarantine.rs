@@ -103,8 +103,8 @@ impl QuarantinedOrders {
         if damaged > 0 {
             log::warn!(
                 target: "liqdata::archive",
-                "{DEAD_LETTER_FILE}: {damaged} lines cannot be read; if they are of quarantined orders, these may be \
-                 checked and counted again"
+                "{DEAD_LETTER_FILE}: {damaged} lines cannot be read; quarantined orders in them may be checked and \
+                 counted again"
             );
         }
         if let Err(fault) = read {

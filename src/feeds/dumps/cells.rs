@@ -95,10 +95,9 @@ impl<'a> DumpLine<'a> {
     /// an error.
     pub(crate) fn text(self, column: DumpColumn) -> Result<&'a str, RowError> {
         let name = column.name;
-        let bytes = self
-            .0
-            .get(column.place)
-            .ok_or_else(|| RowError::new(format!("{name}: the line ends before it"), ""))?;
+        let bytes = self.0.get(column.place).ok_or_else(|| {
+            RowError::new(format!("{name}: the line ends before this column"), "")
+        })?;
         let text = std::str::from_utf8(bytes)
             .map(plain_text)
             .map_err(|_| RowError::new(format!("{name}: not UTF-8 text"), ""))?;

@@ -123,7 +123,7 @@ MISTAKES = {
     "ingesting": [
         ("liqdata.ingest(NEW)", "BadQuery", "files", "there is nothing to ingest; allowed: files, or orders="),
         ("liqdata.ingest(NEW, 5)", "BadQuery", "files", "no file; allowed: paths"),
-        ("liqdata.ingest(NEW, FILE)", "BadQuery", "files", "are those of no format"),
+        ("liqdata.ingest(NEW, FILE)", "BadQuery", "files", "do not match any format"),
         ('liqdata.ingest(NEW, FILE, format="excel")', "BadQuery", "format", "'excel' is not allowed; allowed: "),
         ("liqdata.ingest(NEW, bars=5)", "BadQuery", "bars", "a int is not a table"),
         (

@@ -285,7 +285,7 @@ fn liquidated_order(
     }
     if executed < Decimal::ZERO {
         let message = format!(
-            "{} is more than was ordered ({})",
+            "{} is more than the ordered amount ({})",
             shown(&left.text),
             shown(&ordered.text)
         );
