@@ -78,7 +78,7 @@ class Ingested:
         for reason, count in sorted(self.refused.items(), key=lambda item: (-item[1], item[0])):
             lines.append(printable(f"  {count:,} refused: {reason}; first at {self.first[reason]}"))
         lines += [
-            printable(f"  {file} is cut short or damaged: what is kept is not all of it") for file in self.cut_short
+            printable(f"  {file} is truncated or damaged: only a part of its rows is stored") for file in self.cut_short
         ]
         return "\n".join(lines)
 

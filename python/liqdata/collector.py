@@ -26,7 +26,7 @@ __all__ = ["Collector", "collect"]
 
 # Seconds between two deliveries of log records to `logging`, and between two checks in `wait`.
 _PROMPTLY = 0.1
-_SETTINGS = "the path of a TOML file, TOML text, or a mapping of the same"
+_SETTINGS = "the path of a TOML file, TOML text, or a mapping with the same settings"
 
 
 class Collector:
@@ -97,7 +97,7 @@ class Collector:
         self._check_process()
         status = self._core.status()
         if status is None:
-            msg = "the collector is being closed in another thread; its status can be had once that is done"
+            msg = "the collector is being closed in another thread; its status is available after that"
             raise RuntimeError(msg)
         return cast("CollectorStatus", status)
 
@@ -128,7 +128,7 @@ class Collector:
         """
         self._check_process()
         if self.closed:
-            msg = f"the collector has been closed; liqdata.open({self._path!r}) reads what it left"
+            msg = f"the collector has been closed; liqdata.open({self._path!r}) reads its archive"
             raise RuntimeError(msg)
         return collected(self._core, self._path)
 
@@ -195,7 +195,8 @@ class Collector:
     def _check_process(self) -> None:
         if self._pid != os.getpid():
             msg = (
-                f"the collector of {self._path} is process {self._pid}'s, before a fork; its archive can be opened here"
+                f"the collector of {self._path} belongs to process {self._pid}, before a fork; open its archive "
+                "in this process"
             )
             raise RuntimeError(msg)
 
@@ -206,7 +207,7 @@ class Collector:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:
-        msg = f"a collector cannot be pickled: its sockets are this process's; pickle liqdata.open({self._path!r})"
+        msg = f"a collector cannot be pickled: its sockets belong to this process; pickle liqdata.open({self._path!r})"
         raise TypeError(msg)
 
     def __repr__(self) -> str:
@@ -400,5 +401,5 @@ def _plain(value: object) -> object:
     """Convert other mappings to dicts, for JSON."""
     if isinstance(value, Mapping):
         return dict(value)
-    msg = f"a {type(value).__name__} is no setting"
+    msg = f"a {type(value).__name__} is not a setting"
     raise TypeError(msg)

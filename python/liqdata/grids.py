@@ -621,7 +621,7 @@ class LiquidationMap(_Grid):
             return self.current_price
         found = number(value, name, "a price above 0")
         if not 0 < found < math.inf:
-            msg = f"{name}: {value!r} is no price; allowed: a finite price above 0"
+            msg = f"{name}: {value!r} is not a price; allowed: a finite price above 0"
             raise BadQuery(msg, parameter=name)
         return found
 

@@ -133,7 +133,7 @@ def liquidation_price(
     of = None
     if mmr is None:
         if inverse or of_entry:
-            _refuse("mmr", None, "a rate, for brackets are known of linear contracts and the mark price")
+            _refuse("mmr", None, "a rate, because brackets are known only for contract='linear' with margin_of='mark'")
         of = _market(exchange, symbol, notional, leverage)
     else:
         mmr = _number("mmr", mmr, lambda value: 0 <= value < 1, "a share from 0 to below 1")
@@ -158,7 +158,7 @@ def _market(
     where = (str(exchange), str(symbol))
     highest = _core.max_leverage(*where, usd)
     if highest is None:
-        _refuse("notional", notional, "what the last bracket allows")
+        _refuse("notional", notional, "a notional that the last bracket allows")
     if leverage > highest:
         _refuse("leverage", leverage, f"up to {highest:g} at that notional")
     return (*where, usd)

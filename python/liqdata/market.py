@@ -1028,8 +1028,8 @@ class Market:
         core = self._source.open_core()
         if not self.simulated:
             msg = (
-                "only a simulated market knows its positions, and liqdata.demo() makes one; positions() has those of "
-                "single accounts that were seen"
+                "only a simulated market, such as liqdata.demo(), knows all its positions; positions() returns "
+                "observed positions of single accounts"
             )
             raise RuntimeError(msg)
         return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
@@ -1118,7 +1118,10 @@ class Market:
             raise RuntimeError(msg)
         folder, as_of = source.archive
         if as_of is not None:
-            msg = "as_of: the files of an archive are not as of an instant; allowed: a market that was opened without"
+            msg = (
+                "as_of: the files of an archive do not depend on an instant; allowed: a market that was opened "
+                "without as_of"
+            )
             raise BadQuery(msg, parameter="as_of")
         from .cloud.upload import export
 
@@ -1259,7 +1262,7 @@ def open(
 
     addresses = [checked(one, "path") for one in ([path] if several is None else several)]
     if not addresses or len(set(addresses)) < len(addresses):
-        msg = f"path: {path!r} names {'one address twice' if addresses else 'nothing'}; allowed: different addresses"
+        msg = f"path: {path!r} names {'one address twice' if addresses else 'no archive'}; allowed: different addresses"
         raise BadQuery(msg, parameter="path")
     where = None if cache is None else os.path.realpath(cache)
     return _fetched(addresses, day(start, "start"), where, at, progress=progress)
@@ -1357,7 +1360,7 @@ def demo(
     if live:
         return _live(seed, at, pace, progress=progress)
     if pace != 1:
-        msg = f"speed: {speed!r} is of no use in a market that stands still; allowed: with live=True"
+        msg = f"speed: {speed!r} has no effect on a market that is not live; allowed: with live=True"
         raise BadQuery(msg, parameter="speed")
     return _demo(seed, at, progress=progress)
 

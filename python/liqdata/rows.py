@@ -131,7 +131,7 @@ class Rows(Generic[R]):
         if name not in kinds:
             near = get_close_matches(name, kinds, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            msg = f"column: {name!r} is none of these rows{hint}; allowed: {', '.join(kinds)}"
+            msg = f"column: {name!r} is not a column of these rows{hint}; allowed: {', '.join(kinds)}"
             raise BadQuery(msg, parameter="column")
         if kinds[name] == "text":
             return np.array(self._table.objects(name, "float"), dtype=object)

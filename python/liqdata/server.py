@@ -251,7 +251,7 @@ def serve(
     from .market import Market
 
     if not isinstance(market, Market):
-        msg = f"market: a {type(market).__name__} cannot be served; a liqdata.Market can"
+        msg = f"market: a {type(market).__name__} cannot be served; allowed: a liqdata.Market"
         raise TypeError(msg)
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _PORTS:
         msg = f"port: {port!r} is not allowed; allowed: a whole number from 0 to {_PORTS}"
@@ -287,7 +287,7 @@ def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
     names = [field.name for field in fields(Limits)]
     for name in given:
         if name not in names:
-            msg = f"limits: {name!r} is no limit; allowed: {', '.join(names)}"
+            msg = f"limits: {name!r} is not a limit; allowed: {', '.join(names)}"
             raise BadQuery(msg, parameter="limits")
     return Limits(**given)  # type: ignore[arg-type]  # the class checks them
 
@@ -344,7 +344,7 @@ def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
 def _host(name: str) -> str:
     """A host name in the spelling of the ``Host`` header."""
     if "/" in name or any(map(str.isspace, name)):
-        msg = f"hosts: {name!r} is no name; allowed: the name alone, such as data.example.org"
+        msg = f"hosts: {name!r} is not a host name; allowed: the name alone, such as data.example.org"
         raise BadQuery(msg, parameter="hosts")
     return name.removesuffix(".")
 
@@ -358,7 +358,7 @@ def _tokens(given: object) -> list[str]:
         raise BadQuery(msg, parameter="token")
     tokens = list(several)
     if not tokens or not all(isinstance(token, str) for token in tokens):
-        msg = f"token: {'none is given' if not tokens else 'one is no text'}; allowed: {allowed}"
+        msg = f"token: {'none is given' if not tokens else 'one is not text'}; allowed: {allowed}"
         raise BadQuery(msg, parameter="token")
     return tokens
 
@@ -396,8 +396,8 @@ def _origin(text: str) -> str:
     is_bare = bare == f"{parts.scheme}://{parts.netloc}" and _HOST.fullmatch(host)
     if parts.scheme not in _USUAL or not is_bare:
         msg = (
-            f"origins: {text!r} is no origin; allowed: scheme, host and port alone, as a browser spells them (a name "
-            "in ASCII, without a wildcard), such as https://example.org:8443"
+            f"origins: {text!r} is not an origin; allowed: scheme, host and port alone, as a browser spells them (a "
+            "name in ASCII, without a wildcard), such as https://example.org:8443"
         )
         raise BadQuery(msg, parameter="origins")
     return f"{parts.scheme}://{host}" + ("" if port in (None, _USUAL[parts.scheme]) else f":{port}")

@@ -94,10 +94,10 @@ def parse(text: str, *, exchange: str | None = None) -> Symbol:
     1000
     """
     if not isinstance(text, str):
-        message = f'symbol: {text!r} is no text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"'
+        message = f'symbol: {text!r} is not text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"'
         raise BadQuery(message, parameter="symbol")
     if exchange is not None and not isinstance(exchange, str):
-        message = f'exchange: {exchange!r} is no text; allowed: an exchange such as "binance"'
+        message = f'exchange: {exchange!r} is not text; allowed: an exchange such as "binance"'
         raise BadQuery(message, parameter="exchange")
     coin, namespace, quote, pair, kind, where, native_id, scale = _core.symbol(text, exchange)
     return Symbol(

@@ -540,7 +540,7 @@ def _core_digest(token):
         ("hosts = []", "allow_host"),
         ("port = true", "a whole number"),
         ("port = ", "is not TOML"),
-        ("[limit]\nconnection = 5", "is no limit"),
+        ("[limit]\nconnection = 5", "is not a limit"),
         ('certificate = "one.pem"', "--key"),
     ],
 )

@@ -248,7 +248,7 @@ def test_a_damaged_file_is_not_exported_and_what_was_there_stays(s3, folder):
     body[100] ^= 1
     file.write_bytes(body)
     before = s3.get("here/journal.sqlite")
-    with pytest.raises(ArchiveError, match=r"is damaged: the file's SHA-256 is .* see what `liqdata verify`") as raised:
+    with pytest.raises(ArchiveError, match=r"is damaged: the file's SHA-256 is .* run `liqdata verify`") as raised:
         export(folder)
     assert raised.value.path == str(file)
     file.unlink()
@@ -307,9 +307,9 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
     with liqdata.open(folder) as market:
         for options, message in [
             ({"url": " "}, "url: ' ' is not an address; allowed: s3://bucket/prefix"),
-            ({"url": str(folder)}, "is the archive itself or within it; allowed: another folder"),
-            ({"url": folder / "orders"}, "is the archive itself or within it"),
-            ({"url": f"file://{folder}/"}, "is the archive itself or within it"),
+            ({"url": str(folder)}, "is the archive itself or a folder in it; allowed: another folder"),
+            ({"url": folder / "orders"}, "is the archive itself or a folder in it"),
+            ({"url": f"file://{folder}/"}, "is the archive itself or a folder in it"),
             ({"url": "ftp://host/x"}, "url: 'ftp://host/x' is not allowed"),
             ({"url": "s3://"}, "url: 's3://' is not allowed"),
             ({"url": "s3://kept/x?versionId=1"}, "is not allowed"),

@@ -131,7 +131,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
         ({"once": "yes"}, "once", "True or False"),
         ({"settings": {"pace": {"poll": -1}}}, "settings", "pace.poll"),
         ({"settings": {"pace": {"poll": float("nan")}}}, "settings", "allowed: texts, numbers"),
-        ({"settings": {"pace": {"poll": Decimal(1)}}}, "settings", "a Decimal is no setting"),
+        ({"settings": {"pace": {"poll": Decimal(1)}}}, "settings", "a Decimal is not a setting"),
         ({"settings": "coins = [nothing"}, "settings", "coins"),
         ({"settings": "no-such-file.toml"}, "settings", "no-such-file.toml cannot be read"),
         ({"settings": 7}, "settings", "a int is not allowed"),

@@ -128,7 +128,10 @@ MISTAKES = {
         ["end", "not after the start"],
     ),
     "a gap without a unit": (["cascades", "--demo", "--gap", "60"], ["60 has no unit", '"60s"']),
-    "a file behind --csv": (["coins", "--demo", "--csv", "/x.csv"], ["'/x.csv'", "print: put > FILE behind"]),
+    "a file behind --csv": (
+        ["coins", "--demo", "--csv", "/x.csv"],
+        ["'/x.csv'", "print to standard output: append > FILE"],
+    ),
     "a picture of another kind": (["liqmap", "--demo", "--png", "x.bmp"], ["png: 'x.bmp'", "ends in .png"]),
     "a file of tokens that is not there": (
         ["serve", "new", "--collect", "--token-file", "/no.txt"],
@@ -188,7 +191,7 @@ def test_the_folder_above_a_new_archive_is_named_where_it_is_missing(capsys, tmp
     ):
         code, out, err = run(capsys, *words)
         assert (code, out) == (1, "")
-        assert f"no/archive cannot be made: there is no folder {tmp_path / 'no'}" in err
+        assert f"no/archive cannot be created: there is no folder {tmp_path / 'no'}" in err
     assert list(tmp_path.iterdir()) == []
 
 

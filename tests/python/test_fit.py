@@ -272,8 +272,10 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
 @pytest.mark.parametrize(
     "times,words",
     [
-        (1e6, r"USD of BTC liquidated in the .* ms from .* on are .* times the .* USD traded in its bars; give "
-              r"amounts in USD"),
+        (
+            1e6,
+            r"USD of BTC liquidated in the .* ms from .* on are .* times the .* USD traded in its bars; give",
+        ),
         (1 / 80_000, r"read as units of BTC, they would be .* of the traded volume; multiply"),
     ],
 )

@@ -60,7 +60,7 @@ def test_files_that_are_none_are_refused(tmp_path, folder):
     for file in (tmp_path / "nowhere.csv", tmp_path):
         with pytest.raises(BadQuery, match="files: "):
             liqdata.ingest(folder, file)
-    with pytest.raises(BadQuery, match="a dict is no file"):
+    with pytest.raises(BadQuery, match="a dict is not a file"):
         liqdata.ingest(folder, {"timestamp": []})
 
 

@@ -201,7 +201,7 @@ def test_a_column_of_pairs_has_the_symbols_where_there_is_no_other(tmp_path, fol
         (["exchange"], None, "nothing names the exchange of its rows"),
         (["side", "qty"], None, 'as orders they lack "qty", "side"'),
         ([], "open_interest", 'as open_interest they lack "open_interest"'),
-        ([], "force_orders", "as force_orders: it is no format of a file of columns"),
+        ([], "force_orders", "as force_orders: this format does not apply to a file of columns"),
     ],
 )
 def test_what_a_file_lacks_to_be_of_a_kind_is_named(tmp_path, folder, without, format, said):

@@ -211,5 +211,5 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
-    with pytest.raises(BadQuery, match="of no one kind"):
+    with pytest.raises(BadQuery, match="do not match exactly one kind"):
         liqdata.ingest(folder, file, format="orders")

@@ -189,7 +189,7 @@ def test_a_close_between_gaps_is_a_point(ax):
 @pytest.mark.parametrize(
     "price,says",
     [
-        ({END + timedelta(hours=5): 1.0}, "none of it lies within the time of the BTC heatmap"),
+        ({END + timedelta(hours=5): 1.0}, "none of its times is within the time of the BTC heatmap"),
         ([], "none of it lies within"),
         ({**BARS, "close": [float("nan")] * 3}, "all 3 of its closes"),
         ({END + timedelta(hours=5): 1.0, END: float("nan")}, "all 1 of its closes"),
@@ -207,15 +207,15 @@ def test_a_close_between_gaps_is_a_point(ax):
         ([{"timestamp": MILLIS[0], "close": 1.0}, 2], "item 1 is 2"),
         ([{"timestamp": MILLIS[0], "close": 1.0}, {"timestamp": MILLIS[1]}], "rows 0 and 1 .* 'close'"),
         ([{"timestamp": MILLIS[0], "close": 1.0}, {**BARS, "symbol": "ETH"}], "rows 0 and 1 .* 'symbol'"),
-        (np.array([1.0, 2.0]), "a ndarray names no times"),
-        (pl.Series(CLOSES), "a Series that is no table"),
-        (TABLE["close"], "a ChunkedArray that is no table"),
-        (TABLE.append_column("close", TABLE["close"]), "a Table that is no table.*close"),
+        (np.array([1.0, 2.0]), "a ndarray has no times"),
+        (pl.Series(CLOSES), "a Series that is not a table"),
+        (TABLE["close"], "a ChunkedArray that is not a table"),
+        (TABLE.append_column("close", TABLE["close"]), "a Table that is not a table.*close"),
         (pd.DataFrame([[1, 2.0, 3.0]], columns=["timestamp", "close", "close"]), "closes of the shape"),
         (pd.DataFrame([[1.0, 2.0]]), "closes of the shape"),
-        ("BTC", "a str names no times"),
-        (b"BTC", "a bytes names no times"),
-        (60_000.0, "a float names no times"),
+        ("BTC", "a str has no times"),
+        (b"BTC", "a bytes has no times"),
+        (60_000.0, "a float has no times"),
     ],
 )
 def test_a_price_that_cannot_be_drawn_is_refused_rather_than_left_out(ax, price, says):

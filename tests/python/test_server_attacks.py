@@ -116,7 +116,7 @@ def test_an_origin_is_understood_as_a_browser_spells_it(market, given, spelled):
     ],
 )
 def test_an_origin_that_no_browser_sends_is_refused(market, origin):
-    with pytest.raises(liqdata.BadQuery, match="is no origin; allowed: scheme, host and port") as refused:
+    with pytest.raises(liqdata.BadQuery, match="is not an origin; allowed: scheme, host and port") as refused:
         liqdata.serve(market, origins=[origin])
     assert refused.value.parameter == "origins"
 

@@ -168,7 +168,7 @@ def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
     count = len(good["side"])
     mock = {**good, "timestamp": [NOW - HOUR] * count, own: [PRICE * 1.2] * count}
     early = {**good, "timestamp": [NOW - 300 * 24 * HOUR] * count}
-    with pytest.raises(liqdata.BadQuery, match=r"positions: .* is over at a price of"):
+    with pytest.raises(liqdata.BadQuery, match=r"positions: .* would already be liquidated"):
         liqdata.score_truth(market, positions={**good, own: [0.995 * PRICE * 0.99] * count})
     rows = liqdata.score_truth(market, positions=joined(early, mock, good))
     assert rows.meta["snapshots"] == {"BTC": 1}
@@ -186,17 +186,22 @@ POSITION = {"timestamp": [NOW], "side": ["long"], "price": [49_000.0], "value_us
 @pytest.mark.parametrize(
     "changes,options,parameter,message",
     [
-        ({"side": ["up"]}, {}, "positions", r"column 'side', row 0: 'up' is no side; allowed: long and short"),
+        ({"side": ["up"]}, {}, "positions", r"column 'side', row 0: 'up' is not a side; allowed: long and short"),
         ({"price": [-1.0]}, {}, "positions", r"column 'price', row 0: -1 cannot be"),
         ({"value_usd": [float("nan")]}, {}, "positions", r"column 'value_usd', row 0: nan cannot be"),
-        ({"price": [51_000.0]}, {}, "positions", r"row 0: a long that is liquidated at 51000 is over at a price of"),
+        (
+            {"price": [51_000.0]},
+            {},
+            "positions",
+            r"row 0: at the price .*, a long with the liquidation price 51000",
+        ),
         ({"timestamp": [NOW // 1000]}, {}, "positions", r"look like epoch seconds"),
         ({"side": ["long", "long"]}, {}, "positions", r"columns of \[1, 2\] rows"),
-        ({"symbol": ["ETH"]}, {"symbols": "BTC"}, "positions", r"none of its rows is of 'BTC'"),
-        ({}, {"symbols": ["BTC", "ETH"]}, "symbols", r"do not say which of \['BTC', 'ETH'\] they are of"),
+        ({"symbol": ["ETH"]}, {"symbols": "BTC"}, "positions", r"no row has the symbol 'BTC'"),
+        ({}, {"symbols": ["BTC", "ETH"]}, "symbols", r"do not name their coin, one of \['BTC', 'ETH'\]"),
         ({}, {"symbols": []}, "symbols", r"there are none"),
-        ({}, {"model": 3}, "model", r"3 does not count exposed open interest"),
-        ({}, {"model": liqdata.Model(kappa0=0.2)}, "model", r"does not count exposed open interest"),
+        ({}, {"model": 3}, "model", r"3 does not estimate exposed open interest"),
+        ({}, {"model": liqdata.Model(kappa0=0.2)}, "model", r"does not estimate exposed open interest"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_by_name(market, changes, options, parameter, message):
@@ -212,7 +217,7 @@ def test_a_missing_column_is_named(market, column):
 
 
 def test_without_a_truth_there_is_no_score(market):
-    with pytest.raises(liqdata.BadQuery, match="they are unknown in a market that is not simulated"):
+    with pytest.raises(liqdata.BadQuery, match="only a simulated market knows its positions"):
         liqdata.score_truth(market)
 
 

@@ -62,7 +62,7 @@ def named_instant(value: Any) -> int:
     """Convert one of several instants to epoch milliseconds; ``None`` is not allowed."""
     found = instant(value, "as_of")
     if found is None:
-        msg = "as_of: None stands among instants; allowed: an instant each"
+        msg = "as_of: None is given among the instants; allowed: only instants"
         raise BadQuery(msg, parameter="as_of")
     return found
 
@@ -142,9 +142,9 @@ def folder(value: object) -> str:
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
         if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises if a name is too long
             msg = (
-                f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
-                "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
-                "Market.export brings what changed to it)"
+                f"path: {text!r} is an address, but this operation needs an archive on this machine; allowed: a "
+                "folder, such as that of the archive which was exported there (liqdata.open reads an address, "
+                "Market.export updates it)"
             )
             raise BadQuery(msg, parameter="path")
         return text
@@ -156,7 +156,7 @@ def to_be_made(path: str) -> str:
     """Check that a folder exists or can be created; raise :class:`~liqdata.ArchiveError` otherwise."""
     above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path does not resolve ".."
     if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
-        msg = f"{path} cannot be made: there is no folder {above} to make it in"
+        msg = f"{path} cannot be created: there is no folder {above}"
         raise ArchiveError(msg, path=path)
     return path
 
@@ -191,7 +191,7 @@ def symbols(symbol: object) -> list[str]:
     """Convert coins and pairs to a list, also from text with commas; empty for ``None``."""
     names = symbol.split(",") if isinstance(symbol, str) else many(symbol)
     if symbol is not None and not names:
-        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        msg = f"symbol: {symbol!r} names no symbol; allowed: a coin, a pair or several, or None for everything"
         raise BadQuery(msg, parameter="symbol")
     for one in names or []:
         if not isinstance(one, str) or "," in one:

@@ -58,7 +58,7 @@ def checked_progress(progress: Progress) -> Progress:
     """Check the argument ``progress``; raise :class:`~liqdata.BadQuery` if it is wrong."""
     if isinstance(progress, bool) or callable(progress):
         return progress
-    allowed = "True, False, or a function of how many are done and of how many"
+    allowed = "True, False, or a function of the number done and of the total"
     msg = f"progress: {progress!r} is not allowed; allowed: {allowed}"
     raise BadQuery(msg, parameter="progress")
 

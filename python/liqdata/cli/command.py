@@ -71,7 +71,7 @@ class Command(click.Command):
             shown = f"{len(rest)}" if ctx.params.get("header") else ", ".join(map(repr, rest))
             quoted = "; write a header as one word: --header 'Name: value'" if ctx.params.get("header") else ""
             if not quoted and (ctx.params.get("csv") or ctx.params.get("json")):
-                quoted = "; --json and --csv print: put > FILE behind the command"
+                quoted = "; --json and --csv print to standard output: append > FILE to the command"
             usage = " ".join(self.collect_usage_pieces(ctx))
             message = f"{ctx.command_path}: too many words: {shown}{quoted}; allowed: {ctx.command_path} {usage}"
             raise click.UsageError(message, ctx)

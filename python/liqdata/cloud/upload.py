@@ -72,7 +72,7 @@ def place(url: object, folder: str) -> str:
     if parts.scheme == "file":
         there, here = Path(unquote(parts.path)).resolve(), Path(folder).resolve()
         if there == here or here in there.parents:
-            msg = f"url: {address!r} is the archive itself or within it; allowed: another folder, or an address"
+            msg = f"url: {address!r} is the archive itself or a folder in it; allowed: another folder, or an address"
             raise BadQuery(msg, parameter="url")
     return address
 
@@ -94,7 +94,7 @@ def export(
     named = [tables] if isinstance(tables, str) else many(tables)
     kinds = [choice(one, "tables", TABLES) for one in named or ()]
     if not kinds:
-        msg = f"tables: {tables!r} names none; allowed: one or several of {', '.join(TABLES)}"
+        msg = f"tables: {tables!r} names no table; allowed: one or several of {', '.join(TABLES)}"
         raise BadQuery(msg, parameter="tables")
     first, last = day(start, "start"), day(end, "end")
     if first is not None and last is not None and first >= last:
@@ -103,7 +103,10 @@ def export(
     over = (int(time.time() * 1000) - _LATE) // _DAY * _DAY
     until = over if last is None else min(last, over)
     if first is not None and first >= until:
-        msg = f"start: no day from {start!r} on is over; the last that is ends at {datetime_of(until):%Y-%m-%d}"
+        msg = (
+            f"start: no UTC day from {start!r} on has ended; the last complete day ends at "
+            f"{datetime_of(until):%Y-%m-%d}"
+        )
         raise BadQuery(msg, parameter="start")
 
     with tempfile.TemporaryDirectory(prefix="liqdata-") as scratch:
@@ -172,15 +175,16 @@ async def _upload_record(folder: Path, objects: Objects) -> None:
 def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
     """Read a file and check its SHA-256."""
     path = folder / file.path
-    hint = "nothing of it was exported; see what `liqdata verify` says of the archive"
+    hint = "nothing was exported; run `liqdata verify` on the archive"
     try:
         data = read_file(folder, file.path)
     except FileNotFoundError:
         raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
-        msg = f"{path} is damaged: the file's SHA-256 is {found}, but was {file.sha256} when the file was written; "
-              f"{hint}"
+        msg = (
+            f"{path} is damaged: the file's SHA-256 is {found}, but was {file.sha256} when the file was written; {hint}"
+        )
         raise ArchiveError(msg, path=str(path))
     return data
 

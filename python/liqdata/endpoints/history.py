@@ -37,7 +37,10 @@ def history(
     groups = _groups(by)
     names = symbols(symbol)
     if len(names) > 1 and not {"coin", "symbol"} & set(groups):
-        msg = f"by: {by!r} does not tell {len(names)} symbols apart; allowed: with 'coin' or 'symbol' among them"
+        msg = (
+            f"by: {by!r} does not show which of the {len(names)} symbols a row belongs to; allowed: columns with "
+            "'coin' or 'symbol' among them"
+        )
         raise BadQuery(msg, parameter="by")
     if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
         msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"

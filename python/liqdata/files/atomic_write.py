@@ -49,7 +49,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     file = file.resolve()
     if not file.parent.is_dir():
-        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in one that is there"
+        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in an existing folder"
         raise FileNotFoundError(msg)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     unfinished.touch(exist_ok=False)

@@ -32,7 +32,7 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
     for parent in parents:
         path /= parent
         if path.is_symlink():
-            raise _refused(path, "it is a link, and an archive's files and folders are none")
+            raise _refused(path, "it is a link; files and folders of an archive must not be links")
     path /= last
     try:
         file = os.open(path, flags | _CAREFULLY, 0o644)
@@ -40,7 +40,7 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
         raise
     except OSError as error:
         if path.is_symlink():
-            raise _refused(path, "it is a link, and an archive's files and folders are none") from None
+            raise _refused(path, "it is a link; files and folders of an archive must not be links") from None
         if path.exists() and not path.is_file():
             raise _refused(path, "it is not a regular file") from None
         raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None

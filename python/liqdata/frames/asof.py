@@ -152,7 +152,7 @@ def join_asof(
     for side, frame, names in (("left", mine, pairs), ("right", theirs, pairs.values())):
         for name in names:
             if name not in frame.columns:
-                _refuse("by", f"{name!r} is no column of {side}", f"one of {_listed(frame)}")
+                _refuse("by", f"{name!r} is not a column of {side}", f"one of {_listed(frame)}")
     if by is None or pairs:
         _check_keys(mine, theirs, pairs)
     at = _nanoseconds("left", *_moments(mine, "left", left_on, _OF_LEFT))
@@ -174,7 +174,7 @@ def _renamed(mine: list[Any], theirs: list[Any], suffix: str) -> list[Any]:
     names = [f"{name}{suffix}" if name in mine else name for name in theirs]
     twice = [name for name in names if name in mine or names.count(name) > 1]
     if twice:
-        _refuse("suffix", f"{suffix!r} makes {twice[0]!r} stand twice", "a suffix that no column of left has")
+        _refuse("suffix", f"{suffix!r} makes two columns {twice[0]!r}", "a suffix that no column of left has")
     return names
 
 
@@ -195,12 +195,12 @@ def _library(left: Any, right: Any) -> ModuleType:
     for side, table in (("left", left), ("right", right)):
         home = type(table).__module__.partition(".")[0]
         if type(table).__name__ == "LazyFrame":
-            _refuse(side, "a LazyFrame is not there yet", "what its collect() gives")
+            _refuse(side, "a LazyFrame has no rows yet", "what its collect() gives")
         if home in {"pandas", "polars"} and type(table).__name__ == "Series":
-            _refuse(side, "a Series is one column, without the rest of a row", f"{_FRAMES}; to_frame() makes one")
+            _refuse(side, "a Series is only one column", f"{_FRAMES}; to_frame() makes one")
         if not isinstance(table, Rows):
             if home not in {"pandas", "polars"} or not hasattr(table, "columns"):
-                _refuse(side, f"a {type(table).__name__} is no frame", _FRAMES)
+                _refuse(side, f"a {type(table).__name__} is not a frame", _FRAMES)
             named.add(home)
     if len(named) > 1:
         _refuse("right", "the two frames are of different libraries", "both of pandas or both of polars")
@@ -260,14 +260,14 @@ def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tup
     """The name and the cells of the column with the times of a frame."""
     if on is not None:
         if on not in frame.columns:
-            _refuse(f"{side}_on", f"{on!r} is no column of {side}", f"one of {_listed(frame)}")
+            _refuse(f"{side}_on", f"{on!r} is not a column of {side}", f"one of {_listed(frame)}")
         return on, frame[on]
     for name in names:
         if name in frame.columns:
             return name, frame[name]
     if _by_time(frame):
         return "index", frame.index
-    _refuse(f"{side}_on", f"none of {_listed(frame)} is known to say when", f"the name of a column of {_TIMES}")
+    _refuse(f"{side}_on", f"none of {_listed(frame)} is a known time column", f"the name of a column of {_TIMES}")
 
 
 def _by_time(frame: Any) -> bool:
@@ -289,7 +289,7 @@ def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
         elif any(period <= columns for period in _PERIODS):
             _refuse(
                 "interval",
-                f"rows of periods are in right, and {name!r} says when they open, not from when on they are known",
+                f"the rows of right are periods, and {name!r} is their start, not the time at which they became known",
                 'a column closes_at, or the length of a period, such as interval="5m"',
             )
     closed: Nanoseconds = known + later * _NANOSECONDS
@@ -306,7 +306,11 @@ def _whole(cells: Any) -> Any:
     if lengths.dtype.kind == "O":  # nullable integers of pandas
         lengths = lengths.astype(np.int64) if all(type(cell) is int for cell in lengths.tolist()) else lengths
     if lengths.dtype.kind not in "iu" or (lengths <= 0).any():
-        _refuse("interval", "the column of right is not of milliseconds above 0", "milliseconds, or the parameter")
+        _refuse(
+            "interval",
+            "the column of right has values that are not milliseconds above 0",
+            "milliseconds, or the parameter",
+        )
     return lengths.astype(np.int64)
 
 
@@ -342,7 +346,7 @@ def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
         _refuse(side, f"column {name!r}, row {int(missing.argmax())}: is missing", _TIMES)
     if kind not in "Miu":
         what = f"column {name!r} holds {found.dtype if kind != 'O' else 'objects'}"
-        _refuse(side, what, f"{_TIMES}; of pandas, pd.to_datetime(frame[{name!r}], utc=True) makes them of text")
+        _refuse(side, what, f"{_TIMES}; in pandas, pd.to_datetime(frame[{name!r}], utc=True) converts text")
     millis = found.astype("datetime64[ms]").astype(np.int64) if kind == "M" else found.astype(np.int64)
     if kind != "M" and len(millis) and _SECONDS[0] <= millis.min() and millis.max() < _SECONDS[1]:
         _refuse(side, f"column {name!r} looks like epoch seconds; give epoch milliseconds", _TIMES)

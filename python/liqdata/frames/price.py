@@ -90,7 +90,7 @@ def course(symbol: str, price: Price, edges: Times | None, what: str = "heatmap"
     times, closes = found.times, found.closes
     inside = np.ones(len(times), dtype=bool) if edges is None else (times >= edges[0]) & (times <= edges[-1])
     if not inside.any():
-        _refuse(f"none of it lies within the time of the {symbol} {what}")
+        _refuse(f"none of its times is within the time of the {symbol} {what}")
     if np.isnan(closes[inside]).all():
         _refuse(f"all {int(inside.sum())} of its closes within the time of the {symbol} {what} are missing (NaN)")
     order = np.flatnonzero(inside)[np.argsort(times[inside], kind="stable")]
@@ -144,7 +144,7 @@ def _columns(price: Any) -> Any:
         return price
     if hasattr(price, "__arrow_c_stream__"):
         return _of_arrow(price)
-    _refuse(f"a {type(price).__name__} names no times")
+    _refuse(f"a {type(price).__name__} has no times")
 
 
 def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
@@ -152,14 +152,14 @@ def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            _refuse(f"item {place} is {repr(row)[:80]}, which is no dict")
+            _refuse(f"item {place} is {repr(row)[:80]}, which is not a dict")
         if not place:
             columns = {name: [] for name in row}
         for name in _BARS:
             if name in row and name in columns:
                 columns[name].append(row[name])
             elif name in row or name in columns:
-                _refuse(f"rows 0 and {place} are not alike: only one has {name!r}")
+                _refuse(f"rows 0 and {place} differ: only one has {name!r}")
     return columns
 
 
@@ -174,7 +174,7 @@ def _of_arrow(price: Any) -> dict[str, Any]:
         table = pa.table(price)
         return {name: _cells(table[name]) if name in _BARS else table[name] for name in table.column_names}
     except (TypeError, ValueError, KeyError) as error:
-        _refuse(f"a {type(price).__name__} that is no table ({error})")
+        _refuse(f"a {type(price).__name__} that is not a table ({error})")
 
 
 def _cells(column: pa.ChunkedArray) -> Any:
@@ -191,7 +191,7 @@ def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArr
     coins = {name: _core.coin(str(name)) for name in set(symbols)}
     mine = np.asarray([coins[name] == symbol for name in symbols], dtype=bool)
     if bars and not mine.any():
-        _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the {what} of {symbol!r}")
+        _refuse(f"it is for {sorted(set(map(str, symbols)))[:3]}, but the {what} is for {symbol!r}")
     return mine
 
 

@@ -91,7 +91,7 @@ class ColumnFile:
             meant.add("symbol")
         self.kind = _kind(path, name, given, meant)
         if self.kind == "bars" and untraded is not None:
-            msg = f"files: {path}: its name says a series of {untraded}; allowed: bars of trades"
+            msg = f"files: {path}: its name says that it contains {untraded}; allowed: bars of trade prices"
             raise BadQuery(msg, parameter="files")
         for column in sorted(meant):
             named = [one.lower() for one in given if _core.column(one) == column]
@@ -231,9 +231,9 @@ def _kind(path: str, name: str | None, given: list[str], columns: set[str]) -> s
         msg = f"files: {path}: {what}{_core.TOTALS}; allowed: the same as a table, {_core.TAKES_TOTALS}"
         raise BadQuery(msg, parameter="files")
     if name not in (None, FILLS, *KINDS):
-        msg = f"files: {path}: {what}it is no format of a file of columns; allowed: {', '.join(KINDS)}"
+        msg = f"files: {path}: {what}this format does not apply to a file of columns; allowed: {', '.join(KINDS)}"
         raise BadQuery(msg, parameter="files")
-    what += f"its columns ({', '.join(given)}) are those of no one kind"
+    what += f"its columns ({', '.join(given)}) do not match exactly one kind of table"
     if not fits or name in KINDS:
         nearest = name if name in KINDS else max(KINDS, key=lambda kind: len(KINDS[kind][0] & columns))
         lacking = [f'"{column}"' for column in sorted(KINDS[nearest][0] - columns)]

@@ -151,8 +151,8 @@ def ingest(
     checked_progress(progress)
     if not isinstance(path, str | os.PathLike):
         msg = (
-            f"path: a {type(path).__name__} is no folder; allowed: the archive's folder first, then files, and tables "
-            "by name: liqdata.ingest(folder, orders=table)"
+            f"path: a {type(path).__name__} is not a folder; allowed: the archive's folder first, then files, and "
+            "tables by name: liqdata.ingest(folder, orders=table)"
         )
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
@@ -416,7 +416,7 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
             what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
-            msg = f"files: a {what} is no file; allowed: paths, and tables as {kinds}"
+            msg = f"files: a {what} is not a file; allowed: paths, and tables as {kinds}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
         msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="

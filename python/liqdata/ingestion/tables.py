@@ -185,7 +185,7 @@ def _of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
     if _CCXT.get(name, set()) & keys.keys():
         _refuse(name, "these are rows of ccxt", _NAMED[name])
     if name == "orders" and _TRADES & keys.keys():
-        _refuse(name, "these are trades of ccxt, not liquidations", "liquidation orders")
+        _refuse(name, "these rows are trades of ccxt, not liquidations", "liquidation orders")
     return {str(key): [row.get(key) for row in rows] for key in keys}
 
 

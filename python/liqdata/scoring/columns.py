@@ -94,7 +94,7 @@ class Table:
         if wrong.any():
             row = int(np.argmax(wrong))
             allowed = "finite numbers" + ("" if least is None else f" from {least:g} on")
-            refuse(self.parameter, f"column {name!r}, row {row}: {found[row]:g} cannot be", allowed)
+            refuse(self.parameter, f"column {name!r}, row {row}: {found[row]:g} is not allowed", allowed)
         return found
 
     def _number(self, name: str, row: int, cell: Any) -> float:
@@ -122,7 +122,7 @@ class Table:
         if array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))):
             found = array.astype(np.int64)
             if len(found) and bool(np.all((found >= _SECONDS[0]) & (found < _SECONDS[1]))):
-                what = f"column {name!r}, row 0: {found[0]} and all others look like epoch seconds"
+                what = f"column {name!r}, row 0: {found[0]} and all other cells look like epoch seconds"
                 refuse(self.parameter, what, "epoch milliseconds, datetimes or ISO 8601 text")
             return found
         found = np.empty(len(array), dtype=np.int64)
@@ -182,8 +182,10 @@ def mine(data: Table, symbol: str) -> Flags | None:
     chosen: Flags = names == symbol
     if not chosen.any():
         seen = sorted(set(names.tolist()))[:5]
-        what = f"none of its rows is of {symbol!r}" + ("" if seen else ", it is empty")
-        refuse(data.parameter, what, f"rows of it; there are {seen}" if seen else "rows of it")
+        what = f"no row has the symbol {symbol!r}" + ("" if seen else ", it is empty")
+        refuse(
+            data.parameter, what, f"rows with this symbol; the table has {seen}" if seen else "rows with this symbol"
+        )
     return chosen
 
 

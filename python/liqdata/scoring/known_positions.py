@@ -116,7 +116,7 @@ def score_truth(
     if positions is None and not market.simulated:
         seen = _Seen.of(market, symbols)
         if seen is None:
-            what = "they are unknown in a market that is not simulated, and it has observed none of a coin with bars"
+            what = "only a simulated market knows its positions, and this market has observed none of a coin with bars"
             refuse("positions", what, "a table of measured positions")
         positions = seen.table
     version = _version(model)
@@ -132,7 +132,11 @@ def score_truth(
             pairs = list(_pairs(market, coin, measured, model, left_out))
             if not pairs:
                 why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
-                refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
+                refuse(
+                    "positions",
+                    f"no snapshot of {coin!r} can be used{why}",
+                    "snapshots from times that the market covers",
+                )
             counts[coin] = len(pairs)
             lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
             shown.update(1)
@@ -158,7 +162,7 @@ def _version(model: Literal[2] | Model | None) -> str:
     if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
         return _core.model_version(2)
     if not isinstance(model, Model) or model.view != "exposure":
-        refuse("model", f"{model!r} does not count exposed open interest", "2, or a Model without kappa0 and nu")
+        refuse("model", f"{model!r} does not estimate exposed open interest", "2, or a Model without kappa0 and nu")
     return model.version
 
 
@@ -250,7 +254,7 @@ def _longs(data: Table) -> Flags:
     sides = [side.lower() for side in data.texts("side")]
     wrong = next((row for row, side in enumerate(sides) if side not in SIDES), None)
     if wrong is not None:
-        refuse(data.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
+        refuse(data.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is not a side", "long and short")
     return np.asarray([side == "long" for side in sides], dtype=np.bool_)
 
 
@@ -265,7 +269,7 @@ def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measu
     else:
         coins = market.symbols
     if measured is not None and "symbol" not in measured.data and len(coins) != 1:
-        what = f"the positions do not say which of {coins} they are of"
+        what = f"the positions do not name their coin, one of {coins}"
         refuse("symbols", what, "one coin, or positions with a column 'symbol'")
     return coins
 
@@ -304,7 +308,10 @@ def _pairs(
         if wrong.any():
             row = int(np.argmax(wrong))
             side = SIDES[0] if measured.long[row] else SIDES[1]
-            what = f"row {row}: a {side} that is liquidated at {measured.price[row]:g} is over at a price of {price:g}"
+            what = (
+                f"row {row}: at the price {price:g}, a {side} with the liquidation price {measured.price[row]:g} "
+                "would already be liquidated"
+            )
             refuse("positions", what, "longs below the price and shorts above")
         mapped = spread(of_map(grid, 0), grid.current_price)
         yield against(mapped, price, measured.long[of], measured.price[of], measured.usd[of])

@@ -187,7 +187,11 @@ def _check_coin_column(realised: Any, bars: Any) -> None:
     for name, value in (("realised", realised), ("bars", bars)):
         data = None if value is None else Table(value, name)
         if data is not None and "symbol" not in data and "coin" not in data:
-            refuse(name, "column 'symbol' is missing", "a table that names the coin of each row, as several are asked")
+            refuse(
+                name,
+                "column 'symbol' is missing",
+                "a table that names the coin of each row, because several coins are scored",
+            )
 
 
 def _runner(client: Any) -> Run:

@@ -59,7 +59,7 @@ def markdown(card: Scorecard) -> str:
     for name, (start, end) in meta["spans"].items():
         lines.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
     lines += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
-    lines += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
+    lines += [f"- `{name}` has version {version}" for name, version in meta["versions"].items() if version]
     lines.append(
         f"- intervals: 95 %, {meta['resamples']} resamples of whole days, seed {meta['seed']}; "
         f"variants tried on this truth: {meta['variants']}, not corrected for"

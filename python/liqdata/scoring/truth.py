@@ -80,11 +80,13 @@ def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
         if (off := at % length != 0).any():
             row = int(at[np.argmax(off)])
             refuse(
-                "realised", f"timestamp {row} is no multiple of {length} ms", "opens of whole periods since the epoch"
+                "realised",
+                f"timestamp {row} is not a multiple of {length} ms",
+                "opens of whole periods since the epoch",
             )
         if len(np.unique(at)) != len(at):
             values, counts = np.unique(at, return_counts=True)
-            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} is given twice", "one row a period")
+            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} is given twice", "one row per period")
     fitting = [length for length in kinds if period % length == 0]
     if not fitting:
         what = f"its periods of {min(kinds) // MINUTE} minutes do not make up one of {period // MINUTE}"
@@ -148,5 +150,9 @@ def _of_coin(data: Table, symbol: str) -> Any:
     names = [coins[text] for text in texts]
     chosen = np.asarray(names, dtype=object) == symbol
     if not chosen.any():
-        refuse("realised", f"none of its orders is of {symbol!r}", f"orders of it; there are {sorted(set(names))[:5]}")
+        refuse(
+            "realised",
+            f"no order has the symbol {symbol!r}",
+            f"orders with this symbol; the table has {sorted(set(names))[:5]}",
+        )
     return chosen

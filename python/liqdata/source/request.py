@@ -77,7 +77,7 @@ class Request(Generic[A]):
         for symbol in symbols:
             question = _core.question(self.endpoint, **self.about(symbol))
             if symbol is None:  # as the only symbol, None means all pairs; in a sequence it is a mistake
-                msg = 'symbol: None stands among symbols; allowed: a trading pair such as "BTCUSDT"'
+                msg = 'symbol: None is given among the symbols; allowed: a trading pair such as "BTCUSDT"'
                 raise BadQuery(msg, parameter="symbol")
             found.setdefault(symbol.strip().upper(), question)
         return found

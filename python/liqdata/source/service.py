@@ -272,9 +272,9 @@ def check_bars(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:
     """
     others = {name for name in set(bars["symbol"]) if _core.coin(name) != _core.coin(coin)}
     if others:
-        msg = f"the service was asked for bars of {coin!r} and gave some of {str(min(others))[:80]!r}"
+        msg = f"the service was asked for bars of {coin!r}, but returned bars of {str(min(others))[:80]!r}"
         raise UnexpectedReply(msg, path="data")
     opens, closes = (bars[name].astype("int64") for name in ("timestamp", "closes_at"))
     if ((opens < start) | (closes > end) | (closes <= opens)).any():
-        msg = f"the service gave bars of {coin!r} outside of the time that was asked for"
+        msg = f"the service returned bars of {coin!r} outside the requested time"
         raise UnexpectedReply(msg, path="data")

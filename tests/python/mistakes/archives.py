@@ -11,7 +11,7 @@ MISTAKES = {
             'liqdata.ingest({"a": [1]}, "t1")',
             "BadQuery",
             "path",
-            "a dict is no folder; allowed: the archive's folder first",
+            "a dict is not a folder; allowed: the archive's folder first",
         ),
         ('liqdata.open("")', "BadQuery", "path", "allowed: the folder of an archive"),
         (
@@ -32,8 +32,12 @@ MISTAKES = {
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
-        ('liqdata.open(ARCHIVE, as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the "
-                                                                           "newest observation,"),
+        (
+            'liqdata.open(ARCHIVE, as_of="2030-01-01")',
+            "BadQuery",
+            "as_of",
+            "2030-01-01T00:00:00Z is after the newest observation,",
+        ),
         ('liqdata.archive.verify("no/such/folder")', "ArchiveError", None, "is not an archive"),
         ("liqdata.archive.verify(FILE)", "ArchiveError", None, "is not an archive"),
         ("liqdata.archive.verify(5)", "BadQuery", "path", "allowed: the folder of an archive"),
@@ -75,10 +79,18 @@ MISTAKES = {
             "url",
             "allowed: s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or",
         ),
-        ('archive.export("")', "BadQuery", "url", "'' is not an address; allowed: s3://bucket/prefix, "
-                                                  "gs://bucket/prefix,"),
-        ("archive.export(5)", "BadQuery", "url", "5 is not an address; allowed: s3://bucket/prefix, "
-                                                 "gs://bucket/prefix,"),
+        (
+            'archive.export("")',
+            "BadQuery",
+            "url",
+            "'' is not an address; allowed: s3://bucket/prefix, gs://bucket/prefix,",
+        ),
+        (
+            "archive.export(5)",
+            "BadQuery",
+            "url",
+            "5 is not an address; allowed: s3://bucket/prefix, gs://bucket/prefix,",
+        ),
         (
             'archive.export("s3://")',
             "BadQuery",
@@ -122,7 +134,7 @@ MISTAKES = {
     ],
     "ingesting": [
         ("liqdata.ingest(NEW)", "BadQuery", "files", "there is nothing to ingest; allowed: files, or orders="),
-        ("liqdata.ingest(NEW, 5)", "BadQuery", "files", "no file; allowed: paths"),
+        ("liqdata.ingest(NEW, 5)", "BadQuery", "files", "not a file; allowed: paths"),
         ("liqdata.ingest(NEW, FILE)", "BadQuery", "files", "do not match any format"),
         ('liqdata.ingest(NEW, FILE, format="excel")', "BadQuery", "format", "'excel' is not allowed; allowed: "),
         ("liqdata.ingest(NEW, bars=5)", "BadQuery", "bars", "a int is not a table"),

@@ -84,7 +84,7 @@ MISTAKES = {
             "liqdata.score_truth(tables)",
             "BadQuery",
             "positions",
-            "they are unknown in a market that is not simulated",
+            "only a simulated market knows its positions",
         ),
         ("liqdata.score_truth(5)", "BadQuery", "market", "allowed: a liqdata.Market"),
         (
@@ -180,13 +180,13 @@ MISTAKES = {
             "liqdata.symbols.parse(5)",
             "BadQuery",
             "symbol",
-            '5 is no text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"',
+            '5 is not text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"',
         ),
         (
             "liqdata.symbols.parse(None)",
             "BadQuery",
             "symbol",
-            'None is no text; allowed: a coin such as "BTC" or a trading pair such as',
+            'None is not text; allowed: a coin such as "BTC" or a trading pair such as',
         ),
         (
             'liqdata.symbols.parse("???")',

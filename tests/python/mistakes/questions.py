@@ -74,7 +74,7 @@ MISTAKES = {
             'market.orders(["BTCUSDT", None])',
             "BadQuery",
             "symbol",
-            'None stands among symbols; allowed: a trading pair such as "BTCUSDT"',
+            'None is given among the symbols; allowed: a trading pair such as "BTCUSDT"',
         ),
         ('market.orders(exchange="bnance")', "BadQuery", "exchange", 'did you mean "binance"?'),
         ('market.orders(exchange="")', "BadQuery", "exchange", 'allowed: an exchange\'s name such as "binance"'),
@@ -225,8 +225,12 @@ MISTAKES = {
         ),
     ],
     "instants": [
-        ('market.overview(as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the newest "
-                                                                     "observation,"),
+        (
+            'market.overview(as_of="2030-01-01")',
+            "BadQuery",
+            "as_of",
+            "2030-01-01T00:00:00Z is after the newest observation,",
+        ),
         (
             'market.overview(as_of="yesterday")',
             "BadQuery",
@@ -329,7 +333,7 @@ MISTAKES = {
             "as_of",
             "allowed: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text",
         ),
-        ('market.liqmap("BTC", as_of=["2026-05-31", None])', "BadQuery", "as_of", "None stands among instants"),
+        ('market.liqmap("BTC", as_of=["2026-05-31", None])', "BadQuery", "as_of", "None is given among the instants"),
         (
             'market.liqmap("BTC", as_of=["2026-05-31", "soon"])',
             "BadQuery",

@@ -79,7 +79,7 @@ MISTAKES = {
             "market.history([])",
             "BadQuery",
             "symbol",
-            "[] names none; allowed: a coin, a pair or several, or None for everything",
+            "[] names no symbol; allowed: a coin, a pair or several, or None for everything",
         ),
         ('market.history("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         (
@@ -177,8 +177,12 @@ MISTAKES = {
             "start",
             "looks like epoch seconds; give epoch milliseconds",
         ),
-        ('market.bars("BTC", as_of="2030-01-01")', "BadQuery", "as_of", "2030-01-01T00:00:00Z is after the newest "
-                                                                        "observation,"),
+        (
+            'market.bars("BTC", as_of="2030-01-01")',
+            "BadQuery",
+            "as_of",
+            "2030-01-01T00:00:00Z is after the newest observation,",
+        ),
         (
             'archive.bars("BTC", interval="7m")',
             "Refused",
@@ -262,7 +266,7 @@ MISTAKES = {
             'tables.true_positions("BTC")',
             "RuntimeError",
             None,
-            "only a simulated market knows its positions, and liqdata.demo() makes one",
+            "only a simulated market, such as liqdata.demo(), knows all its positions",
         ),
         ('market.true_positions("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ("market.true_positions(1)", "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),

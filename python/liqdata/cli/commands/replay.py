@@ -25,7 +25,9 @@ def command(name: str, sentence: str) -> Command:
     folder = click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]")
     options: list[click.Parameter] = [
         folder,
-        option("--start", metavar="WHEN", help="Start; earlier data is there at once.  [default: the first order]"),
+        option(
+            "--start", metavar="WHEN", help="Start; earlier data is available immediately.  [default: the first order]"
+        ),
         option("--end", metavar="WHEN", help="End; later data does not arrive.  [default: the last order]"),
         option(
             "--speed",

@@ -32,7 +32,9 @@ def command(name: str, sentence: str) -> Command:
     """Build the command ``serve`` or ``token``."""
     if name == "token":
         owner = click.Argument(["name"], required=False, default="", metavar="[NAME]")
-        add = option("--add", type=File(), metavar="FILE", help="Add its line to the server's file.")
+        add = option(
+            "--add", type=File(), metavar="FILE", help="Add the line of the token to the token file of the server."
+        )
         made = Command(name, sentence, _token, [owner, add])
         made.epilog = (
             "NAME is the owner of the token; it is written after the digest. FILE is created if it is missing. It "
@@ -67,7 +69,12 @@ def _options() -> list[click.Parameter]:
             default="text",
             help="Format of log records.  [default: text]",
         ),
-        option("--config", type=File(), metavar="FILE", help="These options as TOML; the command line wins."),
+        option(
+            "--config",
+            type=File(),
+            metavar="FILE",
+            help="TOML file with these options; the command line takes precedence.",
+        ),
         option(
             "--token-file",
             type=File(),

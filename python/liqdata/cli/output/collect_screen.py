@@ -285,7 +285,7 @@ def _summary(status: dict[str, Any]) -> str:
     if status["log_bytes"] > _LOG_LIMIT:
         log = f" · {status['log_bytes'] >> 20:,} MiB of log behind a stopped reader"
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
-    frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
+    frames = f" · frames are not recorded: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
     return text + waiting + log + trouble + frames
 
 

@@ -96,7 +96,9 @@ def _check_target(name: str, file: Path) -> None:
     if file.is_dir():
         raise OSError(f"{name}: {file} is a folder; allowed: the path of a file")
     if not file.parent.is_dir():
-        raise OSError(f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in one that exists")
+        raise OSError(
+            f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in an existing folder"
+        )
 
 
 def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:

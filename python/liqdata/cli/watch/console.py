@@ -43,7 +43,7 @@ class Console:
                 print(line, file=stream, flush=True)
             if self._dropped and not self._waiting and (wait or _takes_a_line(sys.stderr)):
                 dropped, self._dropped = self._dropped, 0
-                text = f"liqdata: {dropped} lines not shown: nothing read the output"
+                text = f"liqdata: {dropped} lines were not shown, because no program read the output"
                 print(text, file=sys.stderr, flush=True)
 
     def _put(self, stream: TextIO, line: str) -> None:

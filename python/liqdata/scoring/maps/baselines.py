@@ -110,7 +110,7 @@ def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
     NaN without a valid reading.
     """
     if value is None:
-        refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' is made of")
+        refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' needs")
     data = Table(value, "open_interest")
     name = "open_interest_usd" if "open_interest_usd" in data else "open_interest"
     data.need("timestamp", name)

@@ -160,7 +160,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_from_maps(name or type(value).__name__.lower(), [value], asking)]
     elif isinstance(value, type):
-        refuse("maps", f"the class {value.__name__} cannot be scored", f"an object of it, or {ALLOWED}")
+        refuse("maps", f"the class {value.__name__} cannot be scored", f"an instance of the class, or {ALLOWED}")
     elif callable(value):
         found = [_from_function(name or str(getattr(value, "__name__", "function")), value, asking)]
     elif hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns"):
@@ -196,8 +196,11 @@ def _ask_function(
             continue
         made = _checked(grid, symbol)
         if made > at:
-            what = f"the map asked as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is of {datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
-            refuse("maps", what, "maps that know nothing of what came later")
+            what = (
+                f"the map requested as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is from "
+                f"{datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
+            )
+            refuse("maps", what, "maps that use no later data")
         found += [one._replace(at=at) for one in _curves(grid, at, bars, last=True)]
         versions.add(_version(grid.meta.get("explain")))
     return found, versions
@@ -217,10 +220,10 @@ def _from_maps(name: str, values: Iterable[Any], asking: Asking) -> Source:
             refuse("maps", f"item {place} is a {type(grid).__name__}", ALLOWED)
         made = _checked(grid, asking.symbol)
         if only is not None and at is None and isinstance(grid, Heatmap) and _fitted(grid):
-            what = f"all columns of a fitted heatmap are read with what was learnt by {datetime_of(made).isoformat()}"
+            what = f"every column of a fitted heatmap uses data up to {datetime_of(made).isoformat()}"
             refuse("maps", what, "a liqdata.Model, or maps as of each instant")
         if at is not None and made > at:
-            what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
+            what = f"item {place}, given for {datetime_of(at).isoformat()}, is from {datetime_of(made).isoformat()}"
             refuse("maps", what, "instants at which the maps were known")
         # A single heatmap gives one map per column. Each of several heatmaps gives only the map of its last column.
         found += [
@@ -267,7 +270,11 @@ def _from_record(name: str | None, data: Table, asking: Asking) -> Iterable[Sour
 def _checked(grid: Any, symbol: str) -> int:
     """Check the coin of a map, and return the time of its last input."""
     if not isinstance(grid, (Heatmap, LiquidationMap)):
-        refuse("maps", f"a {type(grid).__name__} came back", "LiquidationMap or Heatmap, or None where there is no map")
+        refuse(
+            "maps",
+            f"a {type(grid).__name__} was returned",
+            "LiquidationMap or Heatmap, or None where there is no map",
+        )
     # Symbols in maps of other programs may also contain an exchange or a contract.
     if all(_core.coin(part) != symbol for part in (grid.symbol, *_WORDS.findall(grid.symbol)) if part.strip()):
         refuse("maps", f"a map is of {grid.symbol!r}", f"maps of {symbol!r}")

@@ -91,12 +91,16 @@ def read_bars(value: Any, symbol: str) -> Bars:
     high, low, close, volume = (column[order] for column in columns)
     gaps = np.diff(opens)
     if not gaps.all():
-        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} is given twice", "one bar an instant")
+        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} is given twice", "one bar per instant")
     lengths, counts = np.unique(gaps, return_counts=True)
     interval = int(lengths[np.argmax(counts)])
     if (off := (opens - opens[0]) % interval != 0).any():
         row = int(opens[np.argmax(off)])
-        refuse("bars", f"timestamp {row} is off the spacing of {interval} ms", "bars at one spacing; gaps are legal")
+        refuse(
+            "bars",
+            f"timestamp {row} does not fit the spacing of {interval} ms",
+            "bars with one spacing; gaps are allowed",
+        )
     wrong = (low <= 0) | (low > close) | (close > high)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -119,7 +123,11 @@ def read_path(truth: Truth, bars: Bars) -> Path:
         what = f"bars of {interval // MINUTE} minutes do not make up a period of {period // MINUTE}"
         refuse("bars", what, "bars of a length that divides the period")
     if (bars.start - int(truth.opens[0])) % interval:
-        refuse("bars", f"the bar at {bars.start} is off the periods' opens", "bars that open where periods do")
+        refuse(
+            "bars",
+            f"the bar at {bars.start} does not open at the start of a period",
+            "bars that open when periods start",
+        )
     size = period // interval
     first = (truth.opens - bars.start) // interval
     fits = (first >= 1) & (first + size <= len(bars.close))
@@ -130,7 +138,8 @@ def read_path(truth: Truth, bars: Bars) -> Path:
     if not fits.any():
         span = f"{int(bars.start)} to {int(bars.start + interval * len(bars.close))}"
         what = (
-            f"no period of `realised` ({int(truth.opens[0])} to {int(truth.opens[-1]) + period}) lies in them ({span})"
+            f"no period of `realised` ({int(truth.opens[0])} to {int(truth.opens[-1]) + period}) lies in the bars "
+            f"({span})"
         )
         refuse("bars", what, "bars that cover the realised periods and the bar before")
     opens, usd, first, spans = truth.opens[fits], truth.usd[fits], first[fits], spans[fits]
