@@ -394,7 +394,7 @@ def rebuild(
     """
     since, until = instant(start, "start"), instant(end, "end")
     if since is not None and until is not None and since > until:
-        msg = f"end: {end!r} is before the start, {start!r}; allowed: an instant that is not"
+        msg = f"end: {end!r} is before the start, {start!r}; allowed: an instant that is not before the start"
         raise BadQuery(msg, parameter="end")
     if not isinstance(dry_run, bool):
         msg = f"dry_run: {dry_run!r} is not allowed; allowed: True or False"
@@ -417,6 +417,6 @@ def _exchange_names(exchange: object) -> list[str]:
             msg = f"exchange: {name!r} is not the name of an exchange; allowed: text such as 'binance', or several"
             raise BadQuery(msg, parameter="exchange")
     if not names:
-        msg = "exchange: no exchange is named; leave it out to mean all"
+        msg = "exchange: no exchange is named; omit the parameter to select all"
         raise BadQuery(msg, parameter="exchange")
     return [name for name in names if isinstance(name, str)]

@@ -217,7 +217,7 @@ class Collector:
         state = "closed" if self.closed else "over" if self._once and self._core.over else "at work"
         live = sum(exchange["state"] == "live" for exchange in status["exchanges"])
         exchanges = "" if state != "at work" else f", {live} of {len(status['exchanges'])} exchanges live"
-        return f"Collector({self._path!r}, {state}{exchanges}, {status['orders']:,} orders kept)"
+        return f"Collector({self._path!r}, {state}{exchanges}, {status['orders']:,} orders stored)"
 
 
 def _stop(core: _core.Collector, ended: threading.Event) -> None:
@@ -366,7 +366,7 @@ def _names(given: object, parameter: str) -> list[str]:
             msg = f"{parameter}: {name!r} is not a name; allowed: a name, or several"
             raise BadQuery(msg, parameter=parameter)
     if not names:
-        msg = f"{parameter}: {given!r} names nothing; leave it out to mean all"
+        msg = f"{parameter}: {given!r} names nothing; omit it to select all"
         raise BadQuery(msg, parameter=parameter)
     return [name.strip() for name in names]
 

@@ -136,7 +136,7 @@ def _bytes(frame: object) -> bytes:
     try:
         return frame.encode()
     except UnicodeEncodeError as error:
-        msg = f"the frame: is not text that UTF-8 can write: {error}"
+        msg = f"the frame: is not text that UTF-8 can encode: {error}"
         raise UnexpectedReply(msg, path="") from error
 
 

@@ -57,7 +57,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a field of its own in the list of endpoints"
+    reason = "each is a separate field in the list of endpoints"
 )]
 pub struct Parameter {
     /// Name in the query string and in the client's methods.

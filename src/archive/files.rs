@@ -150,7 +150,7 @@ pub(crate) type Identity = Option<(u64, u64)>;
 
 /// Identity of a file from its metadata.
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems say nothing")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems return no identity")]
 pub(crate) fn identity(found: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
     Some((found.dev(), found.ino()))

@@ -260,8 +260,9 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
         let name = entry.file_name();
         if ROW_KINDS.iter().any(|kind| name == kind.table) {
             return refused(format!(
-                "it contains the segment folder {:?} but no {}; restore that file",
+                "it contains the segment folder {:?} but no {}; restore {}",
                 name.to_string_lossy(),
+                database::FILE,
                 database::FILE
             ));
         }

@@ -123,7 +123,9 @@ def test_a_later_start_fetches_only_what_it_needs(s3, folder):
 def test_an_address_is_of_one_archive_and_never_gets_less(s3, folder, tmp_path):
     export(folder)
     other = buckets.archive(tmp_path / "other")
-    with pytest.raises(ArchiveError, match="s3://kept/here holds another archive; each collector needs an address"):
+    with pytest.raises(
+        ArchiveError, match="s3://kept/here contains another archive; each archive needs its own address"
+    ):
         export(other)
     for less in ({"start": NOW - DAY}, {"tables": "orders"}):
         with pytest.raises(

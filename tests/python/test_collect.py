@@ -106,7 +106,7 @@ def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tm
     code, out, err = run(capsys, "collect", archive, "--exchanges", "okx", "--once", "--settings", str(file))
     assert code == cli.FAILED
     assert "no exchange answered: okx: " in err
-    assert "kept 0 orders" in out
+    assert "stored 0 orders" in out
     assert "cannot be read" in out
 
 
@@ -123,7 +123,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
         process.send_signal(number)
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "kept 0 orders" in out
+    assert "stored 0 orders" in out
     # The archive is free again.
     _core.Collector(archive, ["okx"], [], nowhere, once=False).stop()
 
@@ -198,7 +198,7 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     for told in ("2 snapshots (the last of 1,234 positions)", "positions: the tape was lost"):
         assert told in shown
     for told in (
-        "kept 7 orders",
+        "stored 7 orders",
         "okx",
         "live",
         "gate",

@@ -58,7 +58,7 @@ def test_an_order_of_which_nothing_was_filled_is_refused_by_reason(tmp_path, fol
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new) == (4, 1)
     assert done.refused == {
-        "accumulated_fill_quantity: nothing of the order was filled": 2,
+        "accumulated_fill_quantity: no part of the order was filled": 2,
         "side: not BUY or SELL": 1,
     }
     assert done.first["side: not BUY or SELL"] == f"{file}:5 (HOLD)"

@@ -125,7 +125,7 @@ def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are
     archive = tmp_path / "archive"
     done = liqdata.ingest(archive, positions=table, exchange="hyperliquid")
     row = "positions: value_usd divided by qty differs from the price of the snapshot"
-    snapshot = "positions: the rows of the snapshot do not agree on its price, and no other price is known"
+    snapshot = "positions: the rows of the snapshot have different prices, and no other price is known"
     assert (done.rows, done.new, done.refused) == (6, 3, {row: 1, snapshot: 2})
     assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, but the price")
     assert row in str(done)

@@ -78,7 +78,7 @@ class Names(Text):
         found = value.replace(",", " ").split()
         if not found:
             # Refused, because an empty list would mean all names.
-            refuse(f"{_of(param)}: {value!r} names nothing; leave it out to mean all", _of(param))
+            refuse(f"{_of(param)}: {value!r} names nothing; omit it to select all", _of(param))
         return found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:

@@ -46,7 +46,7 @@ def checked(address: object, parameter: str) -> str:
         raise BadQuery(msg, parameter=parameter)
     parts = urlsplit(address)
     if "@" in parts.netloc and parts.scheme in {"s3", "s3a", "gs"}:
-        msg = f"{parameter}: the address holds user info; credentials come from the environment; allowed: {_ALLOWED}"
+        msg = f"{parameter}: the address contains user info; set credentials in the environment; allowed: {_ALLOWED}"
         raise BadQuery(msg, parameter=parameter)
     if parts.scheme not in _SCHEMES or parts.query or parts.fragment or not (parts.netloc or parts.scheme == "file"):
         msg = f"{parameter}: {address!r} is not allowed; allowed: {_ALLOWED}"

@@ -205,7 +205,7 @@ async def _existing(address: str, scratch: Path, journal: bytes) -> Manifest:
 def _check_not_smaller(address: str, there: Manifest, here: Manifest, until: int) -> None:
     """Refuse to replace another archive, or a larger export by a smaller one."""
     if there.series != here.series:
-        msg = f"{address} holds another archive; each collector needs an address of its own"
+        msg = f"{address} contains another archive; each archive needs its own address"
         raise ArchiveError(msg, path=address)
     left = {file.path for file in there.files} - {file.path for file in here.files}
     if left or (there.closed is not None and there.closed > until):

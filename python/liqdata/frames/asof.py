@@ -242,7 +242,7 @@ def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
             # If only ``left`` has a column ``coin``, the symbols of ``right`` are coins.
             as_coins = name == "symbol" and "coin" in left.columns and "coin" not in right.columns
             by = _COINS if as_coins else name
-            _refuse("by", f"right holds rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
+            _refuse("by", f"right has rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
 
 
 def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:

@@ -240,7 +240,7 @@ class _Job(NamedTuple):
             allowed = "a Market, a Model, a callable, maps with their instants, or several by name"
             refuse("maps", f"{maps!r} is not allowed", allowed)
         if bars is None:
-            refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
+            refuse("bars", "None", "a table of bars, unless `maps` is a market with bars")
         path = read_path(truth, read_bars(bars, self.symbol))
         asking = sources.Asking(path, truth, self.symbol, bars, readings, self.run)
         given = sources.sources(maps, "maps", asking)

@@ -42,7 +42,7 @@ class Options:
         if base_url is None:
             msg = (
                 "base_url: none is given and $LIQDATA_BASE_URL is not set; allowed: the address of a service, such as "
-                '"https://example.org" (without one, liqdata.demo() gives a simulated market and liqdata.Market(...) '
+                '"https://example.org" (without one, liqdata.demo() creates a simulated market and liqdata.Market(...) '
                 "answers from your own tables)"
             )
             raise BadQuery(msg, parameter="base_url")

@@ -104,7 +104,7 @@ impl Row for BarRow {
                 return Err((
                     column,
                     format!(
-                        "{value} is outside the bar, from {} to {}",
+                        "{value} is outside the range of the bar, from {} to {}",
                         self.low, self.high
                     ),
                 ));

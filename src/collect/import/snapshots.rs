@@ -99,7 +99,7 @@ impl Judged {
                 ),
             )),
             Self::Unknown => Some((
-                "the rows of the snapshot do not agree on its price, and no other price is known",
+                "the rows of the snapshot have different prices, and no other price is known",
                 format!(
                     "value_usd {} for qty {} at {}",
                     row.value_usd, row.qty, row.timestamp

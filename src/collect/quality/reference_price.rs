@@ -300,7 +300,7 @@ impl Coin {
             if let Some(own) = own.filter(|own| !are_apart(price, own.value, FACTOR)) {
                 let own = own.value;
                 return Some(Outlier::Suspect(format!(
-                    "{why}, though the exchange's own {own} confirms it"
+                    "{why}, but the exchange's own price {own} confirms it"
                 )));
             }
             let others = self.others(exchange, now);
@@ -483,7 +483,7 @@ mod tests {
         // others that disagree only make it suspect.
         assert!(suspected(
             of("htx", 1000, fresh(1000)),
-            "the other exchanges' 100, though the exchange's own 1000 confirms it"
+            "but the exchange's own price 1000 confirms it"
         ));
         assert_eq!(of("okx", 100, None), None);
         assert!(impossible(

@@ -76,7 +76,7 @@ impl BinanceLiquidations {
         };
         let filled = line.amount(filled)?;
         if filled.is_zero() {
-            let reason = "accumulated_fill_quantity: nothing of the order was filled";
+            let reason = "accumulated_fill_quantity: no part of the order was filled";
             return Err(RowError::new(reason, line.text(status)?));
         }
         let paid = line.amount(average)?;

@@ -631,7 +631,7 @@ impl Market {
 
     /// Returns one page of orders, beginning at `offset`, for a walk over the orders.
     #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
-    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
     fn page(
         &self,
         py: Python<'_>,
@@ -670,7 +670,7 @@ impl Market {
     }
 
     /// Starts a walk over the orders of an archive, newest first. `None` for a market without an archive.
-    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
     fn history(
         &self,
         py: Python<'_>,

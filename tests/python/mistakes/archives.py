@@ -49,7 +49,7 @@ MISTAKES = {
             "is not an exchange with a decoder",
         ),
         ("liqdata.archive.rebuild(ARCHIVE, exchange=5)", "BadQuery", "exchange", "allowed: text such as 'binance'"),
-        ("liqdata.archive.rebuild(ARCHIVE, exchange=[])", "BadQuery", "exchange", "leave it out to mean all"),
+        ("liqdata.archive.rebuild(ARCHIVE, exchange=[])", "BadQuery", "exchange", "omit the parameter to select all"),
         ('liqdata.archive.rebuild(ARCHIVE, start="soon")', "BadQuery", "start", "allowed: epoch milliseconds"),
         ("liqdata.archive.rebuild(ARCHIVE, start=2, end=1)", "BadQuery", "end", "is before the start"),
         ("liqdata.archive.rebuild(ARCHIVE, dry_run=1)", "BadQuery", "dry_run", "allowed: True or False"),

@@ -57,7 +57,7 @@ MISTAKES = {
             "interval",
             "the rows of right are periods, and 'timestamp' is their start, not the time",
         ),
-        ("liqdata.join_asof(FRAME, market.coins())", "BadQuery", "by", "right holds rows of 10 different coins"),
+        ("liqdata.join_asof(FRAME, market.coins())", "BadQuery", "by", "right has rows of 10 different coins"),
         (
             'liqdata.join_asof(FRAME, FRAME, interval="5m", tolerance="soon")',
             "BadQuery",
@@ -74,7 +74,7 @@ MISTAKES = {
             'liqdata.join_asof(FRAME, market.history(["BTC", "ETH"]), interval="1h")',
             "BadQuery",
             "by",
-            "right holds rows of 2 different coins",
+            "right has rows of 2 different coins",
         ),
         (
             'liqdata.join_asof(FRAME, FRAME, left="timestamp")',

@@ -134,7 +134,7 @@ def _undo(archive: Path, id: str, *, json: bool) -> None:
             print(printable(f"undone: {row['id']} ({_origin(row)}), {counted(row['rows'], 'row')}"))
         else:
             repeated = counted(row["run_again"], "row")
-            print(printable(f"run again: {row['id']} ({_origin(row)}), which repeated {repeated} of it"))
+            print(printable(f"run again: {row['id']} ({_origin(row)}), which repeated {repeated} of the undone ingest"))
 
 
 def _origin(row: IngestRow | UndoRow) -> str:

@@ -272,7 +272,7 @@ def _ago(instant: int | None, now: int) -> str:
 
 
 def _summary(status: dict[str, Any]) -> str:
-    text = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    text = f"stored {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
     if "maps" in status:
         text += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     if "positions" in status:

@@ -80,7 +80,7 @@ def taken(given: dict[str, Any]) -> Form:
     if len(named) > 1:
         refuse(f"output: {' and '.join(named)} are given; allowed: one of them", "output")
     if form.watch is not None and not (form.table or form.json):
-        refuse(f"watch: {named[0]} holds only one answer; allowed: a table, or --json", "watch")
+        refuse(f"watch: {named[0]} can contain only one answer; allowed: a table, or --json", "watch")
     if form.png is not None and form.png.suffix.lower() not in {"", ".png"}:
         refuse(f"png: {str(form.png)!r} is not a PNG file name; allowed: a name that ends in .png", "png")
     if form.png is not None and find_spec("matplotlib") is None:
