@@ -37,7 +37,7 @@ pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
     let unit = number.and_then(TimeUnit::of);
     if let Some(unit) = unit.filter(|unit| *unit != TimeUnit::Milliseconds) {
         return Err(format!(
-            "{text} looks like epoch {unit}; epoch milliseconds are meant"
+            "{text} looks like epoch {unit}; give epoch milliseconds"
         ));
     }
     if number.is_some_and(|number| !EPOCH.contains(&number)) {

@@ -190,7 +190,7 @@ def test_a_close_between_gaps_is_a_point(ax):
     "price,says",
     [
         ({END + timedelta(hours=5): 1.0}, "none of its times is within the time of the BTC heatmap"),
-        ([], "none of it lies within"),
+        ([], "none of its times is within"),
         ({**BARS, "close": [float("nan")] * 3}, "all 3 of its closes"),
         ({END + timedelta(hours=5): 1.0, END: float("nan")}, "all 1 of its closes"),
         ({**BARS, "symbol": ["ETH"] * 3}, r"of \['ETH'\], and the heatmap of 'BTC'"),

@@ -176,7 +176,7 @@ def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
     assert (first["timestamp"], second["timestamp"]) == (early["timestamp"][0], NOW - HOUR)
     assert "none of its bars has closed by" in first["why"]
     assert second["why"].startswith("its price is 60000, but the market price is ")
-    with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000 where"):
+    with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000, but"):
         liqdata.score_truth(market, positions=mock)
 
 
