@@ -461,7 +461,7 @@ async fn a_service_without_a_stream_is_named() {
         };
         let message = bad.to_string();
         assert!(message.contains("does not announce"), "{message}");
-        assert!(message.contains("ask orders()"), "{message}");
+        assert!(message.contains("poll orders()"), "{message}");
         assert!(asked.recv().await.unwrap().contains("/stream"));
         assert!(asked.recv().await.unwrap().starts_with("GET /api "));
         assert!(asked.try_recv().is_err());

@@ -209,7 +209,7 @@ async fn what_a_market_told_before_it_closed_is_not_missing() {
         let archive = Archive::read(folder.archive()).unwrap();
         let until = Millis(i64::MAX / 2);
         let mut gaps = archive.topic_gaps(Millis(0), until, None).unwrap();
-        gaps.retain(|gap| gap.reason.starts_with("closed since"));
+        gaps.retain(|gap| gap.reason.starts_with("the market closed"));
         gaps
     };
     collecting

@@ -315,7 +315,7 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
             ({"url": "ftp://host/x"}, "url: 'ftp://host/x' is not allowed"),
             ({"url": "s3://"}, "url: 's3://' is not allowed"),
             ({"url": "s3://kept/x?versionId=1"}, "is not allowed"),
-            ({"url": 3}, "url: 3 is no address"),
+            ({"url": 3}, "url: 3 is not an address"),
             ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
             ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is not the start of a UTC day"),
             ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no day from '2100-01-01' on is over"),
@@ -338,7 +338,7 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
         ({"path": folder, "cache": "x"}, "cache: the archive"),
         ({"path": []}, r"path: \[\] names nothing"),
         ({"path": ["s3://kept/x", "s3://kept/x/"]}, "names one address twice"),
-        ({"path": ["s3://kept/x", str(folder)]}, "is no address"),
+        ({"path": ["s3://kept/x", str(folder)]}, "is not an address"),
         ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
     ]:
         with pytest.raises(BadQuery, match=message):

@@ -109,7 +109,7 @@ def database(folder):
         (json.dumps({"price": {"0": 1.5, "1": 2.5}}).encode(), 'orient="records"'),
         (json.dumps({"columns": ["price"], "index": [0], "data": [[1.5]]}).encode(), "split"),
         (b"[]", "empty JSON list"),
-        (b"[{}, 1]", "of no format"),
+        (b"[{}, 1]", "do not match any format"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -54,7 +54,7 @@ def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(
 def test_trades_have_the_header_of_liquidations_and_are_not_taken_for_them(tmp_path, folder):
     line = f"binance-futures,BTCUSDT,{START * 1000},{START * 1000},7,sell,40000,1"
     for name, said in [
-        ("binance-futures_trades_2024-01-02_BTCUSDT.csv.gz", "it has trades"),
+        ("binance-futures_trades_2024-01-02_BTCUSDT.csv.gz", "contains trades"),
         ("BTCUSDT.csv.gz", 'give format="tardis_liquidations"'),
     ]:
         file = written(tmp_path, name, line, header=TARDIS)

@@ -157,9 +157,9 @@ def test_periods_that_say_only_when_they_open_need_their_length():
     assert joined["cnt"].tolist() == history["cnt"][2:4].tolist()
     foreign = pd.DataFrame({name: [1.0, 2.0] for name in ("open", "high", "low", "close")})
     foreign["timestamp"] = moments([NOW, NOW + MINUTE], "pandas")
-    with pytest.raises(BadQuery, match="when they open"):
+    with pytest.raises(BadQuery, match="is their start"):
         liqdata.join_asof(at, foreign)
-    with pytest.raises(BadQuery, match="when they open"):
+    with pytest.raises(BadQuery, match="is their start"):
         liqdata.join_asof(at, foreign.set_index("timestamp"))
     assert liqdata.join_asof(at, foreign.assign(interval=MINUTE))["close"].isna().all()
     now = pd.DataFrame({"timestamp": moments([NOW + MINUTE], "pandas")})

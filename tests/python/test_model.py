@@ -168,7 +168,7 @@ def test_our_server_takes_the_same_over_http(market):
             bins = json.load(reply)["bins"]
         assert bins
         wrong = base64.urlsafe_b64encode(b'{"phi0": 7}').decode().rstrip("=")
-        for text, said in (("4", "4 is not allowed"), ("four", "neither a number"), (wrong, "phi0")):
+        for text, said in (("4", "4 is not allowed"), ("four", "neither a model number"), (wrong, "phi0")):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(f"{server.url}/api/liq-map?model={text}")
             assert refused.value.code == 400
