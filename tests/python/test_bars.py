@@ -198,7 +198,9 @@ def test_a_column_of_intervals_is_judged_like_a_list(column):
 
 def test_bars_a_second_apart_have_no_interval_to_infer():
     bars = {name: cells[:4] for name, cells in samples.bars().items()}
-    with pytest.raises(BadQuery, match="1000 ms is not a bar length; allowed: whole minutes") as caught:
+    with pytest.raises(
+        BadQuery, match="1000 ms is not a bar length; allowed: a positive whole number of minutes"
+    ) as caught:
         liqdata.Market(bars={**bars, "timestamp": [NOW + 1000 * place for place in range(4)]})
     assert caught.value.parameter == "bars"
 

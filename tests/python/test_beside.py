@@ -35,7 +35,7 @@ def paths(service):
 def test_as_of_is_not_asked_of_a_service_that_does_not_announce_it(script, connect, method):
     for index in (NOWHERE, answer(b"<html>"), answer({"everywhere": [{"name": "explain"}]})):
         service = script(service_of(index))
-        with pytest.raises(BadQuery, match=f"does not announce as_of of {method}") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce as_of for {method}") as refused:
             getattr(connect(service), method)(as_of=THEN)
         assert refused.value.parameter == "as_of"
         assert paths(service) == {"/api"}

@@ -235,7 +235,7 @@ def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
         ({"by": "venue"}, "by", "'exchange'"),
         ({"by": ("coin", "coin")}, "by", "one of"),
         ({"by": None}, "by", "or none (in Python ()) for totals"),
-        ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not tell 2 symbols apart"),
+        ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not show which of the 2 symbols"),
         ({"symbol": []}, "symbol", "None for everything"),
         ({"symbol": [1]}, "symbol", "such as BTC"),
         ({"symbol": " "}, "symbol", "such as BTC"),

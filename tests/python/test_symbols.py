@@ -295,11 +295,11 @@ def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
         ("", None, "symbol", "names nothing"),
         ("-", None, "symbol", "names nothing"),
         ("BTC?USDT", None, "symbol", "names nothing"),
-        (3, None, "symbol", "no text"),
+        (3, None, "symbol", "not text"),
         ("BTCSUDT", None, "symbol", "BTCUSDT"),
         ("BTCUSTD", None, "symbol", "BTCUSDT"),
         ("BTCUSDT", "bnance", "exchange", 'did you mean "binance"'),
-        ("BTCUSDT", 3, "exchange", "no text"),
+        ("BTCUSDT", 3, "exchange", "not text"),
         ("BYBIT:BTCUSDT", "okx", "exchange", "bybit"),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_stretch_is_not_asked_of_a_service_that_does_not_announce_it(script, c
     service = script(foreign(answer({"success": False}, 404)))
     client = connect(service)
     for ask in (client.iter_orders, client.orders):
-        with pytest.raises(BadQuery, match=f"does not announce {parameter} of orders") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce {parameter} for orders") as refused:
             ask(**{parameter: NOW})
         assert refused.value.parameter == parameter
     assert {request.path for request in service.requests} == {"/api"}

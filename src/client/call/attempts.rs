@@ -427,7 +427,7 @@ mod tests {
         ] {
             assert!(follow(&from, location, 0).is_ok(), "{location}");
             let why = follow(&from, location, 3).unwrap_err();
-            assert!(why.contains("more than 3"), "{why}");
+            assert!(why.contains("at most 3"), "{why}");
         }
         for location in [
             "https://data.example:8080/y",

@@ -14,7 +14,7 @@ use crate::wire::Reading;
 const INDEX: &str = "/api";
 
 /// The allowed values, as named in the error for a question that the service does not announce.
-const ALLOWED: &str = "what GET /api of the service lists; every service has the ten endpoints, and a liqdata server \
+const ALLOWED: &str = "what GET /api lists; every service has the ten endpoints, and a liqdata server \
                        has all extensions";
 
 impl Client {

@@ -320,7 +320,7 @@ mod tests {
         let (accepted, refused) = judged(&rows, None);
         let (reason, count) = refused.first().unwrap();
         assert_eq!((accepted.len(), *count), (0, 2));
-        assert!(reason.contains("do not agree"), "{refused:?}");
+        assert!(reason.contains("different prices"), "{refused:?}");
         // One row, or two rows that agree on the price, need no market price.
         assert_eq!(judged(&[(20.0, 200.0)], None).0, [20.0]);
         assert_eq!(judged(&[(20.0, 200.0), (1.0, 10.5)], None).0, [20.0, 1.0]);

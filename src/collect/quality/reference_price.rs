@@ -402,8 +402,8 @@ mod tests {
         assert!(suspected(check("BTC", 79, 1), "20 %"));
         // A fivefold price is suspect, as in a cascade. A tenfold price is impossible: its unit must be wrong.
         assert!(suspected(check("BTC", 499, 1), "20 %"));
-        assert!(impossible(check("BTC", 1000, 1), "5 times"));
-        assert!(impossible(check("BTC", 10, 1), "5 times"));
+        assert!(impossible(check("BTC", 1000, 1), "a factor of 5"));
+        assert!(impossible(check("BTC", 10, 1), "a factor of 5"));
         prices.add_open_interest("BTC", "okx", now, 600.into());
         prices.add_open_interest("BTC", "bybit", now, 400.into());
         assert_eq!(check("BTC", 100, 5000), None);
@@ -415,7 +415,10 @@ mod tests {
         assert!(suspected(check("BTC", 100, 100_001), "5 %"));
         prices.add_open_interest("BTC", "htx", now, 100.into());
         assert!(suspected(check("BTC", 100, 110_000), "5 %"));
-        assert!(impossible(check("BTC", 100, 110_001), "that are open"));
+        assert!(impossible(
+            check("BTC", 100, 110_001),
+            "exceeds the open interest"
+        ));
         assert_eq!(check("ETH", 1, 1), Some(Outlier::Unchecked));
         // An old close does not serve as a reference.
         prices.add_close("SOL", now.back(16 * Millis::MINUTE), 100.into());
@@ -452,13 +455,13 @@ mod tests {
         };
         assert_eq!(of(119, Millis::MINUTE), None);
         assert!(suspected(of(121, Millis::MINUTE), "the exchange's own 100"));
-        assert!(impossible(of(501, Millis::MINUTE), "5 times"));
-        assert!(impossible(of(19, Millis::MINUTE), "5 times"));
+        assert!(impossible(of(501, Millis::MINUTE), "a factor of 5"));
+        assert!(impossible(of(19, Millis::MINUTE), "a factor of 5"));
         // After two hours, a price may differ by almost the whole factor without being suspect.
         assert_eq!(of(499, 2 * Millis::HOUR), None);
-        assert!(impossible(of(501, 2 * Millis::HOUR), "5 times"));
+        assert!(impossible(of(501, 2 * Millis::HOUR), "a factor of 5"));
         assert_eq!(of(999, 3 * Millis::HOUR), None);
-        assert!(impossible(of(1001, 6 * Millis::HOUR), "10 times"));
+        assert!(impossible(of(1001, 6 * Millis::HOUR), "a factor of 10"));
         assert_eq!(of(1001, 6 * Millis::HOUR + 1), Some(Outlier::Unchecked));
     }
 

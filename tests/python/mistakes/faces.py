@@ -17,7 +17,12 @@ MISTAKES = {
             "price",
             "a int has no times; allowed: a Series or mapping by time, or bars of this",
         ),
-        ('heatmap.plot(price=market.bars("ETH"))', "BadQuery", "price", "it is of ['ETH'], and the heatmap of 'BTC'"),
+        (
+            'heatmap.plot(price=market.bars("ETH"))',
+            "BadQuery",
+            "price",
+            "it is for ['ETH'], but the heatmap is for 'BTC'",
+        ),
         ('heatmap.plot(price={"close": [1.0]})', "BadQuery", "price", "it has a 'close' and no 'timestamp'"),
         ("heatmap.plot(price=[1, 2, 3])", "BadQuery", "price", "item 0 is 1, which is not a dict"),
         ('heatmap.plot(bound="mid")', "BadQuery", "bound", "allowed: 'low', 'high' or None"),

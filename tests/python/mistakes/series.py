@@ -74,7 +74,7 @@ MISTAKES = {
             "by",
             "allowed: one of 'coin', 'symbol', 'exchange', 'side', several of them, or none (in Python ())",
         ),
-        ('market.history(["BTC", "ETH"], by="side")', "BadQuery", "by", "'side' does not tell 2 symbols apart"),
+        ('market.history(["BTC", "ETH"], by="side")', "BadQuery", "by", "'side' does not show which of the 2 symbols"),
         (
             "market.history([])",
             "BadQuery",
@@ -139,13 +139,13 @@ MISTAKES = {
             'market.bars("BTC", interval="7m")',
             "Refused",
             None,
-            'bars of 7 min cannot be made from the bars of "BTC" of 5 min',
+            'bars of 7 min cannot be made from the bars of "BTC", which have a length of 5 min',
         ),
         (
             'market.bars("BTC", interval="1m")',
             "Refused",
             None,
-            'bars of 1 min cannot be made from the bars of "BTC" of 5 min',
+            'bars of 1 min cannot be made from the bars of "BTC", which have a length of 5 min',
         ),
         (
             'market.bars("BTC", interval="hour")',
@@ -187,7 +187,7 @@ MISTAKES = {
             'archive.bars("BTC", interval="7m")',
             "Refused",
             None,
-            'bars of 7 min cannot be made from the bars of "BTC" of 5 min',
+            'bars of 7 min cannot be made from the bars of "BTC", which have a length of 5 min',
         ),
         ('archive.bars("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ('market.open_interest("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),

@@ -148,7 +148,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "price": [1.0, 2.0]})',
             "BadQuery",
             "orders",
-            'column "price" has 2 rows where "exchange" has 1',
+            'column "price" has 2 rows, but "exchange" has 1',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "received_at": ["x"]})',
