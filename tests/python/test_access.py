@@ -140,7 +140,7 @@ def test_the_command_makes_tokens_and_a_file_of_their_digests_is_read_again(mark
         file.write_text(f"{ben_line}\n")
         eventually(lambda: status(server, Authorization=asks["ann"])[0] == 401)
     file.write_text("plain-text-token-of-ann\n")
-    with pytest.raises(liqdata.BadQuery, match="line 1: no digest") as caught:
+    with pytest.raises(liqdata.BadQuery, match="line 1: not a token digest") as caught:
         liqdata.serve(market, token=file)
     assert "plain-text" not in str(caught.value)
     with pytest.raises(liqdata.BadQuery, match="no-such-file"):

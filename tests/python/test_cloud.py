@@ -318,9 +318,9 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
             ({"url": 3}, "url: 3 is not an address"),
             ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
             ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is not the start of a UTC day"),
-            ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no day from '2100-01-01' on is over"),
+            ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no UTC day from '2100-01-01' on has ended"),
             ({"url": "s3://kept/x", "tables": ["trades"]}, "tables: 'trades' is not allowed"),
-            ({"url": "s3://kept/x", "tables": ()}, r"tables: \(\) names none"),
+            ({"url": "s3://kept/x", "tables": ()}, r"tables: \(\) names no table"),
             ({"url": "s3://kept/x", "partition": "hour"}, "partition: 'hour' is not allowed; allowed: 'day'"),
         ]:
             with pytest.raises(BadQuery, match=message) as refused:
@@ -336,7 +336,7 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
     for options, message in [
         ({"path": str(folder), "start": NOW - DAY}, "start: the archive .* is on this machine"),
         ({"path": folder, "cache": "x"}, "cache: the archive"),
-        ({"path": []}, r"path: \[\] names nothing"),
+        ({"path": []}, r"path: \[\] names no archive"),
         ({"path": ["s3://kept/x", "s3://kept/x/"]}, "names one address twice"),
         ({"path": ["s3://kept/x", str(folder)]}, "is not an address"),
         ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),

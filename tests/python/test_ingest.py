@@ -94,7 +94,7 @@ def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_p
     (reason,) = done.refused
     assert ("fewer cells" if cut == "line" else "cut short") in reason
     assert done.cut_short == (str(file),)
-    assert "cut short" in str(done)
+    assert "truncated" in str(done)
     assert not (folder / "finished.jsonl").exists()
     assert cli.main(["ingest", str(folder), str(file)]) == 1
     # The whole file later adds the rest, and nothing twice.

@@ -413,7 +413,7 @@ def test_readings_that_count_in_coins_and_in_usd_are_refused_before_a_row_is_kep
     readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}
     file = tmp_path / "interest.parquet"
     parquet.write_table(pyarrow.table(readings), file, row_group_size=1_000)
-    with pytest.raises(BadQuery, match='column "open_interest" and "open_interest_usd" are both there'):
+    with pytest.raises(BadQuery, match='column "open_interest" and "open_interest_usd" are both given'):
         liqdata.ingest(folder, file, exchange="okx")
     assert not (folder / "journal.sqlite").exists()
 
@@ -433,7 +433,7 @@ def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_p
     done = liqdata.ingest(folder, file, exchange="okx")
     (reason,) = done.refused
     assert (done.new, done.refused[reason]) == (rows - 1, 1)
-    assert done.first[reason].startswith(f"{file}:5000 (700 USD would be")
+    assert done.first[reason].startswith(f"{file}:5000 (700 USD at the price")
     readings["oi_usd"] = np.where(np.arange(rows) < 2_500, 700_000.0, 700.0)
     most = tmp_path / "most.parquet"
     parquet.write_table(pyarrow.table(readings), most, row_group_size=1_000)

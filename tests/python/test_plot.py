@@ -193,7 +193,7 @@ def test_a_close_between_gaps_is_a_point(ax):
         ([], "none of its times is within"),
         ({**BARS, "close": [float("nan")] * 3}, "all 3 of its closes"),
         ({END + timedelta(hours=5): 1.0, END: float("nan")}, "all 1 of its closes"),
-        ({**BARS, "symbol": ["ETH"] * 3}, r"of \['ETH'\], and the heatmap of 'BTC'"),
+        ({**BARS, "symbol": ["ETH"] * 3}, r"for \['ETH'\], but the heatmap is for 'BTC'"),
         ({**BARS, "symbol": ["BTC"]}, "3 closes and 1 symbols"),
         ({**BARS, "close": CLOSES[:2]}, r"3 times and closes of the shape \(2,\)"),
         ({**BARS, "close": ["dear", "dear", "cheap"]}, "not a number.*dear"),

@@ -597,7 +597,7 @@ def mistakes():
 
     return [
         ((source, {"timestamp": [1], "long_usd": [1.0]}, table, {}), "realised", "column 'short_usd' is missing"),
-        ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 cannot be"),
+        ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 is not allowed"),
         ((source, with_("long_usd", 3, "much"), table, {}), "realised", "row 3: 'much' is not a number"),
         ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "is given twice"),
         (

@@ -187,8 +187,8 @@ POSITION = {"timestamp": [NOW], "side": ["long"], "price": [49_000.0], "value_us
     "changes,options,parameter,message",
     [
         ({"side": ["up"]}, {}, "positions", r"column 'side', row 0: 'up' is not a side; allowed: long and short"),
-        ({"price": [-1.0]}, {}, "positions", r"column 'price', row 0: -1 cannot be"),
-        ({"value_usd": [float("nan")]}, {}, "positions", r"column 'value_usd', row 0: nan cannot be"),
+        ({"price": [-1.0]}, {}, "positions", r"column 'price', row 0: -1 is not allowed"),
+        ({"value_usd": [float("nan")]}, {}, "positions", r"column 'value_usd', row 0: nan is not allowed"),
         (
             {"price": [51_000.0]},
             {},
