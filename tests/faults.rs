@@ -821,7 +821,7 @@ async fn redirects_stay_with_the_service() {
     let (status, _, _, message) = refused(ask(service.config()).await);
     assert_eq!(status, 307);
     assert!(message.contains("\"/again\""), "{message}");
-    assert!(message.contains("more than 3 redirects"), "{message}");
+    assert!(message.contains("at most 3 redirects"), "{message}");
     assert_eq!(service.count(), 4);
 }
 
