@@ -235,7 +235,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     drop(journal);
 
     let fault = Archive::read(folder.archive()).unwrap_err().to_string();
-    assert!(fault.contains("line 31 of orders"), "{fault}");
+    assert!(fault.contains("row 31 of table orders"), "{fault}");
     assert!(fault.contains("1 more"), "{fault}");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
@@ -294,10 +294,13 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
         .unwrap();
     drop(journal);
     let fault = reader.orders(&Filter::default()).unwrap_err();
-    assert!(fault.to_string().contains("line 4 of orders"), "{fault}");
+    assert!(
+        fault.to_string().contains("row 4 of table orders"),
+        "{fault}"
+    );
     let another = Archive::read(folder.archive()).unwrap_err();
     assert!(
-        another.to_string().contains("line 4 of orders"),
+        another.to_string().contains("row 4 of table orders"),
         "{another}"
     );
     // What a read has met, a look meets again.
@@ -762,7 +765,10 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
             let refused = refused.unwrap_err();
             assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
             let refused = refused.to_string();
-            assert!(refused.contains("line 31 of orders"), "{change}: {refused}");
+            assert!(
+                refused.contains("row 31 of table orders"),
+                "{change}: {refused}"
+            );
         }
     }
 }

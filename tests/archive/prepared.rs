@@ -269,7 +269,7 @@ fn nobody_waits_for_a_pipe() {
         if name == "part" {
             let reader = Archive::read(folder.archive()).unwrap();
             let scan = reader.orders(&Filter::default()).unwrap();
-            assert!(scan.damaged[0].reason.contains("plain file"), "{scan:?}");
+            assert!(scan.damaged[0].reason.contains("regular file"), "{scan:?}");
         } else {
             let refused = Archive::create_or_open(folder.archive()).unwrap_err();
             assert!(refused.to_string().contains("a pipe"), "{name}: {refused}");

@@ -147,7 +147,7 @@ fn a_market_opened_as_of_an_instant_stays_there() {
     assert!(
         refused
             .iter()
-            .all(|said| said.starts_with("400") && said.contains("as of")),
+            .all(|said| said.starts_with("400") && said.contains("as_of")),
         "{refused:?}"
     );
 }
