@@ -49,7 +49,7 @@ MISTAKES = {
             'liqdata.serve(market, limits={"conections": 5})',
             "BadQuery",
             "limits",
-            "'conections' is not a limit; allowed: connections, per_peer, streams, past,",
+            "'conections' is not a limit; allowed: connections, per_peer, streams, streams_per_peer,",
         ),
         (
             'liqdata.serve(market, limits={"connections": 0})',
