@@ -216,7 +216,9 @@ mod tests {
         }
         covered.keep_ends();
         let mut later = CoveredTime::default();
-        [1, 8].into_iter().for_each(|hours| add(&mut later, hours));
+        for hours in [1, 8] {
+            add(&mut later, hours);
+        }
         later.join(&covered);
         let ends: Vec<(i64, i64)> = (later.sessions(None).iter())
             .map(|one| (one.start.0 / Millis::HOUR, one.end.0 / Millis::HOUR))

@@ -175,7 +175,7 @@ impl Scrubber {
             });
         let thread = started
             .inspect_err(|fault| {
-                log::warn!("the background check of the archive cannot start: {fault}")
+                log::warn!("the background check of the archive cannot start: {fault}");
             })
             .ok();
         Self {

@@ -565,7 +565,7 @@ mod tests {
                 assert_eq!(removed.unwrap(), 9);
             }
         });
-        assert_eq!((left.as_slice(), times.get()), (&all[9..], 3));
+        assert_eq!((left.as_slice(), times.get()), (all.get(9..).unwrap(), 3));
         drop((reader, writer));
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -234,7 +234,9 @@ impl Walk {
                 self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
             }
             Ok(false) => {
-                self.is_all_there_is("it does not announce the parameters start and end for orders")
+                self.is_all_there_is(
+                    "it does not announce the parameters start and end for orders",
+                );
             }
             // A client error for `GET /api` means that the service has no list of extensions.
             Err(Error::Refused {
