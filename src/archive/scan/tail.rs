@@ -69,16 +69,18 @@ pub(crate) fn tail(
         let last = behind
             .saturating_add(i64::from(database::BATCH))
             .min(update.known.end.orders);
-        let removals = store.ask(|journal| {
+        update.incomplete = store.ask(|journal| {
+            // Some of the new orders may have left the journal. Nothing is passed on then, so that no row is left out.
+            if known(journal)?.removals != update.known.removals {
+                return Ok(true);
+            }
             let mut statement = journal.prepare_cached(&format!(
                 "SELECT {} FROM orders WHERE id > ?1 AND id <= ?2 ORDER BY id",
                 columns()
             ))?;
             show(&mut statement, [behind, last], sink)?;
-            Ok(known(journal)?.removals)
+            Ok(false)
         })?;
-        // Some of the new orders may have left the journal before they were read.
-        update.incomplete = removals != update.known.removals;
         behind = last;
     }
     Ok(update)
