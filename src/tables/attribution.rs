@@ -51,7 +51,9 @@ impl UnknownExchange {
 
     /// The name and the most similar known name, for a one-line message.
     pub(crate) fn in_a_line(&self) -> String {
-        format!("{}{}", self.shown(), self.hint())
+        let hint = self.nearest.first();
+        let hint = hint.map_or_else(String::new, |name| format!(" ({})", did_you_mean(name)));
+        format!("{}{hint}", self.shown())
     }
 }
 
