@@ -305,7 +305,7 @@ def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_
     [
         ("side", "up", '("up")'),
         ("qty", 1e-40, ")"),
-        ("exchange", "bnance", '("bnance"; did you mean "binance"?)'),
+        ("exchange", "bnance", '("bnance" (did you mean "binance"?))'),
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused_alone_wherever_it_stands(tmp_path, folder, column, cell, said):
