@@ -59,7 +59,9 @@ __all__ = [
     "question",
     "read_reply",
     "rebuild",
+    "scattered",
     "span",
+    "sparse",
     "symbol",
     "time_unit",
     "undo_ingest",
@@ -152,6 +154,15 @@ def liquidation_price(
     of: tuple[str, str, float] | None,
 ) -> float: ...
 def model_version(number: int) -> str: ...
+def sparse(
+    body: bytes, name: str
+) -> tuple[bytes, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]] | None: ...
+def scattered(
+    columns: npt.NDArray[np.uint32],
+    rows: npt.NDArray[np.uint32],
+    amounts: npt.NDArray[np.float64],
+    shape: tuple[int, int],
+) -> tuple[npt.NDArray[np.float64] | None, int]: ...
 def endpoints() -> str: ...
 def question(endpoint: str, **parameters: object) -> Question: ...
 def coin(text: str) -> str: ...
@@ -247,6 +258,7 @@ class Client:
         max_body: object,
         headers: Sequence[tuple[str, str]],
         proxy: str | None,
+        vendor: str | None = None,
     ) -> Client: ...
     @property
     def base_url(self) -> str: ...
@@ -270,6 +282,15 @@ class Client:
         bridge: Bridge | None = None,
         token: int = 0,
         at_once: int = ...,
+    ) -> Call: ...
+    def begin_document(
+        self,
+        path: str,
+        query: Sequence[tuple[str, str]],
+        weight: int = 1,
+        form: Sequence[tuple[str, str]] | None = None,
+        bridge: Bridge | None = None,
+        token: int = 0,
     ) -> Call: ...
     def stream(self, symbol: object, exchange: object, min_usd: object, last_event_id: object) -> Stream: ...
     def cascade_stream(self, symbol: object, gap: object, min_usd: object, last_event_id: object) -> Stream: ...

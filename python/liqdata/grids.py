@@ -385,7 +385,9 @@ class Heatmap(_Grid):
 
     @property
     def units(self) -> str:
-        """The unit of a cell, in words."""
+        """The unit of a cell, in words; ``"usd"`` or ``"relative"`` for a map of a vendor."""
+        if (stated := self.meta.get("units")) is not None:
+            return str(stated)
         if self._relative:
             return RELATIVE
         view = self.meta.get("view")
@@ -668,7 +670,9 @@ class LiquidationMap(_Grid):
 
     @property
     def units(self) -> str:
-        """The unit of a bin, in words."""
+        """The unit of a bin, in words; ``"usd"`` or ``"relative"`` for a map of a vendor."""
+        if (stated := self.meta.get("units")) is not None:
+            return str(stated)
         if self._relative:
             return RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
