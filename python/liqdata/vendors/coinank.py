@@ -63,7 +63,7 @@ def verdict(body: Node) -> tuple[str, str] | None:
     reason = words(body, "msg", "message", "error")
     if code == "-7":
         reason += " (the clock of this machine may be wrong: the vendor says that a time stamp has expired)"
-    return code, f"level or key: {reason}" if code == "-3" else reason
+    return code, reason
 
 
 def _is_envelope(node: Node) -> bool:

@@ -68,7 +68,7 @@ class DataMaxiDialect:
         meta = meta_of(self.access, reply, exchange=name, units="usd", view="modelled", sides=_SIDES)
         for member in ("assumptions", "totalOiUsd", "symbol"):
             if (found := data.optional(member)) is not None:
-                meta[member] = found.value
+                meta[member] = found.plain()
         updated = data.optional("generatedAt")
         return levels.map(
             symbol=coin, range="all", updated_at=reply.answered_at if updated is None else updated.instant(),

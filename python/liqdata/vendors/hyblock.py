@@ -55,7 +55,7 @@ class HyblockAccess(Access):
 
     def __init__(self, ids: tuple[str, str, str], **options: Any) -> None:
         self._client_id, self._client_secret, self._api_key = ids
-        super().__init__("Hyblock", URL, keys=[("x-api-key", self._api_key)], **options)
+        super().__init__("Hyblock", URL, keys=[("x-api-key", self._api_key)], hidden=self._client_secret, **options)
         self._auth = self.connect(options["base_url"] or TOKEN_URL, ())
         self._ends = -math.inf
 
@@ -77,13 +77,8 @@ class HyblockAccess(Access):
         """Fetch a token, unless the last one is still good."""
         if not renew and time.monotonic() < self._ends:
             return
-        try:
-            reply = yield from get(self, Get(TOKEN_PATH, {}, "the client id and the client secret"), verdict)
-        except Refused as error:
-            text = self._veiled(str(error))
-            raise Refused(
-                text, status=error.status, body=self._veiled(error.body), retry_after=error.retry_after
-            ) from None
+        request = Get(TOKEN_PATH, {}, "the client id and the client secret")
+        reply = yield from get(self, request, verdict)
         data = reply.json()
         bearer = data.member("access_token").text()
         seconds = data.member("expires_in").whole()
@@ -92,9 +87,6 @@ class HyblockAccess(Access):
         if closed:
             self.core.close()
         self._ends = time.monotonic() + seconds - _EARLY
-
-    def _veiled(self, text: str) -> str:
-        return text.replace(self._client_secret, "***")
 
 
 class HyblockDialect:

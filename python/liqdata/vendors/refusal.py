@@ -85,12 +85,14 @@ def _refused(
 ) -> Flow[Refused]:
     """The error for a refusal."""
     kind = kind_of(status, code, reason)
+    body = access.veiled(body)
     if kind == "other" and error is not None:
-        return error
+        return Refused(access.veiled(str(error)), status=status, body=body, retry_after=error.retry_after)
     stated = f"{json.dumps(reason)} (HTTP {status}{f', code {code}' if code else ''})"
     what = {
         "plan": "the plan of the key is too small",
         "key": "the key is missing, wrong or expired",
+        "either": "the key is wrong, or its plan is too small",
         "path": "the service has no such path; this is not a matter of the plan",
         "throttled": "too many requests",
         "other": "the request is not accepted",
@@ -102,19 +104,21 @@ def _refused(
                 what = f"the plan of the key, {yield from plan()}, is too small"
         if request.needs:
             what += f"; this needs {request.needs}"
-    elif kind == "key" and request.needs:
+    elif kind in {"key", "either"} and request.needs:
         what += f" (this needs {request.needs})"
     msg = f"{access.vendor} at {access.core.base_url} refused {request.path}: {what}: {stated}"
-    return Refused(msg, status=status, body=body, retry_after=None if error is None else error.retry_after)
+    return Refused(access.veiled(msg), status=status, body=body, retry_after=None if error is None else error.retry_after)
 
 
 def kind_of(status: int, code: str, reason: str) -> str:
-    """The kind of a refusal: ``plan``, ``key``, ``path``, ``throttled`` or ``other``.
+    """The kind of a refusal: ``plan``, ``key``, ``either`` of them, ``path``, ``throttled`` or ``other``.
 
     The words decide before the code, and the code before the HTTP status.
     """
     if code == "429" or (not code and status == _TOO_MANY):
         found = "throttled"
+    elif code == "-3":
+        found = "either"
     elif re.search(r"upgrade", reason, re.IGNORECASE):
         found = "plan"
     elif _KEY.search(reason):

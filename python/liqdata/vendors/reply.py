@@ -110,6 +110,10 @@ class Node:
             raise self.wrong(f"an array of {length} items")
         return [Node(value, f"{self.path}[{index}]") for index, value in enumerate(self.value)]
 
+    def plain(self) -> Any:
+        """The value with floats for exact numbers."""
+        return json.loads(json.dumps(self.value, default=float))
+
     def text(self) -> str:
         """A text that is not empty."""
         if not isinstance(self.value, str) or not self.value:

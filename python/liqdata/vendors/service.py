@@ -66,6 +66,7 @@ class Access:
         headers: Mapping[str, str] | None,
         keys: Sequence[tuple[str, str]] = (),
         has_own_key: bool = False,
+        hidden: str | None = None,
     ) -> None:
         if base_url is not None and not isinstance(base_url, str):
             msg = f"base_url: {base_url!r} is not text; allowed: an http or https address"
@@ -83,6 +84,7 @@ class Access:
         self._url = base_url or url
         self._headers = _header_pairs(headers)
         self.has_own_key = has_own_key
+        self._hidden = hidden
         self.core = self.connect(self._url, keys)
 
     def connect(self, url: str, keys: Sequence[tuple[str, str]]) -> _core.Client:
@@ -102,6 +104,10 @@ class Access:
             proxy=self.options["proxy"],
             vendor=self.vendor,
         )
+
+    def veiled(self, text: str) -> str:
+        """The text without the secret that is sent in another form than as a header."""
+        return text if self._hidden is None else text.replace(self._hidden, "***")
 
     def begin(self, request: Get) -> Callable[..., _core.Call]:
         """Start a call."""

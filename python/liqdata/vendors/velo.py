@@ -143,6 +143,7 @@ def velo_access(
             headers=headers,
             keys=[("Authorization", f"Basic {token}")],
             has_own_key=own,
+            hidden=key,
         )
     )
 

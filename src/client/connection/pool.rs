@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use crate::client::call::retries::Quota;
 use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
+use crate::client::connection::pace::Pace;
 use crate::net::Limiter;
 
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
@@ -86,7 +87,7 @@ pub(crate) struct ProcessState {
     /// `None` without a rate limit.
     limiter: Option<Limiter>,
     /// The limit of the service, as requests per minute.
-    pace: ArcSwapOption<(u32, Limiter)>,
+    pace: ArcSwapOption<Pace>,
     pub(crate) quota: Quota,
     /// Idle runtimes, the most recently used one last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
@@ -109,9 +110,13 @@ impl ProcessState {
         let Some(most) = per_minute.filter(|most| *most > 0) else {
             return;
         };
-        if self.pace.load().as_ref().is_none_or(|pace| pace.0 != most) {
-            let limiter = Limiter::in_window(most, Duration::from_mins(1));
-            self.pace.store(Some(Arc::new((most, limiter))));
+        if self
+            .pace
+            .load()
+            .as_ref()
+            .is_none_or(|pace| pace.per_minute != most)
+        {
+            self.pace.store(Some(Arc::new(Pace::new(most))));
         }
     }
 
@@ -124,7 +129,7 @@ impl ProcessState {
             waited += limiter.turn(1).await;
         }
         if let Some(pace) = self.pace.load_full() {
-            waited += pace.1.turn(weight).await;
+            waited += pace.turn(weight).await;
         }
         waited
     }
