@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types
+    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types, vendors
     from .async_client import AsyncClient
     from .client import Client
     from .collector import collect
@@ -70,6 +70,7 @@ __all__ = [
     "stream",
     "symbols",
     "types",
+    "vendors",
 ]
 
 _MODULES = {
@@ -84,6 +85,7 @@ _MODULES = {
     "stream",
     "symbols",
     "types",
+    "vendors",
 }
 
 # The module of each name, which is imported when the name is first used.

@@ -452,7 +452,7 @@ mod tests {
                 format!("{stored}/api/x?q=a%26b")
             );
             assert_eq!(
-                config.address("/api/x", &[]).as_str(),
+                config.address::<&str>("/api/x", &[]).as_str(),
                 format!("{stored}/api/x")
             );
         }

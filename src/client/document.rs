@@ -1,4 +1,4 @@
-//! Requests whose reply is the body as it is.
+//! Requests that are answered with the body as it is.
 
 use reqwest::header::{HeaderMap, HeaderName};
 

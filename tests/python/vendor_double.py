@@ -43,10 +43,10 @@ def serving(paths):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self):  # noqa: N802 - the name that the server calls
+        def do_GET(self):
             self.answer({})
 
-        def do_POST(self):  # noqa: N802 - the name that the server calls
+        def do_POST(self):
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
             self.answer(dict(parse_qsl(body)))
 

@@ -11,7 +11,7 @@ Examples
 >>> service = vendors.Coinalyze("key")
 >>> service.heatmap
 Traceback (most recent call last):
-AttributeError: Coinalyze has no heatmap; CoinGlass, CoinAnk, Hyblock have it
+AttributeError: Coinalyze has no heatmap; CoinAnk, CoinGlass, Hyblock have it
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class Coinalyze(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.Coinalyze("key")
-    Coinalyze('URL')
+    Coinalyze('https://api.coinalyze.net/v1')
     """
 
     def __init__(
@@ -254,7 +254,8 @@ class Coinalyze(BlockingVendor):
         ...         service.history("BTC")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return self._run(
             self._dialect.history(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
@@ -300,7 +301,8 @@ class Coinalyze(BlockingVendor):
         ...         service.bars("BTC")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return self._run(
             self._dialect.bars(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
@@ -346,7 +348,8 @@ class Coinalyze(BlockingVendor):
         ...         service.open_interest("BTC")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return self._run(
             self._dialect.open_interest(
@@ -386,7 +389,7 @@ class AsyncCoinalyze(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncCoinalyze("key")
-    AsyncCoinalyze('URL')
+    AsyncCoinalyze('https://api.coinalyze.net/v1')
     """
 
     def __init__(
@@ -427,7 +430,8 @@ class AsyncCoinalyze(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return await self._run(
             self._dialect.history(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
@@ -456,7 +460,8 @@ class AsyncCoinalyze(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return await self._run(
             self._dialect.bars(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
@@ -485,7 +490,8 @@ class AsyncCoinalyze(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
         """
         return await self._run(
             self._dialect.open_interest(

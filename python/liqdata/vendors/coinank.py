@@ -267,7 +267,7 @@ class CoinAnk(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.CoinAnk("key")
-    CoinAnk('URL')
+    CoinAnk('https://open-api.coinank.com')
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class CoinAnk(BlockingVendor):
         ...         service.heatmap("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
         """
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -355,7 +355,7 @@ class CoinAnk(BlockingVendor):
         ...         service.liqmap("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1d', '7d'
         """
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -403,7 +403,7 @@ class CoinAnk(BlockingVendor):
         ...         service.orders("BTC", "binance", min_usd=-1)
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        min_usd: -1 is not allowed; allowed: USD from 0 on
         """
         return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end))
 
@@ -455,7 +455,7 @@ class CoinAnk(BlockingVendor):
         ...         list(service.iter_orders("BTC", "binance", max_rows=0))
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
         pages = order_pages(start, end, max_rows)
         while not pages.done:
@@ -507,7 +507,7 @@ class CoinAnk(BlockingVendor):
         ...         service.history("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
         """
         return self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
@@ -545,7 +545,7 @@ class AsyncCoinAnk(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncCoinAnk("key")
-    AsyncCoinAnk('URL')
+    AsyncCoinAnk('https://open-api.coinank.com')
     """
 
     def __init__(
@@ -579,7 +579,7 @@ class AsyncCoinAnk(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
         """
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -601,7 +601,7 @@ class AsyncCoinAnk(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1d', '7d'
         """
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -629,7 +629,7 @@ class AsyncCoinAnk(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        min_usd: -1 is not allowed; allowed: USD from 0 on
         """
         return await self._run(
             self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end)
@@ -661,7 +661,7 @@ class AsyncCoinAnk(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
         pages = order_pages(start, end, max_rows)
         while not pages.done:
@@ -693,7 +693,7 @@ class AsyncCoinAnk(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
         """
         return await self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)

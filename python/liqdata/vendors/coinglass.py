@@ -518,7 +518,7 @@ class CoinGlass(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.CoinGlass("key")
-    CoinGlass('URL')
+    CoinGlass('https://open-api-v4.coinglass.com')
     """
 
     def __init__(
@@ -577,7 +577,7 @@ class CoinGlass(BlockingVendor):
         ...         service.heatmap("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
         """
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
 
@@ -618,7 +618,7 @@ class CoinGlass(BlockingVendor):
         ...         service.liqmap("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
         """
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
@@ -653,7 +653,7 @@ class CoinGlass(BlockingVendor):
         ...         service.maxpain("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
         """
         return self._run(self._dialect.maxpain(symbol=symbol, range=range))
 
@@ -699,7 +699,7 @@ class CoinGlass(BlockingVendor):
         ...         service.orders("BTC", "binance", min_usd=-1)
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        min_usd: -1 is not allowed; allowed: USD from 0 on
         """
         return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end))
 
@@ -748,7 +748,7 @@ class CoinGlass(BlockingVendor):
         ...         list(service.iter_orders("BTC", "binance", max_rows=0))
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
         pages = order_pages(start, end, max_rows)
         while not pages.done:
@@ -798,7 +798,8 @@ class CoinGlass(BlockingVendor):
         ...         service.history("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
@@ -836,7 +837,7 @@ class CoinGlass(BlockingVendor):
         ...         service.coins("2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
         return self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
 
@@ -871,7 +872,7 @@ class CoinGlass(BlockingVendor):
         ...         service.exchanges("2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
         return self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
@@ -918,7 +919,8 @@ class CoinGlass(BlockingVendor):
         ...         service.bars("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return self._run(self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end))
 
@@ -965,7 +967,8 @@ class CoinGlass(BlockingVendor):
         ...         service.open_interest("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return self._run(
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
@@ -1033,7 +1036,7 @@ class AsyncCoinGlass(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncCoinGlass("key")
-    AsyncCoinGlass('URL')
+    AsyncCoinGlass('https://open-api-v4.coinglass.com')
     """
 
     def __init__(
@@ -1073,7 +1076,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
         """
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
 
@@ -1095,7 +1098,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
         """
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
@@ -1115,7 +1118,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
         """
         return await self._run(self._dialect.maxpain(symbol=symbol, range=range))
 
@@ -1143,7 +1146,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        min_usd: -1 is not allowed; allowed: USD from 0 on
         """
         return await self._run(
             self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end)
@@ -1174,7 +1177,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
         pages = order_pages(start, end, max_rows)
         while not pages.done:
@@ -1206,7 +1209,8 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return await self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
@@ -1228,7 +1232,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
         return await self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
 
@@ -1248,7 +1252,7 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
         """
         return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
@@ -1276,7 +1280,8 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return await self._run(
             self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
@@ -1306,7 +1311,8 @@ class AsyncCoinGlass(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
         """
         return await self._run(
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)

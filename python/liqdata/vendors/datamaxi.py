@@ -168,7 +168,7 @@ class DataMaxi(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.DataMaxi("key")
-    DataMaxi('URL')
+    DataMaxi('https://api.datamaxiplus.com/api/v1')
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class DataMaxi(BlockingVendor):
         ...         service.liqmap("")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
         return self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
 
@@ -252,7 +252,7 @@ class DataMaxi(BlockingVendor):
         ...         service.coins("2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
         return self._run(self._dialect.coins(range=range, limit=limit))
 
@@ -284,7 +284,7 @@ class DataMaxi(BlockingVendor):
         ...         service.exchanges("2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
         return self._run(self._dialect.exchanges(range=range))
 
@@ -320,7 +320,7 @@ class AsyncDataMaxi(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncDataMaxi("key")
-    AsyncDataMaxi('URL')
+    AsyncDataMaxi('https://api.datamaxiplus.com/api/v1')
     """
 
     def __init__(
@@ -354,7 +354,7 @@ class AsyncDataMaxi(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
         return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
 
@@ -374,7 +374,7 @@ class AsyncDataMaxi(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
         return await self._run(self._dialect.coins(range=range, limit=limit))
 
@@ -394,6 +394,6 @@ class AsyncDataMaxi(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
         return await self._run(self._dialect.exchanges(range=range))

@@ -254,7 +254,7 @@ class Hyblock(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.Hyblock("id", "key", "key")
-    Hyblock('URL')
+    Hyblock('https://api.hyblockcapital.com/v2')
     """
 
     def __init__(
@@ -315,7 +315,7 @@ class Hyblock(BlockingVendor):
         ...         service.heatmap("BTC", "2h")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
         """
         return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -349,7 +349,7 @@ class Hyblock(BlockingVendor):
         ...         service.liqmap("")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
         return self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
 
@@ -399,7 +399,7 @@ class Hyblock(BlockingVendor):
         ...         service.history("BTC", interval="2m")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
         """
         return self._run(
             self._dialect.history(
@@ -443,7 +443,7 @@ class AsyncHyblock(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncHyblock("id", "key", "key")
-    AsyncHyblock('URL')
+    AsyncHyblock('https://api.hyblockcapital.com/v2')
     """
 
     def __init__(
@@ -486,7 +486,7 @@ class AsyncHyblock(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
         """
         return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
 
@@ -506,7 +506,7 @@ class AsyncHyblock(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
         """
         return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
 
@@ -535,7 +535,7 @@ class AsyncHyblock(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
         """
         return await self._run(
             self._dialect.history(

@@ -107,7 +107,9 @@ def _refused(
     elif kind in {"key", "either"} and request.needs:
         what += f" (this needs {request.needs})"
     msg = f"{access.vendor} at {access.core.base_url} refused {request.path}: {what}: {stated}"
-    return Refused(access.veiled(msg), status=status, body=body, retry_after=None if error is None else error.retry_after)
+    return Refused(
+        access.veiled(msg), status=status, body=body, retry_after=None if error is None else error.retry_after
+    )
 
 
 def kind_of(status: int, code: str, reason: str) -> str:

@@ -153,7 +153,7 @@ class Node:
         return int(found)
 
     def instant(self) -> int:
-        """Epoch seconds or milliseconds, told apart by size, as milliseconds."""
+        """Epoch seconds or milliseconds, distinguished by size, as milliseconds."""
         found = self.whole()
         unit = _core.time_unit(found) if 0 < found < 2**63 else None
         if unit not in _FACTORS:

@@ -219,7 +219,16 @@ class BlockingVendor(VendorClient):
         return _steps(flow, lambda request: self._access.reply(self._access.begin(request)().wait()))
 
     def close(self) -> None:
-        """Refuse further calls, and close the connections when running calls have ended."""
+        """Refuse further calls, and close the connections when running calls have ended.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> service = vendors.Coinalyze("key")
+        >>> service.close()
+        >>> service
+        Coinalyze('https://api.coinalyze.net/v1', closed)
+        """
         self._access.core.close()
 
     def __enter__(self) -> Any:
@@ -250,7 +259,19 @@ class AsyncVendor(VendorClient):
                 step = partial(flow.send, reply)
 
     async def aclose(self) -> None:
-        """Refuse further calls, and close the connections when running calls have ended."""
+        """Refuse further calls, and close the connections when running calls have ended.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def closed():
+        ...     service = vendors.AsyncCoinalyze("key")
+        ...     await service.aclose()
+        ...     return service
+        >>> asyncio.run(closed())
+        AsyncCoinalyze('https://api.coinalyze.net/v1', closed)
+        """
         self._access.core.close()
 
     async def __aenter__(self) -> Any:

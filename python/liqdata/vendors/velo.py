@@ -180,7 +180,7 @@ class Velo(BlockingVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.Velo("key")
-    Velo('URL')
+    Velo('https://api.velo.xyz/api/v1')
     """
 
     def __init__(
@@ -241,7 +241,8 @@ class Velo(BlockingVendor):
         ...         service.history("BTC", interval="2s")
         ...     except ValueError as error:
         ...         print(error)
-        SAID
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
+        timedelta, or milliseconds
         """
         return self._run(
             self._dialect.history(
@@ -281,7 +282,7 @@ class AsyncVelo(AsyncVendor):
     --------
     >>> from liqdata import vendors
     >>> vendors.AsyncVelo("key")
-    AsyncVelo('URL')
+    AsyncVelo('https://api.velo.xyz/api/v1')
     """
 
     def __init__(
@@ -323,7 +324,8 @@ class AsyncVelo(AsyncVendor):
         ...     asyncio.run(ask())
         ... except ValueError as error:
         ...     print(error)
-        SAID
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
+        timedelta, or milliseconds
         """
         return await self._run(
             self._dialect.history(

@@ -114,7 +114,7 @@ pub(crate) enum Failed {
     Fault(AttemptFault),
 }
 
-/// What a request sends beside its address, and its weight in the limit of the service.
+/// What a request sends in addition to its address, and its weight in the limit of the service.
 #[derive(Clone, Copy)]
 pub(crate) struct Posted<'a> {
     pub(crate) weight: u32,
@@ -344,7 +344,7 @@ impl Call<'_> {
         }
     }
 
-    /// The fault for an answer with a successful status whose body asks to slow down.
+    /// The fault for an answer with a successful status and a body that asks to slow down.
     pub(crate) fn throttled(&self, answer: &ResponseHead, body: &[u8]) -> AttemptFault {
         let retry_after = retry_after(&answer.headers);
         let reason = self.dialect.reason(body).unwrap_or_default();

@@ -14,7 +14,7 @@ use arc_swap::ArcSwapOption;
 use crate::client::call::retries::Quota;
 use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
-use crate::client::connection::pace::Pace;
+use crate::client::connection::minute_limit::MinuteLimit;
 use crate::net::Limiter;
 
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
@@ -87,7 +87,7 @@ pub(crate) struct ProcessState {
     /// `None` without a rate limit.
     limiter: Option<Limiter>,
     /// The limit of the service, as requests per minute.
-    pace: ArcSwapOption<Pace>,
+    pace: ArcSwapOption<MinuteLimit>,
     pub(crate) quota: Quota,
     /// Idle runtimes, the most recently used one last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
@@ -116,7 +116,7 @@ impl ProcessState {
             .as_ref()
             .is_none_or(|pace| pace.per_minute != most)
         {
-            self.pace.store(Some(Arc::new(Pace::new(most))));
+            self.pace.store(Some(Arc::new(MinuteLimit::new(most))));
         }
     }
 

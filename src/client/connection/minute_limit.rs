@@ -11,13 +11,13 @@ const WINDOW: Duration = Duration::from_secs(61);
 
 /// Lets at most a number of requests pass in any minute; a waiter lets none pass it.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct MinuteLimit {
     pub(crate) per_minute: u32,
     /// The requests of the last window: when they were sent, and how many they count as.
     sent: Mutex<VecDeque<(Instant, u32)>>,
 }
 
-impl Pace {
+impl MinuteLimit {
     pub(crate) fn new(per_minute: u32) -> Self {
         Self {
             per_minute,

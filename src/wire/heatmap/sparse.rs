@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::damage::DecodeError;
-use super::number::nearest_double;
-use super::quick::Cursor;
+use crate::wire::damage::DecodeError;
+use crate::wire::number::nearest_double;
+use crate::wire::quick::Cursor;
 
 /// The largest index of a column or a row.
 const LARGEST: f64 = 16_777_216.0;
@@ -66,7 +66,7 @@ pub fn sparse_cells(body: &[u8], name: &str) -> Result<Option<SparseCells>, Deco
     Ok(Some(cells))
 }
 
-/// Where the array of the first member `name` begins whose value is an array.
+/// Where the first array with the member name `name` begins.
 fn array_start(body: &[u8], name: &str) -> Option<usize> {
     let key = format!("\"{name}\"");
     let finder = Finder::new(&key);
