@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .scoring.known_positions import score_truth
     from .scoring.score import score
     from .server import serve
+    from .vendors.comparison import compare
 
 __all__ = [
     "ArchiveError",
@@ -53,6 +54,7 @@ __all__ = [
     "archive",
     "collect",
     "collector",
+    "compare",
     "demo",
     "errors",
     "feeds",
@@ -105,6 +107,7 @@ _HOMES = {
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "collect": "collector",
+    "compare": "vendors.comparison",
     "demo": "market",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",

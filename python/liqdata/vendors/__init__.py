@@ -19,6 +19,7 @@ from __future__ import annotations
 from .coinalyze import AsyncCoinalyze, Coinalyze
 from .coinank import AsyncCoinAnk, CoinAnk
 from .coinglass import AsyncCoinGlass, CoinGlass
+from .comparison import Comparison
 from .datamaxi import AsyncDataMaxi, DataMaxi
 from .hyblock import AsyncHyblock, Hyblock
 from .velo import AsyncVelo, Velo
@@ -33,6 +34,7 @@ __all__ = [
     "CoinAnk",
     "CoinGlass",
     "Coinalyze",
+    "Comparison",
     "DataMaxi",
     "Hyblock",
     "Velo",

@@ -42,7 +42,12 @@ OPEN_INTEREST = ("symbol", "exchange", "timestamp", "closes_at", "open_interest_
 
 def rows(columns: Sequence[str], made: Sequence[dict[str, Any]], meta: dict[str, Any]) -> Rows[Any]:
     """Rows with these columns; a value that a row lacks is missing."""
-    state = [(name, *_column(_kind(columns, name), [row.get(name) for row in made])) for name in columns]
+    return typed_rows(((name, _kind(columns, name)) for name in columns), made, meta)
+
+
+def typed_rows(columns: Iterable[tuple[str, str]], made: Sequence[dict[str, Any]], meta: dict[str, Any]) -> Rows[Any]:
+    """Rows with columns of these names and kinds."""
+    state = [(name, *_column(kind, [row.get(name) for row in made])) for name, kind in columns]
     # The constructor that pickle uses takes columns.
     return Rows(_core.Table._restore(state, len(made)), meta=meta)  # noqa: SLF001
 
