@@ -234,6 +234,13 @@ def test_datamaxi_and_velo():
     reply = {"assumptions": {"mmr": 0.005}, "buckets": [bucket], "currentPrice": 2000, "generatedAt": replies.MS}
     with serving({"/liquidation/map": reply}) as double, vendors.DataMaxi(KEY, base_url=double.url) as service:
         map = service.liqmap("ETH")
+    market = {"b": "ETH", "e": "binance", "q": "USDT", "event_count": 2, "long_volume_usd": 1.5, "short_volume_usd": 1}
+    coin = "/cex/symbol/liquidation"
+    with serving({coin: [{**market, "total_volume_usd": 2.5}] * 2}) as double:
+        with vendors.DataMaxi(KEY, base_url=double.url) as service:
+            totals = service.exchanges("1h", symbol="ETHUSDT")
+    assert double.asked[0][:2] == (coin, {"base": "ETH", "window": "1h"})
+    assert [(row["exchange"], row["total_usd"], row["cnt"]) for row in totals] == [("binance", 5, 4)]
     assert (map.units, map.tiers.tolist(), map.meta["assumptions"]) == ("usd", [[1, 2, 0, 4.5]], {"mmr": 0.005})
     head = "exchange,coin,product,time,sell_liquidations_dollar_volume,buy_liquidations_dollar_volume\n"
     step = 60_000

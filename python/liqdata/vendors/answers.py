@@ -13,10 +13,10 @@ from liqdata.errors import UnexpectedReply
 from liqdata.grids import Heatmap, LiquidationMap
 from liqdata.rows import Rows
 
-from .reply import Node, parsed
+from .reply import FACTORS, Node, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -138,9 +138,9 @@ def heatmap(
     where = f"{data.path}.{name}" if data.path else name
     prices = prices_of(data.member(*names["prices"]))
     axis = data.member(*names["times"])
-    bars = None
+    bars, price = None, math.nan
     if candles:
-        bars, starts = _candles(axis, symbol)
+        bars, starts, price = _candles(axis, symbol)
     else:
         starts = ascending(axis)
     grid, good = _core.scattered(columns, levels, amounts, (prices.size, len(starts)))
@@ -157,7 +157,7 @@ def heatmap(
         range=range,
         model=model,
         updated_at=datetime_of(reply.answered_at if updated is None else updated.instant()),
-        current_price=math.nan if bars is None else float(bars["close"][-1]),
+        current_price=price,
         prices=prices,
         times=np.array(starts, dtype="datetime64[ms]"),
         matrix=grid,
@@ -206,15 +206,50 @@ def ascending(axis: Node) -> list[int]:
     return found
 
 
-def _candles(axis: Node, symbol: str) -> tuple[Rows[Any], list[int]]:
-    """The bars of a time axis that consists of candles, and their opens."""
-    items = [item.items(6) for item in axis.items()]
-    starts = ascending(Node([item[0].value for item in items], axis.path))
-    made = [
-        bar(symbol, start, step, *(part.price() for part in item[1:5]), volume_usd=float(item[5].amount()))
-        for start, step, item in zip(starts, steps(starts), items, strict=True)
-    ]
-    return rows(USD_BARS, made, {}), starts
+def _candles(axis: Node, symbol: str) -> tuple[Callable[[], Rows[Any]], list[int], float]:
+    """The bars of a time axis that consists of candles, read on first use; their opens; the close of the last one."""
+    cells = _fast_candles(axis)
+    if cells is None:
+        items = [item.items(6) for item in axis.items()]
+        starts = ascending(Node([item[0].value for item in items], axis.path))
+        made = [(*(part.price() for part in item[1:5]), float(item[5].amount())) for item in items]
+    else:
+        starts = cells[:, 0].astype("int64").tolist()
+        made = cells[:, 1:].tolist()
+
+    def bars() -> Rows[Any]:
+        periods = zip(starts, steps(starts), made, strict=True)
+        return rows(USD_BARS, [bar(symbol, at, step, *one[:4], volume_usd=one[4]) for at, step, one in periods], {})
+
+    return bars, starts, float(made[-1][3])
+
+
+_DIGITS_ONLY = frozenset("0123456789.")
+
+
+def _fast_candles(axis: Node) -> npt.NDArray[np.float64] | None:
+    """Candles of plain numbers in order, with opens in milliseconds; ``None`` for all others."""
+    import numpy as np
+
+    candles = axis.value
+    if not isinstance(candles, list) or not candles or not all(isinstance(one, list) for one in candles):
+        return None
+    texts = [[str(cell) for cell in candle[:6]] for candle in candles]
+    if any(len(candle) != 6 for candle in texts):  # noqa: PLR2004 - the parts of a candle
+        return None
+    if not all(_DIGITS_ONLY.issuperset("".join(candle)) for candle in texts):
+        return None
+    try:
+        cells = np.array(texts).astype(np.float64)
+    except ValueError:
+        return None
+    opens = cells[:, 0]
+    good = (cells[:, 1:5] > 0).all() and (np.diff(opens) > 0).all() and (opens == np.floor(opens)).all()
+    unit = _core.time_unit(int(opens[0])) if good else None
+    if unit not in FACTORS or _core.time_unit(int(opens[-1])) != unit:
+        return None
+    cells[:, 0] *= FACTORS[unit]
+    return cells
 
 
 def steps(starts: Sequence[int]) -> list[int]:

@@ -92,14 +92,38 @@ class DataMaxiDialect:
             made[name] = {"coin": name, **amounts}
         return answers.rows(answers.COINS, answers.largest_first(made.values())[:limit], meta)
 
-    def exchanges(self, range: str) -> Flow[Rows[Any]]:
-        """Liquidated USD by exchange."""
+    def exchanges(self, range: str, symbol: str | None) -> Flow[Rows[Any]]:
+        """Liquidated USD by exchange, of all coins or of one."""
+        if symbol is not None:
+            return (yield from self._exchanges_of(range, coin_of(symbol)))
         data, meta = yield from self._totals(range, None)
         made = [
             {"exchange": exchange_of(row.member("exchange").text(), {})[0], **_amounts(row)}
             for row in data.member("exchanges").items()
         ]
         return answers.rows(answers.EXCHANGES, answers.largest_first(made), meta)
+
+    def _exchanges_of(self, range: str, coin: str) -> Flow[Rows[Any]]:
+        """The markets of a coin, added up by exchange."""
+        _, theirs = spelled(range, "range", _WINDOWS)
+        reply = yield from self._get("cex/symbol/liquidation", base=coin, window=theirs)
+        made: dict[str, dict[str, Any]] = {}
+        for row in reply.json().items():
+            base = row.member("b")
+            if base.text().upper() != coin:
+                raise base.wrong(coin)
+            name = exchange_of(row.member("e").text(), {})[0]
+            mine = {
+                "long_usd": row.member("long_volume_usd").amount(),
+                "short_usd": row.member("short_volume_usd").amount(),
+                "total_usd": row.member("total_volume_usd").amount(),
+                "cnt": row.member("event_count").whole(),
+            }
+            before = made.get(name)
+            amounts = mine if before is None else {key: mine[key] + before[key] for key in mine}
+            made[name] = {"exchange": name, **amounts}
+        meta = meta_of(self.access, reply, units="usd", sides=_SIDES, symbol=coin)
+        return answers.rows(answers.EXCHANGES, answers.largest_first(made.values()), meta)
 
 
 def _amounts(row: Node) -> dict[str, Any]:
@@ -256,18 +280,21 @@ class DataMaxi(BlockingVendor):
         """
         return self._run(self._dialect.coins(range=range, limit=limit))
 
-    def exchanges(self, range: DataMaxiWindow = "24h") -> Rows[Any]:
+    def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters
         ----------
         range : str
             Rolling window that ends now.
+        symbol : str, optional
+            Only this coin.
 
         Returns
         -------
         Rows
-            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD); ``cnt`` is missing.
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD) and ``cnt``, which is missing without
+            ``symbol``.
 
         Raises
         ------
@@ -286,7 +313,7 @@ class DataMaxi(BlockingVendor):
         ...         print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
-        return self._run(self._dialect.exchanges(range=range))
+        return self._run(self._dialect.exchanges(range=range, symbol=symbol))
 
 
 @vendor_methods
@@ -378,7 +405,7 @@ class AsyncDataMaxi(AsyncVendor):
         """
         return await self._run(self._dialect.coins(range=range, limit=limit))
 
-    async def exchanges(self, range: DataMaxiWindow = "24h") -> Rows[Any]:
+    async def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
         """Liquidated USD by exchange, largest first.
 
         Parameters and result are those of :meth:`liqdata.vendors.DataMaxi.exchanges`.
@@ -396,4 +423,4 @@ class AsyncDataMaxi(AsyncVendor):
         ...     print(error)
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
-        return await self._run(self._dialect.exchanges(range=range))
+        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))

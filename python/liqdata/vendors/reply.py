@@ -12,7 +12,7 @@ from liqdata.errors import UnexpectedReply
 from liqdata.text.printable import shortened
 
 _NUMBER = re.compile(r"\s*-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*", re.ASCII)
-_FACTORS = {"seconds": 1000, "milliseconds": 1}
+FACTORS = {"seconds": 1000, "milliseconds": 1}
 _LARGEST = Decimal(10) ** 300
 
 
@@ -156,9 +156,9 @@ class Node:
         """Epoch seconds or milliseconds, distinguished by size, as milliseconds."""
         found = self.whole()
         unit = _core.time_unit(found) if 0 < found < 2**63 else None
-        if unit not in _FACTORS:
+        if unit not in FACTORS:
             raise self.wrong("epoch seconds or milliseconds")
-        return found * _FACTORS[unit]
+        return found * FACTORS[unit]
 
     def side(self) -> str:
         """``LONG`` or ``SHORT``, in any case."""
