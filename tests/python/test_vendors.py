@@ -236,9 +236,9 @@ def test_datamaxi_and_velo():
         map = service.liqmap("ETH")
     market = {"b": "ETH", "e": "binance", "q": "USDT", "event_count": 2, "long_volume_usd": 1.5, "short_volume_usd": 1}
     coin = "/cex/symbol/liquidation"
-    with serving({coin: [{**market, "total_volume_usd": 2.5}] * 2}) as double:
-        with vendors.DataMaxi(KEY, base_url=double.url) as service:
-            totals = service.exchanges("1h", symbol="ETHUSDT")
+    paths = {coin: [{**market, "total_volume_usd": 2.5}] * 2}
+    with serving(paths) as double, vendors.DataMaxi(KEY, base_url=double.url) as service:
+        totals = service.exchanges("1h", symbol="ETHUSDT")
     assert double.asked[0][:2] == (coin, {"base": "ETH", "window": "1h"})
     assert [(row["exchange"], row["total_usd"], row["cnt"]) for row in totals] == [("binance", 5, 4)]
     assert (map.units, map.tiers.tolist(), map.meta["assumptions"]) == ("usd", [[1, 2, 0, 4.5]], {"mmr": 0.005})
@@ -275,9 +275,9 @@ def test_datamaxi_and_velo():
     ],
 )
 def test_the_code_in_the_body_decides_whatever_http_says(status, body, words):
-    with serving({HEAT: (status, body), **PLAN}) as double, glass(double) as service:
-        with pytest.raises(liqdata.Refused) as raised:
-            service.heatmap("ETH")
+    paths = {HEAT: (status, body), **PLAN}
+    with serving(paths) as double, glass(double) as service, pytest.raises(liqdata.Refused) as raised:
+        service.heatmap("ETH")
     assert words in str(raised.value)
     assert (raised.value.status, json.loads(raised.value.body)) == (status, body)
     # It is asked once, and the plan only after a refusal for the plan.
@@ -285,9 +285,10 @@ def test_the_code_in_the_body_decides_whatever_http_says(status, body, words):
 
 
 def test_a_plan_that_cannot_be_looked_up_changes_nothing():
-    with serving({HEAT: {"code": "401", "msg": "Upgrade plan"}}) as double, glass(double) as service:
-        with pytest.raises(liqdata.Refused, match="the plan of the key is too small; this needs the plan Professional"):
-            service.heatmap("ETH")
+    refusal = {"code": "401", "msg": "Upgrade plan"}
+    words = "the plan of the key is too small; this needs the plan Professional"
+    with serving({HEAT: refusal}) as double, glass(double) as service, pytest.raises(liqdata.Refused, match=words):
+        service.heatmap("ETH")
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
     """Compare liquidation maps of several sources: services, recordings, models, observed positions.
 
     Each map is put on one grid of distances from the price and divided by its sum there, because units of sources
-    differ. A map whose bins have unequal steps is spread between the middles of neighbouring prices.
+    differ. A map with bins of unequal steps is spread between the middles of neighbouring prices.
 
     Parameters
     ----------

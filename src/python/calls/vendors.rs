@@ -49,6 +49,10 @@ pub(crate) fn sparse<'py>(
 ///
 /// Returns the grid, or the index of the first cell that is outside the grid or given twice.
 #[pyfunction]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python come by value"
+)]
 pub(crate) fn scattered<'py>(
     py: Python<'py>,
     columns: PyReadonlyArray1<'py, u32>,
