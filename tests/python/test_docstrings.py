@@ -69,7 +69,9 @@ def summary(thing):
 
 def referenced(text):
     """The function whose parameters and result a docstring says are its own; ``None`` where it lists them."""
-    found = re.search(r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(?:vendors\.)?(\w+)\.(\w+)`", text)
+    found = re.search(
+        r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(?:vendors\.)?(\w+)\.(\w+)`", text
+    )
     if found is None:
         return None
     homes = (liqdata, liqdata.walk, liqdata.vendors)
