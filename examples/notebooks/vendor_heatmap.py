@@ -77,8 +77,8 @@ service.heatmap(coin, "24h", model=2).units
 # %% [markdown]
 # ## Is it the trailing mean price?
 #
-# Where is the centre of mass of each map, and where was the mean of the last day's closes? A map that follows the mean
-# has learned nothing about leverage.
+# Where is the centre of mass of each map, and where was the mean of the last day's closes? Positions are opened where
+# the price was, so every map leans that way; a map that lies on the mean has learned nothing about leverage.
 
 # %%
 maps, rows = {"model 1": [], "model 2": []}, []
@@ -92,9 +92,9 @@ for hour in hours:
         centre = (seen.prices * mass).sum() / mass.sum()
         rows.append((name, hour, 100 * (centre / seen.current_price - 1), 100 * (trailing / seen.current_price - 1)))
 found = pd.DataFrame(rows, columns=["map", "hour", "centre_pct", "mean_pct"])
-followed = found.groupby("map")[["centre_pct", "mean_pct"]].corr().xs("mean_pct", level=1)["centre_pct"]
-print("correlation of the centre of mass with the trailing mean price, both from the price of the hour")
-followed.round(2)
+found["apart_pct"] = (found["centre_pct"] - found["mean_pct"]).abs()
+print("distance of the centre of mass from the trailing mean price, in percent of the price")
+found.groupby("map")["apart_pct"].describe()[["50%", "max"]].round(2)
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -403,6 +403,31 @@ def test_the_twin_answers_the_same():
         assert orders == list(service.orders("ETH", "binance"))
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("status", [200, 403])
+def test_no_error_shows_a_key_that_a_service_repeats(name, status):
+    keys = ("an-id", "s3cret-of-client", KEY) if name == "Hyblock" else (KEY,)
+    words = f"bad {' '.join(keys[-2:])}"
+    refusals = [
+        {"code": "401", "message": words, "msg": words, "error": words},
+        {"code": words, "success": False},
+        words,
+    ]
+    for refusal in refusals:
+        paths = dict.fromkeys(
+            [HEAT, "/api/liqMap/getLiqHeatMap", "/liquidation-history", "/oauth2/token"], (status, refusal)
+        )
+        paths |= dict.fromkeys(["/liquidation/map", "/rows"], (status, refusal))
+        with serving(paths) as double, getattr(vendors, name)(*keys, base_url=double.url) as service:
+            ask = next(getattr(service, one) for one in ("heatmap", "liqmap", "history") if one in dir(service))
+            with pytest.raises(liqdata.LiqdataError) as raised:
+                ask("BTCUSDT_PERP.A" if name == "Coinalyze" else "BTC")
+        assert double.asked[-1][0] in {*paths, "/api/user/account/subscription"}
+        error = raised.value
+        texts = [str(error), str(vars(error)), pickle.dumps(error).decode("latin1"), repr(error.__cause__)]
+        assert not any(key in text for key in keys[-2:] for text in texts)
+
+
 def test_a_key_is_never_shown(monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     monkeypatch.delenv("COINGLASS_API_KEY", raising=False)

@@ -82,6 +82,7 @@ class HyblockAccess(Access):
         data = reply.json()
         bearer = data.member("access_token").text()
         seconds = data.member("expires_in").whole()
+        self._secrets.append(bearer)
         closed = self.core.closed
         self.core = self.connect(self._url, [("x-api-key", self._api_key), ("Authorization", f"Bearer {bearer}")])
         if closed:

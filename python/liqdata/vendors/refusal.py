@@ -85,9 +85,8 @@ def _refused(
 ) -> Flow[Refused]:
     """The error for a refusal."""
     kind = kind_of(status, code, reason)
-    body = access.veiled(body)
     if kind == "other" and error is not None:
-        return Refused(access.veiled(str(error)), status=status, body=body, retry_after=error.retry_after)
+        return error
     stated = f"{json.dumps(reason)} (HTTP {status}{f', code {code}' if code else ''})"
     what = {
         "plan": "the plan of the key is too small",
@@ -107,9 +106,7 @@ def _refused(
     elif kind in {"key", "either"} and request.needs:
         what += f" (this needs {request.needs})"
     msg = f"{access.vendor} at {access.core.base_url} refused {request.path}: {what}: {stated}"
-    return Refused(
-        access.veiled(msg), status=status, body=body, retry_after=None if error is None else error.retry_after
-    )
+    return Refused(msg, status=status, body=body, retry_after=None if error is None else error.retry_after)
 
 
 def kind_of(status: int, code: str, reason: str) -> str:

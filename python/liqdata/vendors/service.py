@@ -84,7 +84,7 @@ class Access:
         self._url = base_url or url
         self._headers = _header_pairs(headers)
         self.has_own_key = has_own_key
-        self._hidden = hidden
+        self._secrets = [value for _, value in keys] + ([hidden] if hidden is not None else [])
         self.core = self.connect(self._url, keys)
 
     def connect(self, url: str, keys: Sequence[tuple[str, str]]) -> _core.Client:
@@ -105,9 +105,14 @@ class Access:
             vendor=self.vendor,
         )
 
-    def veiled(self, text: str) -> str:
-        """The text without the secret that is sent in another form than as a header."""
-        return text if self._hidden is None else text.replace(self._hidden, "***")
+    def redact(self, error: LiqdataError) -> LiqdataError:
+        """Remove keys from the texts of an error; a service may repeat what it was sent."""
+        for secret in self._secrets:
+            error.args = tuple(text.replace(secret, "***") if isinstance(text, str) else text for text in error.args)
+            for name, value in vars(error).items():
+                if isinstance(value, str):
+                    setattr(error, name, value.replace(secret, "***"))
+        return error
 
     def begin(self, request: Get) -> Callable[..., _core.Call]:
         """Start a call."""
@@ -216,7 +221,10 @@ class BlockingVendor(VendorClient):
     """A blocking client of a vendor."""
 
     def _run(self, flow: Flow[A]) -> A:
-        return _steps(flow, lambda request: self._access.reply(self._access.begin(request)().wait()))
+        try:
+            return _steps(flow, lambda request: self._access.reply(self._access.begin(request)().wait()))
+        except LiqdataError as error:
+            raise self._access.redact(error) from error.__cause__
 
     def close(self) -> None:
         """Refuse further calls, and close the connections when running calls have ended.
@@ -242,6 +250,12 @@ class AsyncVendor(VendorClient):
     """A client of a vendor for asyncio."""
 
     async def _run(self, flow: Flow[A]) -> A:
+        try:
+            return await self._steps(flow)
+        except LiqdataError as error:
+            raise self._access.redact(error) from error.__cause__
+
+    async def _steps(self, flow: Flow[A]) -> A:
         from liqdata.calls.event_loop import answer
 
         step: Callable[[], Get] = partial(next, flow)
