@@ -73,6 +73,11 @@ class HyblockAccess(Access):
 
         return begin
 
+    def close(self) -> None:
+        """Close the connections when running calls have ended."""
+        self._auth.close()
+        super().close()
+
     def token(self, *, renew: bool) -> Flow[None]:
         """Fetch a token, unless the last one is still good."""
         if not renew and time.monotonic() < self._ends:

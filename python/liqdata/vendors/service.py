@@ -105,6 +105,10 @@ class Access:
             vendor=self.vendor,
         )
 
+    def close(self) -> None:
+        """Close the connections when running calls have ended."""
+        self.core.close()
+
     def redact(self, error: LiqdataError) -> LiqdataError:
         """Remove keys from the texts of an error; a service may repeat what it was sent."""
         for secret in self._secrets:
@@ -237,13 +241,13 @@ class BlockingVendor(VendorClient):
         >>> service
         Coinalyze('https://api.coinalyze.net/v1', closed)
         """
-        self._access.core.close()
+        self._access.close()
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._access.core.close()
+        self._access.close()
 
 
 class AsyncVendor(VendorClient):
@@ -286,13 +290,13 @@ class AsyncVendor(VendorClient):
         >>> asyncio.run(closed())
         AsyncCoinalyze('https://api.coinalyze.net/v1', closed)
         """
-        self._access.core.close()
+        self._access.close()
 
     async def __aenter__(self) -> Any:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._access.core.close()
+        self._access.close()
 
 
 def meta_of(access: Access, reply: Reply, **more: Any) -> dict[str, Any]:
