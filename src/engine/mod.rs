@@ -33,6 +33,7 @@ pub use estimate::liquidation_map::{liqmap, liqmap_with_bins};
 pub use estimate::max_pain::maxpain;
 pub use estimate::position_map::{measured, priced_from, valued_at};
 pub use fit::{Fit, FitInterval, FitSource, FitState};
+pub use ledger::checkpoints::{LedgerCache, LedgerCheckpoint, LedgerKey, LedgerStore};
 pub use ledger::forming_bar::FormingBar;
 pub use ledger::ledger::{Ledger, Step};
 pub use ledger::parameters::{Parameters, Tier, TurnoverClock, version};

@@ -25,6 +25,7 @@ pub use estimate::heatmap::{HeatmapGrid, Model};
 pub use estimate::levels::{LevelTier, TierLevels};
 pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
+pub use estimate::opened::Opened;
 pub use estimate::specification::{BadSpecification, Chosen, LEVERAGES, Margins, Specification};
 pub use margin::brackets::{BracketRow, Brackets};
 pub use margin::liquidation_price::{

@@ -8,7 +8,7 @@ use liqdata::engine::{
 };
 use liqdata::model::{
     Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
-    Model, ObservedOrder, OrderBrief, Side, Specification, Vocabulary, liquidation_price,
+    Model, ObservedOrder, Opened, OrderBrief, Side, Specification, Vocabulary, liquidation_price,
     maintenance_margin, map_step,
 };
 use proptest::prelude::*;
@@ -54,26 +54,31 @@ proptest! {
     fn every_cell_of_the_heatmap_is_the_definitions(
         market in markets(15 * MINUTE, 70),
         expected in any::<bool>(),
+        ever in any::<bool>(),
         ahead in 0..70_i64,
     ) {
         let model = if expected { Model::Expected } else { Model::Exposure };
+        let opened = if ever { Opened::Ever } else { Opened::Range };
         let now = NOW + 15 * MINUTE + ahead * 7 * MINUTE;
         let observations = market.observations(now);
-        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model) else {
+        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model, opened) else {
             // No bar has closed in the twelve hours before now.
             let last = market.bars.iter().map(|bar| bar.timestamp.0 + 15 * MINUTE).filter(|close| *close <= now).max().unwrap();
             prop_assert!(last <= now - 12 * HOUR);
             return Ok(());
         };
         let reply = estimate.reply;
-        let definition = Definition::new(&market, now, 12 * HOUR);
+        let window = Definition::new(&market, now, 12 * HOUR);
+        let definition = Definition::new(&market, now, if ever { 1000 * DAY } else { 12 * HOUR });
         prop_assert_eq!(reply.updated_at.0, definition.end());
         prop_assert_eq!(reply.current_price, definition.bars.last().unwrap().close);
-        prop_assert_eq!(estimate.explain.bars, definition.bars.len());
-        prop_assert_eq!(estimate.explain.open_interest_scale == "relative", definition.start().is_none());
+        prop_assert_eq!(estimate.explain.bars, window.bars.len());
+        let known_from = definition.known_from();
+        prop_assert_eq!(estimate.explain.open_interest_scale == "relative", known_from.is_none());
+        prop_assert_eq!(estimate.explain.partial, Some(false));
 
         let ends: Vec<i64> = reply.times.iter().map(|time| time.0).collect();
-        let first = definition.bars[0].timestamp.0;
+        let first = market.bars[0].timestamp.0;
         let count = (definition.end() - first).min(12 * HOUR) / (15 * MINUTE);
         let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
         prop_assert_eq!(&ends, &wanted);
@@ -81,16 +86,20 @@ proptest! {
         let kappa = if expected { 0.30 } else { 1.0 };
         let dust = 1e-12 * reply.matrix.iter().copied().fold(0.0, f64::max);
         for (column, at) in ends.iter().enumerate() {
+            let is_known = known_from.is_none_or(|known| known <= *at);
             let mut rows = vec![0.0; reply.prices.len()];
-            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at, now), market.coin, kappa) {
-                rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
+            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at), market.coin, kappa) {
+                if is_known {
+                    rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
+                }
             }
             for (row, usd) in rows.into_iter().enumerate() {
                 let cell = reply.matrix[row * ends.len() + column];
+                prop_assert_eq!(cell.is_nan(), !is_known);
                 prop_assert!(
- near(cell, usd) || (cell - usd).abs() <= dust,
- "{row} {column}: {cell} {usd}"
-);
+                    !is_known || near(cell, usd) || (cell - usd).abs() <= dust,
+                    "{row} {column}: {cell} {usd}"
+                );
             }
         }
     }
@@ -109,7 +118,7 @@ proptest! {
         let view = observations.at(Some(Millis(last.timestamp.0 + interval)));
         let reply = liqmap(&view, market.coin, range, None).unwrap().reply;
         let definition = Definition::new(&market, view.now().0, range.millis());
-        let ledger = definition.ledger(Model::Exposure, definition.end(), view.now().0);
+        let ledger = definition.ledger(Model::Exposure, definition.end());
         let width = map_step(last.close);
         prop_assert_eq!(reply.bin_width, width);
         prop_assert_eq!(&reply.leverages, &[10, 25, 50, 100]);
@@ -156,7 +165,7 @@ proptest! {
         let levels = levels(&view, coin, None).unwrap().reply;
 
         for (range, map) in [(HeatmapRange::H24, &day), (HeatmapRange::D7, &week)] {
-            let heat = heatmap(&view, coin, range, Model::Exposure).unwrap().reply;
+            let heat = heatmap(&view, coin, range, Model::Exposure, Opened::Range).unwrap().reply;
             let column: f64 = heat.matrix.chunks(heat.times.len()).map(|row| row.last().unwrap()).sum();
             let total: f64 = map.bins.iter().map(|bin| bin.total).sum();
             prop_assert!(near(column, total), "{column} {total}");
@@ -165,7 +174,7 @@ proptest! {
             prop_assert_eq!(*heat.times.last().unwrap(), heat.updated_at);
             prop_assert_eq!(heat.matrix.len(), heat.prices.len() * heat.times.len());
             prop_assert!(heat.prices.is_sorted() && heat.times.is_sorted());
-            prop_assert!(heat.matrix.iter().all(|cell| cell.is_finite() && *cell >= 0.0));
+            prop_assert!(heat.matrix.iter().all(|cell| cell.is_nan() || cell.is_finite() && *cell >= 0.0));
         }
         for (map, pain) in [(&day, pain.d1.unwrap()), (&week, pain.d7.unwrap())] {
             prop_assert!(map.bins.is_sorted_by(|a, b| a.price < b.price));
@@ -231,10 +240,11 @@ proptest! {
         let whole = market.observations(NOW + 1000 * HOUR);
         let part = known.observations(as_of);
         for model in [Model::Exposure, Model::Expected] {
-            prop_assert_eq!(
-                heatmap(&whole.at(Some(Millis(as_of))), market.coin, HeatmapRange::H24, model).unwrap(),
-                heatmap(&part.at(None), market.coin, HeatmapRange::H24, model).unwrap()
-            );
+            for opened in [Opened::Ever, Opened::Range] {
+                let of = |view: &View<'_>| heatmap(view, market.coin, HeatmapRange::H24, model, opened).unwrap();
+                let (found, wanted) = (of(&whole.at(Some(Millis(as_of)))), of(&part.at(None)));
+                prop_assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
+            }
         }
         prop_assert_eq!(
             maxpain(&whole.at(Some(Millis(as_of))), market.coin, None).unwrap(),
@@ -270,6 +280,15 @@ fn calm_with(interval: i64, count: i64, orders: Vec<ObservedOrder>) -> Observati
     .unwrap()
 }
 
+/// Checks that columns end at multiples of their length, the last one at the last close.
+fn assert_columns(times: &[Millis], length: i64) {
+    let (last, whole) = times.split_last().unwrap();
+    assert!(whole.iter().all(|at| at.0 % length == 0));
+    assert!(whole.windows(2).all(|pair| pair[1].0 - pair[0].0 == length));
+    assert_eq!(*last, Millis(NOW));
+    assert!((1..=length).contains(&(last.0 - whole.last().unwrap().0)));
+}
+
 #[test]
 fn columns_follow_the_range_and_longer_bars() {
     for (interval, range, columns, length) in [
@@ -288,15 +307,12 @@ fn columns_follow_the_range_and_longer_bars() {
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
-        let reply = heatmap(&view, "BTC", range, Model::Exposure).unwrap().reply;
-        assert_eq!(reply.times.len(), columns, "{interval} {range}");
-        assert!(
-            reply
-                .times
-                .windows(2)
-                .all(|pair| pair[1].0 - pair[0].0 == length)
-        );
-        assert_eq!(reply.times.last(), Some(&Millis(NOW)));
+        let reply = heatmap(&view, "BTC", range, Model::Exposure, Opened::Ever)
+            .unwrap()
+            .reply;
+        assert_columns(&reply.times, length);
+        let partial = usize::from(NOW % length != 0);
+        assert_eq!(reply.times.len(), columns + partial, "{interval} {range}");
     }
 }
 
@@ -313,10 +329,21 @@ fn all_is_as_long_as_the_bars_and_has_at_most_180_columns() {
     ] {
         let observations = calm(interval, bars);
         let view = observations.at(None);
-        let estimate = heatmap(&view, "BTC", HeatmapRange::All, Model::Exposure).unwrap();
+        let estimate = heatmap(
+            &view,
+            "BTC",
+            HeatmapRange::All,
+            Model::Exposure,
+            Opened::Ever,
+        )
+        .unwrap();
         let times = estimate.reply.times;
-        assert_eq!(times.len(), columns, "{interval} {bars}");
-        assert!(times.windows(2).all(|pair| pair[1].0 - pair[0].0 == length));
+        assert_columns(&times, length);
+        let partial = usize::from(NOW % length != 0);
+        assert!(
+            (columns..=columns + partial).contains(&times.len()),
+            "{interval} {bars}"
+        );
         assert_eq!(estimate.explain.bars, usize::try_from(bars).unwrap());
         assert_eq!(estimate.reply.range, "all");
     }
@@ -337,8 +364,8 @@ fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
         ] {
             let observations = calm(DAY, bars);
             let view = observations.at(None);
-            let of_heatmap =
-                heatmap(&view, "BTC", range, Model::Exposure).map(|map| map.explain.bars);
+            let of_heatmap = heatmap(&view, "BTC", range, Model::Exposure, Opened::Ever)
+                .map(|map| map.explain.bars);
             let of_map = liqmap(&view, "BTC", map, None).map(|map| map.explain.bars);
             assert_eq!(of_heatmap, of_map);
             if reaches {
@@ -373,6 +400,7 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        Opened::Ever,
     )
     .unwrap_err();
     assert_eq!(
@@ -418,6 +446,7 @@ fn short_data_gives_fewer_columns_and_no_error() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        Opened::Ever,
     )
     .unwrap()
     .reply;
@@ -429,7 +458,7 @@ fn short_data_gives_fewer_columns_and_no_error() {
 }
 
 #[test]
-fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
+fn rows_have_the_width_of_the_range_and_lie_at_fixed_prices() {
     let bars = (0..48)
         .map(|i| {
             bar(
@@ -445,23 +474,42 @@ fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        Opened::Ever,
     )
     .unwrap()
     .reply;
-    // 47 moves of 2 % with 3 % on both sides make 2001 bins of 5 basis points: seven per row.
-    assert!(
-        reply
-            .prices
-            .windows(2)
-            .all(|pair| near(pair[1] / pair[0], f64::exp(7.0 * 5e-4)))
-    );
-    assert!(
-        reply
-            .prices
-            .iter()
-            .any(|price| (*price / 97.0).ln().abs() < 7.0 * 5e-4)
-    );
-    assert!(reply.prices.len() >= 286);
+    let rows = |range| {
+        heatmap(
+            &observations.at(None),
+            "BTC",
+            range,
+            Model::Exposure,
+            Opened::Ever,
+        )
+        .unwrap()
+        .reply
+        .prices
+    };
+    assert_eq!(rows(HeatmapRange::H12), reply.prices);
+    for (range, bins) in [
+        (HeatmapRange::H12, 1.0),
+        (HeatmapRange::D3, 1.0),
+        (HeatmapRange::D7, 2.0),
+        (HeatmapRange::M1, 2.0),
+        (HeatmapRange::All, 4.0),
+    ] {
+        let prices = rows(range);
+        let width = f64::exp(bins * 5e-4);
+        assert!(
+            prices.windows(2).all(|pair| near(pair[1] / pair[0], width)),
+            "{range}"
+        );
+        // The prices of the range with 3 % on both sides.
+        assert!(prices[0] < 97.1 && *prices.last().unwrap() > 255.9 * 1.029);
+        // Rows lie at the same prices whatever the data.
+        let place = prices[0].ln() / (bins * 5e-4) - 0.5;
+        assert!((place - place.round()).abs() < 1e-6);
+    }
 }
 
 #[test]
@@ -540,30 +588,50 @@ fn an_empty_map_falls_back_to_the_current_price() {
 }
 
 #[test]
-fn an_order_received_later_is_no_part_of_an_estimate() {
+fn an_order_received_after_the_close_of_its_bar_does_not_change_the_ledger() {
     // This bar rises by more than half a percent and crosses shorts.
-    let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
-    late.received_at = Some(Millis(NOW));
-    let with = calm_with(15 * MINUTE, 96, vec![late]);
-    let without = calm(15 * MINUTE, 96);
+    let at_receipt = |received: i64| {
+        let first = order("okx", "BTCUSDT", Side::Long, 5, NOW - 40 * MINUTE);
+        let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
+        late.received_at = Some(Millis(received));
+        calm_with(15 * MINUTE, 96, vec![first, late])
+    };
     let at = |observations: &Observations, as_of| {
         heatmap(
             &observations.at(Some(Millis(as_of))),
             "BTC",
             HeatmapRange::H12,
             Model::Expected,
+            Opened::Ever,
         )
         .unwrap()
+        .reply
     };
-    assert_eq!(at(&with, NOW - 1), at(&without, NOW - 1));
-    assert_ne!(at(&with, NOW), at(&without, NOW));
+    let (in_time, late) = (
+        at_receipt(NOW - 15 * MINUTE),
+        at_receipt(NOW - 15 * MINUTE + 1),
+    );
+    assert_ne!(at(&in_time, NOW), at(&late, NOW));
+    let never = at_receipt(NOW + DAY);
+    for as_of in [NOW - 1, NOW] {
+        assert_eq!(at(&late, as_of), at(&never, as_of));
+    }
 }
 
 #[test]
 fn an_estimate_has_the_orders_of_its_observations_whatever_ring_it_is_viewed_with() {
     let crossing = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
     let with = calm_with(15 * MINUTE, 96, vec![crossing]);
-    let of = |view: &View| heatmap(view, "BTC", HeatmapRange::H12, Model::Expected).unwrap();
+    let of = |view: &View| {
+        heatmap(
+            view,
+            "BTC",
+            HeatmapRange::H12,
+            Model::Expected,
+            Opened::Ever,
+        )
+        .unwrap()
+    };
     let own = of(&with.at(None));
     assert_ne!(own, of(&calm(15 * MINUTE, 96).at(None)));
     let others = (1..20).map(|at| order("okx", "ETHUSDT", Side::Long, 5, NOW - at * MINUTE));
@@ -640,9 +708,15 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_s
 fn an_estimate_says_what_it_rests_on() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
-    let two = heatmap(&view, "BTC", HeatmapRange::H24, Model::Exposure)
-        .unwrap()
-        .explain;
+    let two = heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::H24,
+        Model::Exposure,
+        Opened::Ever,
+    )
+    .unwrap()
+    .explain;
     assert_eq!((two.model, two.tiers.len(), two.theta), (2, 14, None));
     assert_eq!(two.maintenance_margins[..13], [0.005; 13]);
     assert_eq!(two.maintenance_margins[13], 0.004);
@@ -655,9 +729,15 @@ fn an_estimate_says_what_it_rests_on() {
             .iter()
             .all(|share| *share > 0.0 && *share < 1.0)
     );
-    let three = heatmap(&view, "BTC", HeatmapRange::H24, Model::Expected)
-        .unwrap()
-        .explain;
+    let three = heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::H24,
+        Model::Expected,
+        Opened::Ever,
+    )
+    .unwrap()
+    .explain;
     assert_eq!(three.view, "expected, USD reported");
     let [theta, of_shorts] = three.theta.unwrap();
     assert_eq!(theta, of_shorts);
@@ -677,6 +757,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
             "BTC",
             HeatmapRange::H24,
             Model::Expected,
+            Opened::Ever,
         )
         .unwrap()
     };

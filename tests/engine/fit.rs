@@ -3,7 +3,7 @@
 use liqdata::engine::{Fit, FitState, Observations, PriceMove, crossed_by_moves, heatmap, liqmap};
 use liqdata::model::{
     Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
-    ObservedOpenInterest, Specification,
+    ObservedOpenInterest, Opened, Specification,
 };
 
 use crate::{DAY, HOUR, MINUTE, NOW};
@@ -234,7 +234,14 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
     assert_eq!(known(190), (2, None));
     assert_eq!(known(300), (3, Some(FitState::Fitted)));
     let as_of = Some(moves[190].at);
-    let map = heatmap(&made.at(as_of), COIN, HeatmapRange::D3, Model::Expected).unwrap();
+    let map = heatmap(
+        &made.at(as_of),
+        COIN,
+        HeatmapRange::D3,
+        Model::Expected,
+        Opened::Ever,
+    )
+    .unwrap();
     let fit = map.explain.fit.unwrap();
     assert_eq!((fit.state, fit.interval), (FitState::Prior, None));
     assert!((150..190).contains(&fit.with_liquidations));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::parameter::{Exchange, ModelChoice};
-use crate::model::{Coin, HeatmapGrid, HeatmapRange};
+use crate::model::{Coin, HeatmapGrid, HeatmapRange, Opened};
 
 endpoint! {
     /// Asks for the heatmap of a coin.
@@ -13,7 +13,16 @@ endpoint! {
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
     model: ModelChoice = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
+    [extension] opened: Option<Opened>, "ever: all open positions, as usual; range: those opened within the range; an extension of our server";
     => bare HeatmapGrid; large
+}
+
+impl Heatmap {
+    /// The positions that the heatmap counts.
+    #[must_use]
+    pub fn opened(&self) -> Opened {
+        self.opened.unwrap_or(Opened::Ever)
+    }
 }
 
 object! {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
 use crate::api::parameter::{Exchange, ModelChoice};
-use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource};
+use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource, Opened};
 
 endpoint! {
     /// Asks for the liquidation map of a coin.
@@ -15,8 +15,17 @@ endpoint! {
     model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
     bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
+    [extension] opened: Option<Opened>, "ever: all open positions, as usual for all; range: those opened within the range, as usual for the others; an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";
     => bare LiquidationMap; large
+}
+
+impl Liqmap {
+    /// The positions that the map counts.
+    #[must_use]
+    pub fn opened(&self) -> Opened {
+        self.opened.unwrap_or(Opened::usual(self.range))
+    }
 }
 
 object! {

@@ -1,11 +1,11 @@
 //! What an estimate is based on.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::model::{Damage, FineCells, FineGrid, Millis, Sides};
+use crate::model::{Damage, FineCells, FineGrid, Millis, Opened, Sides, Vocabulary};
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,15 @@ pub struct EstimateBasis {
     /// Close time of the last bar.
     #[serde(skip)]
     pub closed: Millis,
+    /// Which positions count.
+    #[serde(serialize_with = "as_name")]
+    pub opened: Opened,
+    /// The start of the time in which these positions were opened.
+    #[serde(skip)]
+    pub opened_since: Millis,
+    /// Whether the last column of a heatmap is shorter than the others; `None` if the estimate is no heatmap.
+    #[serde(skip)]
+    pub partial: Option<bool>,
     /// Model number, 2 or 3.
     pub model: i64,
     /// The version of the model: a digest of everything that affects the value of a cell.
@@ -96,9 +105,13 @@ pub struct EstimateBasis {
     pub fine: Option<FineMap>,
 }
 
-/// The row at which a heatmap column changes from longs to shorts.
-///
-/// Rows below it have longs, rows above it have shorts.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
+fn as_name<S: Serializer>(opened: &Opened, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(opened.name())
+}
+
+/// The row at which a heatmap column changes from longs to shorts. Rows below it have longs, rows above it have
+/// shorts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideBoundary {
     /// The row that may have both longs and shorts, counted from 0; -1 without longs.
@@ -111,9 +124,17 @@ pub struct SideBoundary {
     pub price: f64,
 }
 
-/// A liquidation map on the price grid of the ledger.
-///
-/// It has USD by bin and shown leverage.
+impl SideBoundary {
+    /// The boundary of a column that is unknown.
+    pub(crate) const UNKNOWN: Self = Self {
+        row: -1,
+        long: 0.0,
+        short: 0.0,
+        price: f64::NAN,
+    };
+}
+
+/// A map at the resolution of the ledger: USD by fine bin and shown leverage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FineMap {
     /// The price grid.

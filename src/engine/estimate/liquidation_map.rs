@@ -2,12 +2,14 @@
 //!
 //! It shows the ledger after the last bar.
 
+use std::sync::Arc;
+
 use crate::engine::estimate::estimate_basis::{EstimateBasis, FineMap};
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Side, Vocabulary, map_step,
+    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Opened, Side, Vocabulary, map_step,
 };
 
 /// Maximum number of bins of a map.
@@ -15,10 +17,11 @@ const MOST_BINS: f64 = 100_000.0;
 
 /// Returns the liquidation map of a coin.
 ///
-/// If `model` is `None`, the map uses model 3 if it is fitted, and model 2 otherwise. All bins have the width
-/// `binWidth`, and one bin edge is the current price. Longs lie below the current price, shorts above it. Bins ascend
-/// in price, so longs come first. Empty bins are left out. The total of a bin is the sum over the shown leverages. Each
-/// shown leverage includes the ledger tiers near it.
+/// The range `all` counts all positions since the first bar; a shorter range those that were opened within it.
+/// Without `model`, it uses model 3 if that is fitted, and model 2 otherwise. Bins are `binWidth` wide and meet at the
+/// current price; longs lie below it and shorts above. Bins ascend in price, so longs come first. Empty bins are left
+/// out. The total of a bin is the sum over the shown leverages, each of which stands for the nearby tiers of the
+/// ledger.
 ///
 /// # Errors
 ///
@@ -30,10 +33,10 @@ pub fn liqmap(
     range: MapRange,
     model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    liqmap_with_bins(view, coin, range, model, None)
+    liqmap_with_bins(view, coin, (range, Opened::usual(range)), model, None)
 }
 
-/// Returns the liquidation map with bins of the given width.
+/// Returns the liquidation map of the positions opened ever or within the range, with bins of the given width.
 ///
 /// # Errors
 ///
@@ -42,23 +45,20 @@ pub fn liqmap(
 pub fn liqmap_with_bins(
     view: &View<'_>,
     coin: &str,
-    range: MapRange,
+    (range, opened): (MapRange, Opened),
     model: Option<&Chosen>,
     bin: Option<BinWidth>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let view = view.with_model(model.and_then(Chosen::own));
     let model = model.map_or_else(|| view.default_model(coin), Chosen::view);
     let length = range.millis();
-    let frame = ReplayWindow::new(view, coin, model, length, range.name(), length)?;
-    let replayed = frame.replay(&[], |_| ());
-    render(
-        &frame,
-        (range, bin),
-        &replayed.ledger,
-        frame.price,
-        &frame.counted(),
-        replayed.explain,
-    )
+    let window = (length, range.name(), opened);
+    let frame = ReplayWindow::new(view, coin, model, window, length)?;
+    let state = frame.replay(&[], |_, _| ());
+    let explain = frame.explain(&state, frame.fit().map(Arc::as_ref));
+    let ledger = &state.ledger;
+    let counted = frame.counted();
+    render(&frame, (range, bin), ledger, frame.price, &counted, explain)
 }
 
 /// Builds the map of a ledger at the price `price`.

@@ -293,6 +293,25 @@ impl Ledger {
         self.open_interest *= factor;
     }
 
+    /// Releases memory that holds no mass.
+    pub(crate) fn compact(&mut self) {
+        for pair in self
+            .books
+            .iter_mut()
+            .flatten()
+            .flat_map(|book| &mut book.pairs)
+        {
+            pair.cells.compact();
+        }
+    }
+
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let pairs = self.books.iter().flatten().flat_map(|book| &book.pairs);
+        let entries = self.openings.iter().map(EntryBins::bytes);
+        pairs.map(ClockPair::bytes).sum::<usize>() + entries.sum::<usize>()
+    }
+
     /// The parameters.
     #[must_use]
     pub fn parameters(&self) -> &Parameters {
@@ -450,6 +469,11 @@ impl EntryBins {
             ln_ratios,
             scratch,
         }
+    }
+
+    /// Approximate memory in bytes.
+    fn bytes(&self) -> usize {
+        4 * 8 * self.fractions.len()
     }
 
     /// Computes the liquidation bins of the positions that a bar opens, clamped to `within`.

@@ -172,6 +172,17 @@ impl MassCells {
         }
     }
 
+    /// Releases memory outside the occupied range.
+    pub(crate) fn compact(&mut self) {
+        self.values = self.occupied().to_vec();
+        self.origin = self.first;
+    }
+
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.capacity() * std::mem::size_of::<Lanes>()
+    }
+
     pub(crate) fn multiply(&mut self, factors: Lanes) {
         for value in &mut self.values {
             *value = times(*value, factors);

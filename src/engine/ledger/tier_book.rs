@@ -183,6 +183,11 @@ impl ClockPair {
         )
     }
 
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.cells.bytes() + std::mem::size_of::<Self>()
+    }
+
     pub(crate) fn mark(&self) -> UndoLog {
         UndoLog {
             before: (self.cells.first, self.cells.end),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::fit::{DailyFitsCache, last_of_day};
+use crate::engine::ledger::checkpoints::LedgerCache;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::observations::open_interest_series::{
@@ -39,6 +40,7 @@ pub struct Observations {
     coins: BTreeMap<String, CoinHistory>,
     now: Millis,
     fits: DailyFitsCache,
+    ledgers: LedgerCache,
     /// Group of each order, by its index in the ring; empty if no order has a group.
     groups: Vec<Option<Box<str>>>,
 }
@@ -118,10 +120,16 @@ impl Observations {
         ring.finish_loading(now);
         for (coin, places) in ring.by_coin(|coin| coins.contains_key(coin)) {
             if let Some(history) = coins.get_mut(coin) {
-                let places_late = places.iter().map(|place| *place as usize);
-                let late = places_late
-                    .filter(|place| ring.received_at(*place) > last_of_day(ring.timestamp(*place)));
-                history.last_late_receipt = late.map(|place| ring.received_at(place)).max();
+                let mut late_days: Vec<Millis> = places
+                    .iter()
+                    .map(|place| *place as usize)
+                    .map(|place| (ring.timestamp(place), ring.received_at(place)))
+                    .filter(|(timestamp, received)| *received > last_of_day(*timestamp))
+                    .map(|(_, received)| last_of_day(received.back(1)))
+                    .collect();
+                late_days.sort_unstable();
+                late_days.dedup();
+                history.late_days = late_days;
                 history.orders = places;
             }
         }
@@ -130,6 +138,7 @@ impl Observations {
             coins,
             now,
             fits: DailyFitsCache::default(),
+            ledgers: LedgerCache::default(),
             groups,
         })
     }
@@ -154,6 +163,7 @@ impl Observations {
         if let Some(history) = self.coins.get_mut(coin) {
             history.exposure = exposure;
             self.fits = DailyFitsCache::default();
+            self.ledgers = LedgerCache::default();
         }
         self
     }
@@ -239,6 +249,11 @@ impl Observations {
     /// The cache of fits.
     pub(crate) fn fits(&self) -> &DailyFitsCache {
         &self.fits
+    }
+
+    /// The cache of ledgers.
+    pub(crate) fn ledgers(&self) -> &LedgerCache {
+        &self.ledgers
     }
 
     /// The history of a coin, if it has bars.

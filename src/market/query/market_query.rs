@@ -8,7 +8,8 @@ use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{
-    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
+    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Opened, Symbol, Vocabulary,
+    Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -293,7 +294,8 @@ impl MarketQuery for api::Heatmap {
         let view = view
             .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
-        let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
+        let (coin, model) = (self.symbol.as_str(), self.model.view());
+        let map = engine::heatmap(&view, coin, self.range, model, self.opened())?;
         Ok(map.into())
     }
 
@@ -309,7 +311,7 @@ impl MarketQuery for api::Heatmap {
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == HeatmapRange::All
+        self.range == HeatmapRange::All && self.opened() == Opened::Ever
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
@@ -325,7 +327,10 @@ impl MarketQuery for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        Ok(engine::liqmap_with_bins(&view, coin, self.range, model, self.bin)?.into())
+        Ok(
+            engine::liqmap_with_bins(&view, coin, (self.range, self.opened()), model, self.bin)?
+                .into(),
+        )
     }
 
     fn of_market(
@@ -352,7 +357,7 @@ impl MarketQuery for api::Liqmap {
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == MapRange::All && !is_measured(self)
+        self.range == MapRange::All && self.opened() == Opened::Ever && !is_measured(self)
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {

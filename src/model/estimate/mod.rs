@@ -6,4 +6,5 @@ pub(super) mod heatmap;
 pub(super) mod levels;
 pub(super) mod liquidation_map;
 pub(super) mod max_pain;
+pub(super) mod opened;
 pub(super) mod specification;

@@ -41,8 +41,8 @@ use crate::market::{
     EndpointVisitor, Market, MarketQuery, QueryInputs, every_endpoint, wall_clock,
 };
 use crate::model::{
-    HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
-    Window,
+    HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Opened, Order,
+    Side, Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -175,7 +175,14 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let (_, _, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;
     assert_eq!(body, wanted);
 
-    let map = engine::heatmap(&view, "BTC", HeatmapRange::D3, Model::Expected).unwrap();
+    let map = engine::heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::D3,
+        Model::Expected,
+        Opened::Ever,
+    )
+    .unwrap();
     let wanted = serde_json::to_vec(&map.reply).unwrap();
     let request_ = request(Method::GET, "/api/liq-heatmap?symbol=btc&range=3d&model=3");
     let (_, _, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;

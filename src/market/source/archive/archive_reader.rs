@@ -146,7 +146,7 @@ impl FitSource for ArchiveReader {
                         .at(Some(day))
                         .with_model(own)
                         .of_venue(venue)
-                        .fit(coin),
+                        .fit_at(coin, day),
                 )),
                 // The coin has no bar that closed by then.
                 Err(refusal)
