@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import AsyncCascadeStream, AsyncOrderStream
     from .types import (
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         ClientOptions,
@@ -47,15 +49,12 @@ if TYPE_CHECKING:
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
         OpenInterestRow,
         OrderRow,
-        Overview,
         Progress,
         SeenPositionRow,
         UndercountRow,
@@ -173,7 +172,7 @@ class AsyncClient(Generic[Amount]):
         """Address of the service."""
         return self._source.core.base_url
 
-    async def overview(self, *, as_of: Instant | None = None) -> Overview:
+    async def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
@@ -283,8 +282,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
@@ -297,8 +296,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
@@ -310,8 +309,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
@@ -524,7 +523,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     async def levels(
         self,
@@ -533,7 +532,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     async def levels(
         self,
@@ -542,7 +541,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     async def levels(
         self,
@@ -551,7 +550,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     async def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -559,7 +558,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -584,7 +583,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     async def maxpain(
         self,
@@ -593,7 +592,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     async def maxpain(
         self,
@@ -602,7 +601,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     async def maxpain(
         self,
@@ -611,7 +610,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     async def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -619,7 +618,7 @@ class AsyncClient(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
@@ -707,10 +706,11 @@ class AsyncClient(Generic[Amount]):
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """Liquidated USD per period and group.
@@ -729,7 +729,15 @@ class AsyncClient(Generic[Amount]):
         """
         return await self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -739,8 +747,8 @@ class AsyncClient(Generic[Amount]):
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """Events of liquidations that followed each other closely.
@@ -790,8 +798,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -800,8 +808,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -809,8 +817,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -835,8 +843,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -844,16 +852,16 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     async def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -917,7 +925,7 @@ class AsyncClient(Generic[Amount]):
         return await self._source.ask(coverage.coverage(range, as_of=as_of))
 
     async def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -959,8 +967,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -970,8 +978,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     async def maps(
@@ -980,8 +988,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import CascadeStream, OrderStream
     from .types import (
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         ClientOptions,
@@ -47,15 +49,12 @@ if TYPE_CHECKING:
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
         OpenInterestRow,
         OrderRow,
-        Overview,
         Progress,
         SeenPositionRow,
         UndercountRow,
@@ -111,6 +110,12 @@ class Client(Generic[Amount]):
 
     Parameters and methods that need ``liqdata serve`` are extensions of our server: with a service that does not
     announce them they raise :class:`~liqdata.BadQuery`. A :class:`~liqdata.Market` has all of them.
+
+    ``start=`` and ``end=`` take an instant (epoch milliseconds, a datetime or ISO 8601 text), or a time before the
+    market's *now*: ``"-7d"``, ``"-90min"`` or a timedelta.
+
+    Realised answers say how much of their period is covered, if the service says it: ``meta["covered"]``, 0 to 1. If
+    nothing of it is, they warn with :class:`~liqdata.NotCovered`, because their zeros are unknown.
 
     Every method raises :class:`~liqdata.BadQuery` before anything is sent. Then it raises :class:`~liqdata.NoAnswer` if
     the service cannot be reached, after all retries; :class:`~liqdata.TooSlow` if the deadline passes;
@@ -186,7 +191,7 @@ class Client(Generic[Amount]):
         """Address of the service."""
         return self._source.core.base_url
 
-    def overview(self, *, as_of: Instant | None = None) -> Overview:
+    def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters
@@ -196,9 +201,10 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict
-            By window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (int). Keys are those of the
-            service; ``["1d"]`` finds ``["24h"]``. A window that the service omits is absent.
+        Record
+            A dict by window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (int). Keys are those of
+            the service; ``["1d"]`` finds ``["24h"]``. A window that the service omits is absent.
+            ``meta["covered_windows"]`` has the covered share of each window, if the service says it.
 
         Raises
         ------
@@ -362,8 +368,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
@@ -376,8 +382,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
@@ -389,8 +395,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
@@ -410,7 +416,7 @@ class Client(Generic[Amount]):
             Number of newest rows to skip.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only orders from ``start`` until before ``end``, by event time and of any age; the last 24 hours if neither
             is given. Need ``liqdata serve``.
         groups : bool
@@ -711,7 +717,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     def levels(
         self,
@@ -720,7 +726,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     def levels(
         self,
@@ -729,7 +735,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def levels(
         self,
@@ -738,7 +744,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -746,7 +752,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters
@@ -764,9 +770,10 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict or dict of str to dict
-            As on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers`` by leverage, each with
+        Record or dict of str to Record
+            A dict as on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers`` by leverage, each with
             ``longPrice``, ``longIntensity``, ``shortPrice``, ``shortIntensity`` (intensities 0 to 1).
+            :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
         ------
@@ -792,7 +799,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     def maxpain(
         self,
@@ -801,7 +808,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     def maxpain(
         self,
@@ -810,7 +817,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def maxpain(
         self,
@@ -819,7 +826,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -827,7 +834,7 @@ class Client(Generic[Amount]):
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters
@@ -845,10 +852,11 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict or dict of str to dict
-            As on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` and ``d7`` with ``long`` and
+        Record or dict of str to Record
+            A dict as on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` and ``d7`` with ``long`` and
             ``short`` (``price``, ``usd``, signed ``distPct``), ``totalLong`` and ``totalShort`` (USD). ``["1d"]`` and
-            ``["7d"]`` find ``["d1"]`` and ``["d7"]``.
+            ``["7d"]`` find ``["d1"]`` and ``["d7"]``. :func:`liqdata.frame` puts the answers about several symbols
+            into one frame.
 
         Raises
         ------
@@ -1013,10 +1021,11 @@ class Client(Generic[Amount]):
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """Liquidated USD per period and group.
@@ -1029,17 +1038,21 @@ class Client(Generic[Amount]):
             Coin (``BTC``), trading pair (``BTCUSDT``) or several, also separated by commas; everything by default.
         interval : str, timedelta or int
             Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (30 days),
-            or milliseconds. Periods start at multiples of it since 1970, UTC.
+            names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or milliseconds. Periods start at
+            multiples of it since 1970, UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
             Grouping columns, in this order; ``()`` for totals.
-        start : int, datetime or str, optional
-            Only orders from this instant on, by event time; 24 hours before ``end`` by default.
-        end : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
+            Only orders from this instant on, by event time; 24 hours before ``end`` by default. ``"-7d"`` and
+            ``timedelta(days=7)`` are 7 days before the market's *now*.
+        end : int, datetime, str or timedelta, optional
             Only orders before this instant; up to and including the market's *now* by default.
         exchange : str, optional
             Only orders of this exchange.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD.
+        sparse : bool
+            Leave out periods without orders.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
 
@@ -1049,14 +1062,17 @@ class Client(Generic[Amount]):
             ``timestamp`` (start of the period, epoch ms), the columns of ``by``, ``long_usd``, ``short_usd``,
             ``total_usd`` (USD, exact to 28 digits), ``cnt``, ``largest_usd`` (largest order) and ``covered``: the share
             of the requested part of the period in which the exchange was recorded without a known gap (the mean over
-            exchanges; ``None`` if it was not recorded, as in tables). Sorted by time, coin, symbol, exchange and side.
-            A period without orders has no row; :meth:`gaps` says whether it was covered.
+            exchanges). A table of orders covers the time between its first and its last row. Sorted by time, coin,
+            symbol, exchange and side. Each group with an order has a row for every period, totals also without one: zeros
+            if part of the period was covered, else ``None`` (NaN in frames). Orders that are known count even where
+            nothing was covered. ``meta["covered"]`` is the share of the whole range, ``meta["data_from"]`` the instant
+            from which on orders are known.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, for several symbols that ``by`` does not separate, for more than two million rows,
-            and if the service has no history.
+            For a wrong parameter, for several symbols that ``by`` does not separate, for more than two million rows
+            (``sparse=True`` may help), and if the service has no history.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1073,7 +1089,15 @@ class Client(Generic[Amount]):
         """
         return self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -1083,8 +1107,8 @@ class Client(Generic[Amount]):
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """Events of liquidations that followed each other closely.
@@ -1102,9 +1126,9 @@ class Client(Generic[Amount]):
             on (fewer need the unit).
         min_usd : float or Decimal
             Only events of at least this many USD, 0 or more.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only events that started at or after this instant; 24 hours before ``end`` by default.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only events that started before this instant, followed to their end; up to and including *now* by default.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
@@ -1202,8 +1226,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -1212,8 +1236,8 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -1221,8 +1245,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -1234,9 +1258,9 @@ class Client(Generic[Amount]):
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only bars that opened at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only bars that closed at or before this instant.
         interval : str, timedelta or int, optional
             Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1M"`` (30 days), a
@@ -1280,8 +1304,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -1289,16 +1313,16 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -1309,9 +1333,9 @@ class Client(Generic[Amount]):
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only readings at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only readings before this instant.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
@@ -1430,7 +1454,7 @@ class Client(Generic[Amount]):
         return self._source.ask(coverage.coverage(range, as_of=as_of))
 
     def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -1438,9 +1462,9 @@ class Client(Generic[Amount]):
 
         Parameters
         ----------
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only gaps that end after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only gaps that start before this instant.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
@@ -1520,8 +1544,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -1531,8 +1555,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     def maps(
@@ -1541,8 +1565,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.
@@ -1559,9 +1583,9 @@ class Client(Generic[Amount]):
             Only answers of this endpoint.
         version : str or Model, optional
             Only maps of this model version (:attr:`Model.version`); ``"unknown"`` for maps without a stored version.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only maps with a last bar that closed at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only maps with a last bar that closed before this instant.
         as_of : int, datetime or str, optional
             Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import CascadeStream, OrderStream
     from .types import (
         ArchiveTable,
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         CoinRow,
@@ -55,15 +57,12 @@ if TYPE_CHECKING:
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
         OpenInterestRow,
         OrderRow,
-        Overview,
         PositionRow,
         Progress,
         SeenPositionRow,
@@ -141,8 +140,10 @@ class Market:
     readings in the message. Prices between 0.03 and 30 USD are too close to tell the units apart; ``docs/model.md``
     describes the limits.
 
-    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. Methods
-    raise :class:`~liqdata.BadQuery` for a wrong parameter, :class:`~liqdata.ArchiveError` if an archive cannot be read,
+    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. A table of
+    orders covers the time between its first and its last row; answers about realised orders warn with
+    :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a wrong
+    parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive cannot be read,
     and ``RuntimeError`` if the market is closed. The four estimates raise :class:`~liqdata.Refused`: 404 for a coin
     without bars in the window, 400 for bars too coarse or too few for the range.
 
@@ -162,8 +163,8 @@ class Market:
     ... )
     >>> market.overview()["1h"]["long_usd"]
     15703.861
-    >>> market.coins(as_of="2026-10-09T17:00Z")
-    Rows(0 × coin, long_usd, short_usd, total_usd, cnt)
+    >>> market.coins(as_of="2026-10-09T17:10Z")["coin"].tolist()
+    ['BTC']
     """
 
     _source: LocalSource
@@ -227,7 +228,7 @@ class Market:
         """
         return list(self._source.core.coins)
 
-    def overview(self, *, as_of: Instant | None = None) -> Overview:
+    def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
@@ -325,8 +326,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
@@ -339,8 +340,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
@@ -352,8 +353,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
@@ -365,8 +366,8 @@ class Market:
         --------
         >>> import liqdata
         >>> market = liqdata.demo()
-        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", as_of="2026-05-01"))
-        (5, 0)
+        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-1h"))
+        (5, 24)
         """
         return self._source.ask_each(
             orders.orders(
@@ -557,7 +558,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     def levels(
         self,
@@ -566,7 +567,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     def levels(
         self,
@@ -575,7 +576,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def levels(
         self,
@@ -584,7 +585,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -592,7 +593,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of each leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -614,7 +615,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     def maxpain(
         self,
@@ -623,7 +624,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     def maxpain(
         self,
@@ -632,7 +633,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def maxpain(
         self,
@@ -641,7 +642,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
@@ -649,7 +650,7 @@ class Market:
         model: Number | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The strongest long and short cluster of a day and of a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
@@ -673,8 +674,8 @@ class Market:
         max_rows: int | None = None,
         progress: Progress = False,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> OrderIterator:
@@ -733,10 +734,11 @@ class Market:
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow]:
         """Liquidated USD per period and group.
@@ -753,7 +755,15 @@ class Market:
         """
         return self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -763,8 +773,8 @@ class Market:
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow]:
         """Events of liquidations that followed each other closely.
@@ -809,8 +819,8 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -819,8 +829,8 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -828,8 +838,8 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -851,8 +861,8 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -860,16 +870,16 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -920,7 +930,7 @@ class Market:
         return self._source.ask(coverage.coverage(range, as_of=as_of))
 
     def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -956,8 +966,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -967,8 +977,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     def maps(
@@ -977,8 +987,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.

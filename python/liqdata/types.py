@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, Literal, NotRequired, TypeAlias, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from decimal import Decimal
 
     from typing_extensions import TypeVar
@@ -30,6 +30,7 @@ else:  # Python supports defaults of type variables from 3.13 on
 __all__ = [
     "ArchiveTable",
     "BarRow",
+    "Bound",
     "BracketRow",
     "CascadeRow",
     "ChartRow",
@@ -79,6 +80,7 @@ __all__ = [
     "TruthRow",
     "UndercountRow",
     "UndoRow",
+    "Units",
     "View",
     "Window",
     "WindowTotals",
@@ -86,6 +88,9 @@ __all__ = [
 
 Instant: TypeAlias = "int | str | datetime"
 """An instant: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text."""
+
+Bound: TypeAlias = "Instant | timedelta"
+"""Start or end of a time range: an instant, or a time before now, as text such as ``"-7d"`` or a timedelta."""
 
 Instants: TypeAlias = "Instant | Iterable[Instant]"
 """An instant, or several."""
@@ -132,6 +137,9 @@ MapSide: TypeAlias = Literal["long", "short"]
 
 View: TypeAlias = Literal["exposure", "expected", "measured"]
 """Meaning of the USD of a map: exposed open interest, expected liquidations, or observed positions."""
+
+Units: TypeAlias = Literal["usd", "relative"]
+"""Unit of the amounts of an answer: USD, or relative ones where open interest is unknown."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
 """Type of exact amounts in frames: ``decimal.Decimal`` or ``float``."""
@@ -181,7 +189,7 @@ Overview = TypedDict(
     "Overview",
     {"1h": WindowTotals, "4h": WindowTotals, "12h": WindowTotals, "24h": WindowTotals},
 )
-Overview.__doc__ = """Totals of the four windows.
+Overview.__doc__ = """Keys of the totals of the four windows, which are a :class:`liqdata.Record`.
 
 Another service may omit windows; check with ``"1h" in answer``."""
 
@@ -240,7 +248,10 @@ class LevelTier(TypedDict):
 
 
 class Levels(TypedDict):
-    """Key liquidation levels of a coin; ``tiers`` is keyed by leverage as text."""
+    """Keys of the liquidation levels of a coin, which are a :class:`liqdata.Record`.
+
+    ``tiers`` is keyed by leverage as text.
+    """
 
     symbol: str
     price: float
@@ -266,7 +277,7 @@ class Pain(TypedDict):
 
 
 class MaxPain(TypedDict):
-    """Max pain of a coin over one day and over seven.
+    """Keys of the max pain of a coin over one day and over seven, which is a :class:`liqdata.Record`.
 
     Another service may omit one; check with ``"d1" in answer``.
     """
@@ -305,18 +316,21 @@ class CoverageRow(TypedDict):
 
 
 class HistoryRow(TypedDict, Generic[Amount]):
-    """Liquidations of one period and group; ``covered`` is ``None`` without a record."""
+    """Liquidations of one period and group; amounts are ``None`` where nothing is known of the period.
+
+    ``covered`` is the covered share of the period.
+    """
 
     timestamp: int
     coin: NotRequired[str]
     symbol: NotRequired[str]
     exchange: NotRequired[str]
     side: NotRequired[Side]
-    long_usd: Amount
-    short_usd: Amount
-    total_usd: Amount
-    cnt: int
-    largest_usd: Amount
+    long_usd: Amount | None
+    short_usd: Amount | None
+    total_usd: Amount | None
+    cnt: int | None
+    largest_usd: Amount | None
     covered: float | None
 
 

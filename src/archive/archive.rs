@@ -22,10 +22,10 @@ use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::{GoesOn, Store};
 use crate::archive::{
-    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
-    ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
-    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan,
-    Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
+    ArchiveContents, ArchiveError, ArchiveStart, ArchiveSummary, ArrivalPosition, BarRow,
+    DamagedPart, ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow,
+    OpenInterestRow, OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines,
+    ResampledBar, Scan, Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
@@ -609,6 +609,30 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
         report::covered(&self.store, start, end, as_of)
+    }
+
+    /// As [`Archive::covered`]. In an archive without sessions each exchange is covered between its first and its last
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::covered`].
+    pub fn recorded(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+        report::recorded(&self.store, start, end, as_of)
+    }
+
+    /// The first instants of the archive.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn begins(&self) -> Result<ArchiveStart, ArchiveError> {
+        self.store.ask(stats::begins)
     }
 
     /// As [`Archive::covered`], but only for channels that report every order.

@@ -18,10 +18,10 @@ mod observations;
 mod rolling;
 
 pub use aggregates::rankings::*;
-pub use aggregates::timeline::{Grouping, RecordedCoverage, Timeline, TimelineQuestion, timeline};
+pub use aggregates::timeline::{Grouping, Timeline, TimelineQuestion, TooManyRows, timeline};
 pub use cascade::{CascadeClusters, CascadeQuestion, cascades, priced, reach};
-pub use coverage::exchange_coverage::{count_outliers, coverage};
-pub use coverage::feed_coverage::FeedCoverage;
+pub use coverage::exchange_coverage::{count_outliers, coverage, recorded};
+pub use coverage::feed_coverage::{FeedCoverage, covered_share};
 pub use coverage::undercount::{CompleteTapes, RecordedRanges, undercount};
 pub use error::EngineError;
 pub use estimate::crossings::{PriceMove, crossed_by_moves, crossed_by_periods};

@@ -1,7 +1,7 @@
 //! Answers queries of the API. Future instants and unknown names are refused, because an empty reply would look like a
 //! market without liquidations.
 
-use crate::api::Orders;
+use crate::api::{BadQuery, Orders};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
@@ -81,12 +81,13 @@ impl Market {
         Ok(answered)
     }
 
-    /// Refuses an instant that is too far in the future.
+    /// Refuses an instant before the first observation, or too far in the future.
     ///
     /// A market that does not grow accepts instants up to one day after its newest observation. By then its longest
     /// window is empty. A growing market also accepts instants up to the current wall-clock time.
     pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
+        self.check_start(asked)?;
         let now = self.now();
         if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
             return Ok(());
@@ -97,6 +98,19 @@ impl Market {
             return Ok(());
         }
         Err(Refusal::unknown_yet(asked, now))
+    }
+
+    /// Refuses an instant before the first observation, as of which nothing is known.
+    pub(crate) fn check_start(&self, asked: Millis) -> Result<(), Refusal> {
+        match self.source.first_observed()? {
+            Some(first) if asked < first => Err(BadQuery::new(
+                "as_of",
+                format!("nothing is known as of {asked}: the first observation is of {first}"),
+                format!("an instant from {first} on"),
+            )
+            .into()),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a reply that lacks a requested name if this name is unknown.

@@ -53,7 +53,7 @@ impl Market {
     pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
         Self {
             simulated: true,
-            ..Self::fixed(observations, origin)
+            ..Self::fixed(observations.complete(), origin)
         }
     }
 
@@ -68,7 +68,7 @@ impl Market {
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         origin: impl Into<String>,
     ) -> Self {
-        let fixed = Arc::new(TableSource::new(observations));
+        let fixed = Arc::new(TableSource::new(observations.complete()));
         let place = Arc::clone(&fixed) as Arc<dyn MarketSource>;
         let moving = ReplaySource::of_observations(place, fixed.observations(), start, clock);
         Self {
@@ -132,10 +132,11 @@ impl Market {
             return Err(Refusal::unknown_yet(at, wall_clock()));
         }
         let archived = ArchiveSource::open(path, as_of)?;
-        Ok(Self::of(
-            Arc::new(archived),
-            format!("archive {}", path.display()),
-        ))
+        let market = Self::of(Arc::new(archived), format!("archive {}", path.display()));
+        if let Some(at) = as_of {
+            market.check_start(at)?;
+        }
+        Ok(market)
     }
 
     /// Starts a background thread that reads every archive file once, to find damage early.

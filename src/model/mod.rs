@@ -16,6 +16,7 @@ mod time;
 mod values;
 
 pub use coverage::damage::Damage;
+pub use coverage::period_coverage::PeriodCoverage;
 pub use coverage::sampling::{Sampling, UndercountRow};
 pub use coverage::unconverted::NotInCoins;
 pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
@@ -68,7 +69,7 @@ pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
 pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
-pub use time::time_range::TimeRange;
+pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;

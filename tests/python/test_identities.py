@@ -281,6 +281,7 @@ def test_nothing_realised_is_an_empty_answer_not_an_error():
     market = samples.simulated()
     assert market.orders("TIAUSDT") == []
     assert market.chart("TIAUSDT") == []
-    assert market.orders(exchange="lighter") == []
+    with pytest.warns(liqdata.NotCovered):
+        assert market.orders(exchange="lighter") == []
     assert market.bars("TIA") == []
     assert market.true_positions("TIA") == []

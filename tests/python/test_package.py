@@ -306,7 +306,7 @@ def test_a_client_with_secrets_refuses_to_pickle_and_never_shows_them(kind, secr
 
 
 def test_a_closed_market_refuses_every_question():
-    with Market() as market:
+    with Market() as market, pytest.warns(liqdata.NotCovered):
         assert market.orders() == []
     for method in [*TEN, "iter_orders", "bars", "coverage", "true_positions"]:
         with pytest.raises(RuntimeError, match="market is closed"):

@@ -117,8 +117,8 @@ def _ask(name: str, given: dict[str, Any]) -> None:
     everything = given.pop("everything", False)
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
-    if "groups" in arguments:
-        arguments["groups"] = arguments["groups"] == "1"
+    for switch in {"groups", "sparse"} & arguments.keys():
+        arguments[switch] = arguments[switch] == "1"
     asked = Asked(name, arguments, asked_of, form)
     _answer(asked, everything=everything)
 

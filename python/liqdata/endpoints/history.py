@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from liqdata.calls.arguments import length, symbols, time_range, usd
+from liqdata.calls.arguments import length, switch, symbols, time_range, usd
 from liqdata.errors import BadQuery
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -27,10 +27,11 @@ def history(
     *,
     interval: str | timedelta | int,
     by: HistoryGroup | Iterable[HistoryGroup],
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     exchange: str | None,
     min_usd: float | Decimal | None,
+    sparse: bool,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
     """Sums by period and group."""
@@ -49,6 +50,7 @@ def history(
         **time_range(start, end),
         "exchange": None if exchange is None else str(exchange),
         "min_usd": None if min_usd is None else usd(min_usd),
+        "sparse": "1" if switch(sparse, "sparse") else None,
     }
     return Request("history", _grouped(groups), parameters, as_of)
 

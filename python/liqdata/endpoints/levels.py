@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from liqdata.model import native
 from liqdata.source import convert
@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from liqdata.model import Model
+    from liqdata.records import Record
     from liqdata.types import Instants
     from liqdata.types import Model as Number
 
 
 def levels(
     symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
-) -> Request[Any]:
+) -> Request[Record]:
     """The strongest clusters by leverage tier."""
-    return Request("levels", convert.plain, {"symbol": symbol, "model": native(model)}, as_of, explain)
+    return Request("levels", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)
 
 
 def maxpain(
     symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
-) -> Request[Any]:
+) -> Request[Record]:
     """The strongest clusters of a day and of a week."""
-    return Request("maxpain", convert.plain, {"symbol": symbol, "model": native(model)}, as_of, explain)
+    return Request("maxpain", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of
-from liqdata.errors import UnexpectedReply
+from liqdata.calls.traceback import warn
+from liqdata.errors import NotCovered, UnexpectedReply
+from liqdata.records import Record
 from liqdata.rows import Rows
 
 if TYPE_CHECKING:
@@ -42,12 +44,17 @@ class Origin(NamedTuple):
     """Open and length of the first earlier bar that cannot be resampled to the requested interval."""
     time_unit: str | None = None
     """The unit of a service's instants, if they were converted to milliseconds."""
+    period: tuple[float, dict[str, float], int | None] | None = None
+    """Of realised orders: the covered share of the period, that of each window, and since when orders are known."""
 
     def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
         """The same origin with what came with a reply: coverage, and the unit of its instants."""
         if isinstance(reply, dict):
-            return self._replace(coverage=reply.pop("coverage", None), time_unit=reply.pop("time_unit", None))
-        return self._replace(coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit)
+            popped = {name: reply.pop(name, None) for name in ("coverage", "time_unit", "period")}
+            return self._replace(**popped)
+        return self._replace(
+            coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit, period=reply.period
+        )
 
     def of_question(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
         """The same origin with the question."""
@@ -79,6 +86,11 @@ class Origin(NamedTuple):
             meta["question"] = self.question
         if self.coverage is not None:
             meta["coverage"] = self.coverage.dicts("decimal")
+        if self.period is not None:
+            meta["covered"], windows, since = self.period
+            if windows:
+                meta["covered_windows"] = windows
+            meta["data_from"] = None if since is None else datetime_of(since)
         if self.earlier is not None:
             opened, interval = self.earlier
             meta["earlier"] = {"timestamp": datetime_of(opened), "interval": interval}
@@ -102,33 +114,36 @@ class BarsOfMap:
 Convert = Callable[[Any, Origin], A]
 
 
-class ReplyDict(dict[str, Any]):
-    """A dict as on the wire, with a ``meta`` like that of rows and grids.
-
-    Other spellings of a window or range find its key: ``overview["1d"]`` is ``overview["24h"]``.
-    """
-
-    __slots__ = ("meta",)
-
-    meta: dict[str, Any]
-
-    def __missing__(self, name: object) -> Any:
-        for other in _OTHER_SPELLINGS.get(str(name), ()):
-            if other in self:
-                return self[other]
-        raise KeyError(name)
+_CONTRACT = {
+    "levels": {"symbol", "price", "updatedAt", "tiers"},
+    "maxpain": {"symbol", "price", "updatedAt", "d1", "d7"},
+}
+"""The keys of the contract; other members of a reply become attributes of the record."""
 
 
-_OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+def record(reply: dict[str, Any], origin: Origin) -> Record:
+    """A dict with the keys of the contract; the other members of the reply become attributes."""
+    explain = reply.pop("explain", None)
+    endpoint = str((origin.question or {}).get("endpoint"))
+    keys = _CONTRACT.get(endpoint, reply.keys())
+    found = {name: value for name, value in reply.items() if name in keys}
+    beyond = {name: value for name, value in reply.items() if name not in keys}
+    updated = found.get("updatedAt")
+    meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
+    _warn_if_unknown(meta)
+    beyond.setdefault("units", "relative" if (explain or {}).get("openInterestScale") == "relative" else "usd")
+    beyond.setdefault("simulated", origin.simulated)
+    return Record(found, meta=meta, **beyond)
 
 
-def plain(reply: dict[str, Any], origin: Origin) -> Any:
-    """A dict as on the wire."""
-    answer = ReplyDict(reply)
-    explain = answer.pop("explain", None)
-    updated = reply.get("updatedAt")
-    answer.meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
-    return answer
+def _warn_if_unknown(meta: dict[str, Any]) -> None:
+    """Warn of a realised answer whose period is not covered at all: its zeros are unknown."""
+    if meta.get("covered") != 0:
+        return
+    since = meta["data_from"]
+    known = "this source has no orders" if since is None else f"its orders begin at {since:%Y-%m-%dT%H:%M:%SZ}"
+    name = (meta.get("question") or {}).get("endpoint", "answer")
+    warn(f"{name}: no part of the period is covered, so zeros and missing rows mean unknown; {known}", NotCovered)
 
 
 _COIN_COLUMN = {"bars": "symbol", "open_interest": "symbol", "positions": "coin"}
@@ -152,7 +167,9 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
     """Rows with their ``meta``."""
     _check_coin(reply, origin.question)
     newest = reply.newest()
-    return Rows(reply, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
+    meta = origin.meta(None if newest is None else datetime_of(newest))
+    _warn_if_unknown(meta)
+    return Rows(reply, decimals=origin.decimals, meta=meta)
 
 
 def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:

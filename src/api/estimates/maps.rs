@@ -1,7 +1,7 @@
 //! `/api/maps`: estimated maps that the service recorded; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
-use crate::api::time::{At, words};
+use crate::api::time::{Bound, words};
 use crate::model::{Coin, MapKind, MapRow};
 
 endpoint! {
@@ -10,8 +10,8 @@ endpoint! {
     symbol: Option<Coin>, "coin; all where absent";
     kind: Option<MapKind>, "only answers to this question";
     version: Option<ModelVersion>, "only those of this version of a model; unknown for those of which none was kept";
-    start: Option<At>, "only maps with a last bar that closed then or later";
-    end: Option<At>, "only maps with a last bar that closed before then";
+    start: Option<Bound>, "only maps with a last bar that closed then or later";
+    end: Option<Bound>, "only maps with a last bar that closed before then";
     => enveloped Vec<MapRow>; large
 }
 

@@ -5,7 +5,7 @@ use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
 use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
-use crate::api::time::At;
+use crate::api::time::Bound;
 use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
@@ -14,8 +14,8 @@ endpoint! {
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
     gap: CascadeGap = "60s", "the most time between one order of an event and the next";
     min_usd: UsdAmount = "100000", "only events of at least so many USD";
-    start: Option<At>, "only events that began then or later; 24 hours before the end where absent";
-    end: Option<At>, "only events that began before then; up to and with now where absent";
+    start: Option<Bound>, "only events that began then or later; 24 hours before the end where absent";
+    end: Option<Bound>, "only events that began before then; up to and with now where absent";
     => enveloped Vec<CascadeRow>; large
 }
 

@@ -118,11 +118,62 @@ pub(crate) fn covered(
     end: Millis,
     as_of: Option<Millis>,
 ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-    let records = coverage_records(store, start, end, as_of)?;
-    let venues = records.known_exchanges.iter();
-    Ok(venues
-        .map(|name| (name.clone(), records.covered(name)))
+    check_range(start, end)?;
+    let gaps = gaps_known(store, start, end, as_of)?;
+    store.ask(|journal| {
+        let records = CoverageRecords {
+            range: TimeRange::new(start, end),
+            gaps,
+            silent_ranges: silent_ranges(journal, start, end, as_of)?,
+            sessions: sessions::sessions(journal, start, end, as_of)?,
+            known_exchanges: known_exchanges(journal, as_of)?,
+            outcomes: events::outcomes(journal, start, end, as_of)?,
+            ..CoverageRecords::default()
+        };
+        let venues = records.known_exchanges.iter();
+        Ok(venues
+            .map(|name| (name.clone(), records.covered(name)))
+            .collect())
+    })
+}
+
+/// Implements `Archive::recorded`.
+pub(crate) fn recorded(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+    let covered = covered(store, start, end, as_of)?;
+    if !covered.is_empty() {
+        return Ok(covered);
+    }
+    let range = TimeRange::new(start, end);
+    let rows = store.ask(ranges_of_rows)?.into_iter();
+    Ok(rows
+        .map(|(name, rows)| (name, without(&[rows.intersection(range)], &[])))
         .collect())
+}
+
+/// The times between the first and the last order of each exchange.
+///
+/// They count as covered in an archive without any session: its rows are a table that no collector wrote.
+fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, TimeRange>> {
+    let is_current = file_versions::is_valid("?1");
+    journal
+        .prepare_cached(&format!(
+            "SELECT exchange, min(first), max(last) FROM (
+                 SELECT exchange, manifest.first AS first, part_venues.last AS last
+                     FROM part_venues JOIN manifest USING (path)
+                     WHERE holds = 'orders' AND state = 'kept' AND {is_current}
+                 UNION ALL SELECT exchange, min(timestamp), max(timestamp) FROM orders GROUP BY exchange)
+             GROUP BY exchange"
+        ))?
+        .query_map([file_versions::at(None)], |row| {
+            let (first, last) = (Millis(row.get(1)?), Millis(row.get(2)?));
+            Ok((row.get(0)?, TimeRange::new(first, last.on(1))))
+        })?
+        .collect()
 }
 
 /// Implements `Archive::fully_covered`.
@@ -306,6 +357,7 @@ fn weakest_completeness(sessions: &[&Session]) -> Completeness {
 }
 
 /// The records from which the coverage of a time range is computed.
+#[derive(Default)]
 struct CoverageRecords {
     range: TimeRange,
     gaps: Vec<Gap>,

@@ -49,6 +49,13 @@ pub fn ingest_tables(
             None => sessions.push(before),
         }
     }
+    // A table is complete between its first and its last order, for each exchange in it.
+    let start = sessions.iter().map(|session| session.start).min();
+    let end = sessions.iter().map(|session| session.end).max();
+    for session in &mut sessions {
+        session.start = start.unwrap_or(session.start);
+        session.end = end.unwrap_or(session.end);
+    }
     let recorded: &[ImportedSession] = if is_recorded { &sessions } else { &[] };
     let scope = ImportScope {
         sessions: recorded,

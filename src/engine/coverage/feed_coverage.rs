@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::coverage::undercount::RecordedRanges;
 use crate::model::{Millis, TimeRange};
 
 /// Recorded time ranges of each exchange, and its share of all liquidated USD.
@@ -96,6 +97,27 @@ pub(crate) fn share(spans: &[TimeRange], whole: TimeRange) -> f64 {
         .map(|range| range.intersection(whole).length())
         .sum();
     covered as f64 / whole.length().max(1) as f64
+}
+
+/// The covered share of a range: of one exchange if named, else the mean over all. 0 if nothing is recorded.
+#[must_use]
+pub fn covered_share(recorded: &RecordedRanges, range: TimeRange, exchange: Option<&str>) -> f64 {
+    let of = |(name, spans): (&String, &Vec<TimeRange>)| {
+        let is_asked = exchange.is_none_or(|exchange| exchange == name);
+        is_asked.then(|| share(spans, range))
+    };
+    let shares: Vec<f64> = recorded.iter().filter_map(of).collect();
+    mean(shares.into_iter())
+}
+
+/// The mean of shares; 0 if there are none.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exchanges are counted in dozens"
+)]
+pub(crate) fn mean(shares: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = shares.len().max(1) as f64;
+    shares.sum::<f64>() / count
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ use crate::engine::observations::open_interest_series::{
 };
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
 use crate::engine::observations::table_checks::TableRow;
-use crate::engine::{BarSources, Ring, TableFault};
+use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
 use crate::model::{
     Bar, Listings, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder,
-    Order, coin_of_pair,
+    Order, TimeRange, coin_of_pair,
 };
 
 /// Checked and sorted orders, price bars and open interest; immutable.
@@ -43,6 +43,10 @@ pub struct Observations {
     ledgers: LedgerCache,
     /// Group of each order, by its index in the ring; empty if no order has a group.
     groups: Vec<Option<Box<str>>>,
+    /// When the orders of each exchange are complete, if not between the first and the last order.
+    recorded: Option<RecordedRanges>,
+    /// The first instant at which anything is known.
+    first: Option<Millis>,
 }
 
 impl Observations {
@@ -70,7 +74,7 @@ impl Observations {
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
         let mut ring = Ring::default();
-        let mut last_order = None;
+        let (mut first_order, mut last_order): (Option<Millis>, _) = (None, None);
         let mut given = Listings::default();
         let mut pairs: Vec<u32> = Vec::new();
         let groups = groups_by_place(&orders);
@@ -92,7 +96,9 @@ impl Observations {
                 pairs.push(pair);
                 pair
             };
-            last_order = last_order.max(Some(observed.order.timestamp));
+            let at = observed.order.timestamp;
+            first_order = Some(first_order.map_or(at, |first| first.min(at)));
+            last_order = last_order.max(Some(at));
             ring.load(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
@@ -108,6 +114,13 @@ impl Observations {
             .chain(last_bar)
             .chain(last_reading)
             .max();
+        let first_bar = bars.values().filter_map(|bars| bars.first());
+        let first_reading = open_interest.values().filter_map(OpenInterestSeries::first);
+        let first = first_order
+            .into_iter()
+            .chain(first_bar.map(Bar::close_time))
+            .chain(first_reading)
+            .min();
 
         let mut coins: BTreeMap<String, CoinHistory> = bars
             .into_iter()
@@ -140,7 +153,52 @@ impl Observations {
             fits: DailyFitsCache::default(),
             ledgers: LedgerCache::default(),
             groups,
+            recorded: None,
+            first,
         })
+    }
+
+    /// Sets when the orders of each exchange are complete. By default that is between the first and the last order.
+    #[must_use]
+    pub fn with_recorded(self, recorded: RecordedRanges) -> Self {
+        Self {
+            recorded: Some(recorded),
+            ..self
+        }
+    }
+
+    /// When the orders of each exchange are complete, if that was set.
+    pub(crate) fn recorded(&self) -> Option<&RecordedRanges> {
+        self.recorded.as_ref()
+    }
+
+    /// The same observations, with orders that are complete from the first observation on, unless a record was set.
+    ///
+    /// This is so in a simulation.
+    #[must_use]
+    pub fn complete(self) -> Self {
+        if self.recorded.is_some() {
+            return self;
+        }
+        let whole = TimeRange::bounded(self.first, None);
+        let names = self.ring.names().exchanges().iter();
+        let recorded = names.map(|name| (name.clone(), vec![whole])).collect();
+        self.with_recorded(recorded)
+    }
+
+    /// The first instant at which anything is known: of an order, of the close of a bar or of a reading.
+    #[must_use]
+    pub fn first(&self) -> Option<Millis> {
+        self.first
+    }
+
+    /// The first instant at which orders are known.
+    #[must_use]
+    pub fn orders_from(&self) -> Option<Millis> {
+        let recorded = self.recorded.iter().flat_map(RecordedRanges::values);
+        let recorded = recorded.flatten().map(|range| range.start).min();
+        let first = (!self.ring.is_empty()).then(|| self.ring.timestamp(0));
+        recorded.into_iter().chain(first).min()
     }
 
     /// The group of the order at index `place` of the ring.

@@ -8,8 +8,8 @@ use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::RequiredHistory;
 use crate::model::{
-    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Opened, Symbol, Vocabulary,
-    Window,
+    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Opened, Symbol, TimeRange,
+    Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -115,6 +115,24 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
+    /// The time at `now` whose orders the reply is about; `None` if it is about none.
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        match self.material() {
+            QueryInputs::Realised(window) => Some(last(window, now)),
+            QueryInputs::Recorded(_) | QueryInputs::TimeRange | QueryInputs::Estimated(_) => None,
+        }
+    }
+
+    /// The windows of the reply, if it has several.
+    fn windows(&self) -> &'static [Window] {
+        &[]
+    }
+
+    /// The only exchange that the reply is about.
+    fn exchange(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether the reply may omit bars before its first bar; [`MarketQuery::earlier`] then finds the first omitted
     /// bar.
     fn leaves_out(&self) -> bool {
@@ -170,6 +188,10 @@ impl MarketQuery for api::Overview {
         Ok(ExplainedReply::realised(engine::overview(view)))
     }
 
+    fn windows(&self) -> &'static [Window] {
+        Window::ALL
+    }
+
     fn material(&self) -> QueryInputs {
         QueryInputs::Realised(Window::H24)
     }
@@ -209,6 +231,10 @@ impl MarketQuery for api::Largest {
         Ok(ExplainedReply::realised(rows))
     }
 
+    fn exchange(&self) -> Option<&str> {
+        self.exchange.as_deref()
+    }
+
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
         reply.is_empty().then(|| QueryNames {
             symbols: self.symbol.iter().collect(),
@@ -219,6 +245,11 @@ impl MarketQuery for api::Largest {
     fn material(&self) -> QueryInputs {
         QueryInputs::Realised(self.range)
     }
+}
+
+/// The time of a window that ends now.
+pub(crate) fn last(window: Window, now: Millis) -> TimeRange {
+    TimeRange::new(now.back(window.millis()).on(1), now.on(1))
 }
 
 /// The filter that selects the orders of `question`.
@@ -245,6 +276,19 @@ impl MarketQuery for api::Orders {
 
     fn group_column(&self) -> Option<bool> {
         Some(self.with_groups())
+    }
+
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        let asked = TimeRange::bounded_at(self.start, self.end, now);
+        Some(if self.has_time_range() {
+            TimeRange::new(asked.start, asked.end.min(now.on(1)))
+        } else {
+            last(Window::H24, now)
+        })
+    }
+
+    fn exchange(&self) -> Option<&str> {
+        self.exchange.as_deref()
     }
 
     fn of_market(

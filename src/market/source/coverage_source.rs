@@ -37,6 +37,21 @@ pub(crate) trait CoverageSource: ViewSource {
         Ok(RecordedRanges::new())
     }
 
+    /// The times in `range` and up to now in which the orders of each exchange are known.
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        view_of(self, as_of, None, |view| engine::recorded(view, range))
+    }
+
+    /// The first instant at which anything was observed; `None` if nothing was.
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        view_of(self, None, None, |view| view.observations().first())
+    }
+
+    /// The first instant at which orders are known; `None` if they are at none.
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        view_of(self, None, None, |view| view.observations().orders_from())
+    }
+
     /// The gaps that overlap `range`.
     fn gaps(&self, _as_of: Option<Millis>, _range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         Ok(Vec::new())

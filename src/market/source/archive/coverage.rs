@@ -89,6 +89,30 @@ impl CoverageSource for ArchiveSource {
         Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
     }
 
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        let known_by = self.instant(as_of)?;
+        let now = match known_by {
+            Some(at) => at,
+            None => self.live()?.ring.now(),
+        };
+        // Nothing is known after now; a range that begins later still names the exchanges.
+        let end = range.end.min(now.on(1)).max(range.start.on(1));
+        // A long read must not block queries about now.
+        let mut recorded = self.past.archive.recorded(range.start, end, known_by)?;
+        if end > now.on(1) {
+            recorded.values_mut().for_each(Vec::clear);
+        }
+        Ok(recorded)
+    }
+
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        Ok(self.back.archive.begins()?.observed)
+    }
+
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        Ok(self.back.archive.begins()?.orders)
+    }
+
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         let known_by = self.instant(as_of)?;
         Ok(self

@@ -14,7 +14,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use crate::archive::Archive;
-use crate::engine::{Observations, ObservedTables, RecordedRanges, TimelineQuestion, View};
+use crate::engine::{
+    Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
+};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -28,8 +30,8 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow,
-    TimeRange, VenueCoverage, Window,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PositionRow, TimeRange,
+    VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -294,6 +296,18 @@ impl CoverageSource for ReplaySource {
         self.place.complete_ranges(self.at(as_of)?, window)
     }
 
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        self.place.recorded(self.at(as_of)?, range)
+    }
+
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        self.place.first_observed()
+    }
+
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        self.place.orders_from()
+    }
+
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
         self.place.gaps(self.at(as_of)?, range)
     }
@@ -347,7 +361,7 @@ impl HistorySource for ReplaySource {
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
-    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+    ) -> Result<Timeline, Refusal> {
         self.place.timeline(asked, self.at(as_of)?)
     }
 
