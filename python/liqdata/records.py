@@ -27,6 +27,11 @@ class Record(dict[str, Any]):
     Everything that a source says beyond the contract is an attribute. Other spellings of a window or range find its
     key: ``overview["1d"]`` is ``overview["24h"]``. Records are equal if their keys and values are.
 
+    Parameters
+    ----------
+    values : mapping
+        The keys of the contract and their values.
+
     Attributes
     ----------
     meta : dict
@@ -51,14 +56,22 @@ class Record(dict[str, Any]):
     """
 
     meta: dict[str, Any]
-    units: Units = "usd"
-    simulated: bool | None = None
+    units: Units
+    simulated: bool | None
     within: dict[str, Any] | None = None
 
-    def __init__(self, *values: Any, meta: dict[str, Any] | None = None, **attributes: Any) -> None:
-        super().__init__(*values)
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        *,
+        meta: dict[str, Any] | None = None,
+        units: Units = "usd",
+        simulated: bool | None = None,
+    ) -> None:
+        super().__init__(values)
         self.meta = {} if meta is None else meta
-        self.__dict__.update(attributes)
+        self.units = units
+        self.simulated = simulated
 
     def __missing__(self, name: object) -> Any:
         for other in _OTHER_SPELLINGS.get(str(name), ()):

@@ -102,8 +102,10 @@ impl Market {
 
     /// Refuses an instant before the first observation, as of which nothing is known.
     pub(crate) fn check_start(&self, asked: Millis) -> Result<(), Refusal> {
-        match self.source.first_observed()? {
-            Some(first) if asked < first => Err(BadQuery::new(
+        match self.source.first_observed() {
+            // The damage itself is said when rows are read.
+            Err(refusal) if !refusal.is_of_damage() => Err(refusal),
+            Ok(Some(first)) if asked < first => Err(BadQuery::new(
                 "as_of",
                 format!("nothing is known as of {asked}: the first observation is of {first}"),
                 format!("an instant from {first} on"),

@@ -60,7 +60,21 @@ impl Market {
         let Some(period) = question.period(now) else {
             return Ok(None);
         };
-        let data_from = self.source.orders_from()?;
+        match self.covered_of(question, period, (as_of, now)) {
+            // The damage itself is said with the answer.
+            Err(refusal) if refusal.is_of_damage() => Ok(None),
+            covered => covered.map(Some),
+        }
+    }
+
+    /// How much of `period` is covered, as of an instant or now.
+    fn covered_of<E: MarketQuery>(
+        &self,
+        question: &E,
+        period: TimeRange,
+        (as_of, now): (Option<Millis>, Millis),
+    ) -> Result<PeriodCoverage, Refusal> {
+        let data_from = self.source.orders_from()?.filter(|from| *from <= now);
         // A range without a start begins with the data, and nothing is known after now.
         let period = TimeRange::new(
             period.lower_bound().or(data_from).unwrap_or(now),
@@ -69,13 +83,13 @@ impl Market {
         let recorded = self.source.recorded(as_of, period)?;
         let share = |range| engine::covered_share(&recorded, range, question.exchange());
         let windows = question.windows().iter();
-        Ok(Some(PeriodCoverage {
+        Ok(PeriodCoverage {
             covered: share(period),
             covered_windows: windows
                 .map(|window| (window.name().to_owned(), share(last(*window, now))))
                 .collect(),
             data_from,
-        }))
+        })
     }
 
     /// The instant that `as_of` asks about, or now.

@@ -56,9 +56,9 @@ def test_several_coins_have_their_ledgers_side_by_side(market):
 
 
 def test_an_instant_without_bars_is_named(market):
-    with pytest.raises(liqdata.Refused, match="ETH") as refused:
+    with pytest.raises(liqdata.BadQuery, match="the first observation is of 2026-05-30T18:00:00Z") as refused:
         market.liqmap(["ETH", "BTC"], "all", as_of=[NOW, NOW - 40 * HOUR])
-    assert refused.value.status == 404
+    assert refused.value.parameter == "as_of"
     assert "ETH" in refused.value.__notes__[0]
     assert "as_of: 2026-05-30T08:00:00Z" in refused.value.__notes__[0]
 

@@ -131,9 +131,10 @@ def record(reply: dict[str, Any], origin: Origin) -> Record:
     updated = found.get("updatedAt")
     meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
     _warn_if_unknown(meta)
-    beyond.setdefault("units", "relative" if (explain or {}).get("openInterestScale") == "relative" else "usd")
-    beyond.setdefault("simulated", origin.simulated)
-    return Record(found, meta=meta, **beyond)
+    relative = (explain or {}).get("openInterestScale") == "relative"
+    made = Record(found, meta=meta, units="relative" if relative else "usd", simulated=origin.simulated)
+    made.__dict__.update(beyond)
+    return made
 
 
 def _warn_if_unknown(meta: dict[str, Any]) -> None:

@@ -119,9 +119,20 @@ pub(crate) fn covered(
     as_of: Option<Millis>,
 ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
     check_range(start, end)?;
+    let records = range_records(store, start, end, as_of)?;
+    Ok(records.covered_by_exchange())
+}
+
+/// Reads what the covered ranges of a time range are computed from.
+fn range_records(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<CoverageRecords, ArchiveError> {
     let gaps = gaps_known(store, start, end, as_of)?;
     store.ask(|journal| {
-        let records = CoverageRecords {
+        Ok(CoverageRecords {
             range: TimeRange::new(start, end),
             gaps,
             silent_ranges: silent_ranges(journal, start, end, as_of)?,
@@ -129,11 +140,7 @@ pub(crate) fn covered(
             known_exchanges: known_exchanges(journal, as_of)?,
             outcomes: events::outcomes(journal, start, end, as_of)?,
             ..CoverageRecords::default()
-        };
-        let venues = records.known_exchanges.iter();
-        Ok(venues
-            .map(|name| (name.clone(), records.covered(name)))
-            .collect())
+        })
     })
 }
 
@@ -144,7 +151,13 @@ pub(crate) fn recorded(
     end: Millis,
     as_of: Option<Millis>,
 ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-    let covered = covered(store, start, end, as_of)?;
+    check_range(start, end)?;
+    let mut records = range_records(store, start, end, as_of)?;
+    for session in &mut records.sessions {
+        // A table with orders of one instant covers that instant.
+        session.seen = session.seen.max(session.started.on(1));
+    }
+    let covered = records.covered_by_exchange();
     if !covered.is_empty() {
         return Ok(covered);
     }
@@ -372,6 +385,14 @@ struct CoverageRecords {
 }
 
 impl CoverageRecords {
+    /// The covered time ranges of each exchange.
+    fn covered_by_exchange(&self) -> BTreeMap<String, Vec<TimeRange>> {
+        let venues = self.known_exchanges.iter();
+        venues
+            .map(|name| (name.clone(), self.covered(name)))
+            .collect()
+    }
+
     /// Time ranges of an exchange with recovered orders.
     fn recovered(&self, name: &str) -> Vec<TimeRange> {
         let recovered = self

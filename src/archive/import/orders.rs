@@ -270,11 +270,11 @@ impl OrderTable {
             let key = (exchange, completeness.name());
             if let Some(known) = ranges.get_mut(&key) {
                 known.start = known.start.min(at);
-                known.end = known.end.max(at.on(1));
+                known.end = known.end.max(at);
             } else {
                 let session = ImportedSession {
                     completeness,
-                    ..Self::session(exchange.to_owned(), at, at.on(1))
+                    ..Self::session(exchange.to_owned(), at, at)
                 };
                 ranges.insert(key, session);
             }
@@ -561,7 +561,7 @@ mod tests {
         let ends: Vec<(Millis, Millis)> = (sessions.iter())
             .map(|session| (session.start, session.end))
             .collect();
-        assert_eq!(ends, [(Millis(5), Millis(8))]);
+        assert_eq!(ends, [(Millis(5), Millis(7))]);
     }
 
     #[test]
