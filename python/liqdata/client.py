@@ -202,8 +202,8 @@ class Client(Generic[Amount]):
         Returns
         -------
         Record
-            A dict by window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (int). Keys are those of
-            the service; ``["1d"]`` finds ``["24h"]``. A window that the service omits is absent.
+            A dict by window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (int). Keys are those
+            of the service; ``["1d"]`` finds ``["24h"]``. A window that the service omits is absent.
             ``meta["covered_windows"]`` has the covered share of each window, if the service says it.
 
         Raises
@@ -1063,10 +1063,10 @@ class Client(Generic[Amount]):
             ``total_usd`` (USD, exact to 28 digits), ``cnt``, ``largest_usd`` (largest order) and ``covered``: the share
             of the requested part of the period in which the exchange was recorded without a known gap (the mean over
             exchanges). A table of orders covers the time between its first and its last row. Sorted by time, coin,
-            symbol, exchange and side. Each group with an order has a row for every period, totals also without one: zeros
-            if part of the period was covered, else ``None`` (NaN in frames). Orders that are known count even where
-            nothing was covered. ``meta["covered"]`` is the share of the whole range, ``meta["data_from"]`` the instant
-            from which on orders are known.
+            symbol, exchange and side. Each group with an order has a row for every period, totals also without one:
+            zeros if part of the period was covered, else ``None`` (missing in frames). Orders that are known count even
+            where nothing was covered. ``meta["covered"]`` is the share of the whole range, ``meta["data_from"]`` the
+            instant from which on orders are known.
 
         Raises
         ------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from .frames.price import Price
     from .rows import Rows
-    from .types import BarRow, Levels, MaxPain
+    from .types import BarRow
 
 __all__ = ["Heatmap", "LiquidationMap"]
 
@@ -451,8 +451,8 @@ class Heatmap(_Grid):
         vmin: float | None = None,
         vmax: float | None = None,
         threshold: float | None = None,
-        levels: Levels | None = None,
-        maxpain: MaxPain | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
     ) -> Axes:
         """Draw the map with :func:`liqdata.plot.heatmap`. Needs ``liqdata[plot]``.
 
@@ -773,8 +773,8 @@ class LiquidationMap(_Grid):
         ax: Axes | None = None,
         *,
         interval: bool = False,
-        levels: Levels | None = None,
-        maxpain: MaxPain | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
     ) -> Axes:
         """Draw the map with :func:`liqdata.plot.liqmap`. Needs ``liqdata[plot]``.
 

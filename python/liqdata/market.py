@@ -140,12 +140,12 @@ class Market:
     readings in the message. Prices between 0.03 and 30 USD are too close to tell the units apart; ``docs/model.md``
     describes the limits.
 
-    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. A table of
-    orders covers the time between its first and its last row; answers about realised orders warn with
-    :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a wrong
-    parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive cannot be read,
-    and ``RuntimeError`` if the market is closed. The four estimates raise :class:`~liqdata.Refused`: 404 for a coin
-    without bars in the window, 400 for bars too coarse or too few for the range.
+    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. A table
+    of orders covers the time between its first and its last row; answers about realised orders warn with
+    :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
+    wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
+    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates raise :class:`~liqdata.Refused`:
+    404 for a coin without bars in the window, 400 for bars too coarse or too few for the range.
 
     Examples
     --------

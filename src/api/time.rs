@@ -47,7 +47,7 @@ const MONTH: &str = "1M";
 words! {
     /// Rule for the length of a period, in milliseconds.
     Period = i64 {
-        "whole minutes up to 366 days, such as 5m (or 5min, 5T), 4h, 1d or 1M (which is 30d), or milliseconds";
+        "whole minutes up to 366 days, such as 5m, 4h, 1d or 1M (which is 30d), or milliseconds";
         |text| text
             .parse()
             .ok()

@@ -102,7 +102,8 @@ def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, 
         with pytest.raises(Refused):
             market.bars("BTC", interval=interval, start=NOW + DAY)
         assert market.bars("SOL", interval=interval) == []
-        assert market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY) == []
+        with pytest.raises(BadQuery, match="the first observation is of 2026-05-30"):
+            market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY)
 
 
 # --- the close beside the open

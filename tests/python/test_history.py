@@ -299,7 +299,9 @@ def test_unknown_is_not_zero(known_in_part):
     assert frame["cnt"].isna().tolist() == frame["total_usd"].isna().tolist() == [cnt is None for cnt in counts]
     assert rows.to_polars()["total_usd"].null_count() == counts.count(None)
     assert 0 < rows.meta["covered"] < 1
-    assert market.history(by=(), interval="1h", start=start, end=NOW, sparse=True) == [row for row in rows if row["cnt"]]
+    assert market.history(by=(), interval="1h", start=start, end=NOW, sparse=True) == [
+        row for row in rows if row["cnt"]
+    ]
     assert rows.meta["data_from"] < datetime.fromtimestamp((start + 2 * HOUR) / 1000, UTC)
 
 

@@ -38,10 +38,12 @@ def test_the_keys_are_the_contracts_and_the_rest_are_attributes(source):
         (source.levels("ETH"), ["symbol", "price", "updatedAt", "tiers"]),
         (source.maxpain("ETH"), ["symbol", "price", "updatedAt", "d1", "d7"]),
     ):
-        assert isinstance(record, Record) and isinstance(record, dict)
+        assert isinstance(record, Record)
+        assert isinstance(record, dict)
         assert list(record) == keys
         assert record == dict(record)
-        assert record.units == "usd" and not record.simulated
+        assert record.units == "usd"
+        assert not record.simulated
         assert json.loads(json.dumps(record)) == record
 
 
@@ -118,5 +120,7 @@ def test_a_record_reads_as_a_table(market):
 def test_what_a_record_says_is_escaped():
     record = Record({"symbol": "<b>\x1b", "price": 1.0, "d1": {"<i>": 2.0}}, meta={})
     html = record._repr_html_()
-    assert "<b>" not in html and "<i>" not in html and "\x1b" not in html + repr(record)
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "\x1b" not in html + repr(record)
     assert "<td style='text-align:right'>2</td>" in html

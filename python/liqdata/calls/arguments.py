@@ -28,7 +28,7 @@ _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 tex
 _MINUTE = 60_000
 _MONTH = 30 * 24 * 60 * _MINUTE  # a fixed length, as in ranges
 _LONGEST = 366 * 24 * 60 * _MINUTE
-_LENGTHS = 'whole minutes, such as "5m" (or "5min", "5T"), "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
+_LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
 
 
 def datetime_of(millis: int) -> datetime:
@@ -94,7 +94,7 @@ def relative(value: object) -> int | None:
     return abs(int(cell)) if kind == "span" else None
 
 
-def time_bounds(start: Bound | None, end: Bound | None) -> tuple[int | None, int | None]:
+def time_bounds(start: Any, end: Any) -> tuple[int | None, int | None]:
     """Start and end of a time range in epoch milliseconds; the end is after the start."""
     first, last = instant(start, "start"), instant(end, "end")
     if first is not None and last is not None and last <= first:
@@ -108,17 +108,19 @@ def time_range(start: Bound | None, end: Bound | None) -> dict[str, str | None]:
 
     Each may be a time before the *now* of whoever answers.
     """
-    before = {"start": relative(start), "end": relative(end)}
-    if None in before.values():
-        fixed = time_bounds(*(None if ago is not None else at for ago, at in zip(before.values(), (start, end), strict=True)))
-        instants = (None if at is None else datetime_of(at).isoformat() for at in fixed)
-        return {
-            name: at if ago is None else f"-{ago}ms" for (name, ago), at in zip(before.items(), instants, strict=True)
-        }
-    if before["start"] <= before["end"]:
+    first, last = relative(start), relative(end)
+    if first is not None and last is not None and first <= last:
         msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
         raise BadQuery(msg, parameter="end")
-    return {name: f"-{ago}ms" for name, ago in before.items()}
+    fixed_start, fixed_end = time_bounds(start if first is None else None, end if last is None else None)
+    return {"start": _bound(first, fixed_start), "end": _bound(last, fixed_end)}
+
+
+def _bound(ago: int | None, at: int | None) -> str | None:
+    """A bound as a query parameter: so many milliseconds before now, or an instant."""
+    if ago is not None:
+        return f"-{ago}ms"
+    return None if at is None else datetime_of(at).isoformat()
 
 
 def resolved(start: Bound | None, end: Bound | None, now: int | None) -> tuple[int | None, int | None]:

@@ -108,7 +108,7 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
 
 
 def _has_window(asked: Asked) -> bool:
-    """Whether the query is about a window up to now, whose coverage is printed by exchange."""
+    """Whether the query is about a window up to now; its coverage is printed by exchange."""
     recorded = asked.source.archive is not None or not asked.source.here
     return recorded and not {"start", "end"} & asked.arguments.keys()
 

@@ -38,7 +38,8 @@ EXTRA = {
     "version": ("VERSION", "Only maps computed by this model version."),
 }
 INSTANTS = (
-    "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC."
+    "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC. "
+    "--start and --end also take a time before now, such as -7d."
 )
 
 
@@ -90,6 +91,8 @@ def _takes(name: str) -> list[str]:
 
 
 def _option(parameter: Parameter) -> Option:
+    if parameter.name == "sparse":
+        return flag("--sparse", help="Leave out periods without orders.", section=SECTION)
     allowed = vocabulary(parameter.allowed)
     kind: Word = {
         "int": Number(int, parameter.allowed, ("2", "3") if parameter.name == "model" else ()),
@@ -117,8 +120,8 @@ def _ask(name: str, given: dict[str, Any]) -> None:
     everything = given.pop("everything", False)
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
-    for switch in {"groups", "sparse"} & arguments.keys():
-        arguments[switch] = arguments[switch] == "1"
+    if "groups" in arguments:
+        arguments["groups"] = arguments["groups"] == "1"
     asked = Asked(name, arguments, asked_of, form)
     _answer(asked, everything=everything)
 

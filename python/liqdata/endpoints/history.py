@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from liqdata import _core
     from liqdata.rows import Rows
     from liqdata.source.convert import Convert, Origin
-    from liqdata.types import HistoryGroup, Instant
+    from liqdata.types import Bound, HistoryGroup, Instant
 
 _GROUPS = ("coin", "symbol", "exchange", "side")
 

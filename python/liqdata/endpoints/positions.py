@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from liqdata.rows import Rows
-    from liqdata.types import Bound, Instant
+    from liqdata.types import Instant
 
 
 def positions(symbol: str | Sequence[str], *, as_of: Instant | None) -> Request[Rows[Any]]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from liqdata.records import Record
     from liqdata.rows import Rows
-    from liqdata.types import Bound, Instant, Window
+    from liqdata.types import Instant, Window
 
 
 def overview(*, as_of: Instant | None) -> Request[Record]:

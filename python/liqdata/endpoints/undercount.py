@@ -9,7 +9,7 @@ from liqdata.source.request import Request
 
 if TYPE_CHECKING:
     from liqdata.rows import Rows
-    from liqdata.types import Bound, Instant, Window
+    from liqdata.types import Instant, Window
 
 
 def undercount(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:

@@ -138,7 +138,7 @@ def record(reply: dict[str, Any], origin: Origin) -> Record:
 
 
 def _warn_if_unknown(meta: dict[str, Any]) -> None:
-    """Warn of a realised answer whose period is not covered at all: its zeros are unknown."""
+    """Warn if no part of the period of a realised answer is covered: its zeros are unknown."""
     if meta.get("covered") != 0:
         return
     since = meta["data_from"]

@@ -48,10 +48,11 @@ def as_html(record: Record) -> str:
 def _drawn(block: _Block) -> list[str]:
     table = [["", *block.columns], *([label, *cells] for label, cells in block.lines)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
-        for line in table
-    ]
+    lines = []
+    for label, *cells in table:
+        filled = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join([label.ljust(widths[0]), *filled]))
+    return lines
 
 
 def _blocks(record: Record) -> list[_Block]:

@@ -168,24 +168,35 @@ pub(crate) fn recorded(
         .collect())
 }
 
-/// The times between the first and the last order of each exchange.
+/// The time between the first and the last order, for each exchange with orders.
 ///
-/// They count as covered in an archive without any session: its rows are a table that no collector wrote.
+/// It counts as covered in an archive without any session: its rows are a table that no collector wrote. All reads use
+/// indices.
 fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, TimeRange>> {
     let is_current = file_versions::is_valid("?1");
+    let latest = [file_versions::at(None)];
+    let ends: (Option<i64>, Option<i64>) = journal
+        .prepare_cached(&format!(
+            "SELECT min(first), max(last) FROM (
+                 SELECT first, last FROM manifest WHERE holds = 'orders' AND state = 'kept' AND {is_current}
+                 UNION ALL SELECT (SELECT min(timestamp) FROM orders), (SELECT max(timestamp) FROM orders))"
+        ))?
+        .query_row(latest, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (Some(first), Some(last)) = ends else {
+        return Ok(BTreeMap::new());
+    };
+    let range = TimeRange::new(Millis(first), Millis(last).on(1));
     journal
         .prepare_cached(&format!(
-            "SELECT exchange, min(first), max(last) FROM (
-                 SELECT exchange, manifest.first AS first, part_venues.last AS last
-                     FROM part_venues JOIN manifest USING (path)
-                     WHERE holds = 'orders' AND state = 'kept' AND {is_current}
-                 UNION ALL SELECT exchange, min(timestamp), max(timestamp) FROM orders GROUP BY exchange)
-             GROUP BY exchange"
+            "WITH RECURSIVE journaled (exchange) AS (
+                 SELECT min(exchange) FROM orders
+                 UNION ALL SELECT (SELECT min(orders.exchange) FROM orders WHERE orders.exchange > journaled.exchange)
+                     FROM journaled WHERE exchange IS NOT NULL)
+             SELECT exchange FROM journaled WHERE exchange IS NOT NULL
+             UNION SELECT exchange FROM part_venues JOIN manifest USING (path)
+                 WHERE holds = 'orders' AND state = 'kept' AND {is_current}"
         ))?
-        .query_map([file_versions::at(None)], |row| {
-            let (first, last) = (Millis(row.get(1)?), Millis(row.get(2)?));
-            Ok((row.get(0)?, TimeRange::new(first, last.on(1))))
-        })?
+        .query_map(latest, |row| Ok((row.get(0)?, range)))?
         .collect()
 }
 

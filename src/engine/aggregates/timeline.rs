@@ -632,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn every_period_has_a_row_that_tells_zero_from_unknown() {
+    fn every_period_has_a_row_with_zeros_or_nulls() {
         let totals = asked(false, 9, Grouping::default());
         let covered = recorded(&[("okx", 8, 32)]);
         let rows = timeline(&totals, &[(12, "okx"), (13, "okx"), (46, "okx")]).rows(&covered);

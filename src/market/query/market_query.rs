@@ -115,7 +115,7 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
-    /// The time at `now` whose orders the reply is about; `None` if it is about none.
+    /// The time range of the orders in the reply, as meant at `now`; `None` if the reply is about none.
     fn period(&self, now: Millis) -> Option<TimeRange> {
         match self.material() {
             QueryInputs::Realised(window) => Some(last(window, now)),

@@ -337,9 +337,9 @@ MISTAKES = {
         ),
         (
             'market.liqmap("BTC", as_of="2020-01-01")',
-            "Refused",
-            None,
-            '"BTC" is unknown: no bar of it has closed by 2020-01-01T00:00:00Z; known are no coins',
+            "BadQuery",
+            "as_of",
+            "nothing is known as of 2020-01-01T00:00:00Z: the first observation is of 2026-05-02T00:00:00Z",
         ),
     ],
 }
