@@ -22,10 +22,10 @@ use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
 use crate::archive::store::{GoesOn, Store};
 use crate::archive::{
-    ArchiveContents, ArchiveError, ArchiveStart, ArchiveSummary, ArrivalPosition, BarRow,
-    DamagedPart, ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow,
-    OpenInterestRow, OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines,
-    ResampledBar, Scan, Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
+    ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
+    ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
+    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan,
+    Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
@@ -626,13 +626,23 @@ impl Archive {
         report::recorded(&self.store, start, end, as_of)
     }
 
-    /// The first instants of the archive.
+    /// When the first session began, or of the first order.
     ///
     /// # Errors
     ///
     /// [`ArchiveError`] if the journal cannot be read.
-    pub fn begins(&self) -> Result<ArchiveStart, ArchiveError> {
-        self.store.ask(stats::begins)
+    pub fn orders_from(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.store.ask(stats::orders_from)
+    }
+
+    /// The first instant at which anything was observed: as [`Archive::orders_from`], or of the first reading, position
+    /// or close of a bar.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn observed_from(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.store.ask(stats::observed_from)
     }
 
     /// As [`Archive::covered`], but only for channels that report every order.

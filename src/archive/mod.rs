@@ -70,7 +70,7 @@ mod writer;
 pub use archive::Archive;
 pub use batch::{Acknowledged, Batch};
 pub use catalog::ingests::{IngestOrigin, IngestRow, UndoRow};
-pub use catalog::stats::{ArchiveStart, ArchiveSummary, ArrivalPosition, KnownCoin};
+pub use catalog::stats::{ArchiveSummary, ArrivalPosition, KnownCoin};
 pub use compaction::compactor::CompactionReport;
 pub use compaction::supersede::DayCorrection;
 pub use coverage::events::{

@@ -152,20 +152,22 @@ pub(crate) fn recorded(
     as_of: Option<Millis>,
 ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
     check_range(start, end)?;
+    if store
+        .ask(|journal| known_exchanges(journal, as_of))?
+        .is_empty()
+    {
+        let range = TimeRange::new(start, end);
+        let rows = store.ask(ranges_of_rows)?.into_iter();
+        return Ok(rows
+            .map(|(name, rows)| (name, without(&[rows.intersection(range)], &[])))
+            .collect());
+    }
     let mut records = range_records(store, start, end, as_of)?;
     for session in &mut records.sessions {
         // A table with orders of one instant covers that instant.
         session.seen = session.seen.max(session.started.on(1));
     }
-    let covered = records.covered_by_exchange();
-    if !covered.is_empty() {
-        return Ok(covered);
-    }
-    let range = TimeRange::new(start, end);
-    let rows = store.ask(ranges_of_rows)?.into_iter();
-    Ok(rows
-        .map(|(name, rows)| (name, without(&[rows.intersection(range)], &[])))
-        .collect())
+    Ok(records.covered_by_exchange())
 }
 
 /// The time between the first and the last order, for each exchange with orders.

@@ -97,7 +97,8 @@ impl Observations {
                 pair
             };
             let at = observed.order.timestamp;
-            first_order = Some(first_order.map_or(at, |first| first.min(at)));
+            let known = observed.received_at.map_or(at, |received| received.max(at));
+            first_order = Some(first_order.map_or(known, |first| first.min(known)));
             last_order = last_order.max(Some(at));
             ring.load(pair, &(&observed).into());
         }
@@ -186,7 +187,7 @@ impl Observations {
         self.with_recorded(recorded)
     }
 
-    /// The first instant at which anything is known: of an order, of the close of a bar or of a reading.
+    /// The first instant at which anything is known: the receipt of an order, the close of a bar or a reading.
     #[must_use]
     pub fn first(&self) -> Option<Millis> {
         self.first

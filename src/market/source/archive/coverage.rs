@@ -97,8 +97,8 @@ impl CoverageSource for ArchiveSource {
         };
         // Nothing is known after now; a range that begins later still names the exchanges.
         let end = range.end.min(now.on(1)).max(range.start.on(1));
-        // A long read must not block queries about now.
-        let mut recorded = self.past.archive.recorded(range.start, end, known_by)?;
+        let archive = &self.reader(as_of).archive;
+        let mut recorded = archive.recorded(range.start, end, known_by)?;
         if end > now.on(1) {
             recorded.values_mut().for_each(Vec::clear);
         }
@@ -106,11 +106,11 @@ impl CoverageSource for ArchiveSource {
     }
 
     fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
-        Ok(self.back.archive.begins()?.observed)
+        Ok(self.back.archive.observed_from()?)
     }
 
     fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
-        Ok(self.back.archive.begins()?.orders)
+        Ok(self.back.archive.orders_from()?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
