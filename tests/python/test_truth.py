@@ -174,7 +174,7 @@ def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
     assert rows.meta["snapshots"] == {"BTC": 1}
     first, second = rows.meta["left_out"]
     assert (first["timestamp"], second["timestamp"]) == (early["timestamp"][0], NOW - HOUR)
-    assert "no bar of it has closed by" in first["why"]
+    assert "the first observation is of" in first["why"]
     assert second["why"].startswith("its price is 60000 where the market's is ")
     with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000 where"):
         liqdata.score_truth(market, positions=mock)

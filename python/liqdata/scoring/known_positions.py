@@ -16,7 +16,7 @@ from liqdata import _core
 from liqdata.calls.arguments import millis_of
 from liqdata.calls.progress import bar
 from liqdata.calls.traceback import public_call
-from liqdata.errors import Refused
+from liqdata.errors import BadQuery, Refused
 from liqdata.model import Model
 
 from .columns import Table, mine, refuse, rows
@@ -291,7 +291,9 @@ def _pairs(
         of = chosen & (measured.timestamp == at)
         try:
             grid = market.liqmap(coin, "7d", model=model, as_of=at)
-        except Refused as error:
+        except (Refused, BadQuery) as error:
+            if isinstance(error, BadQuery) and error.parameter != "as_of":
+                raise
             left_out.append({"symbol": coin, "timestamp": at, "why": str(error)})
             continue
         price = grid.current_price if measured.current is None else float(measured.current[of][0])
