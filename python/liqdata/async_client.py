@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
+    from .types import ModelNumber
     from .walk import AsyncOrderIterator
 
 __all__ = ["AsyncClient"]
@@ -364,7 +364,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -375,7 +375,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -386,7 +386,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -397,7 +397,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -407,7 +407,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -437,7 +437,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -450,7 +450,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -463,7 +463,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -476,7 +476,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -488,7 +488,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -520,7 +520,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -529,7 +529,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -538,7 +538,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -547,7 +547,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -555,7 +555,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -580,7 +580,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -589,7 +589,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -598,7 +598,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -607,7 +607,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -615,7 +615,7 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:

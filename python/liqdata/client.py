@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
+    from .types import ModelNumber
     from .walk import OrderIterator
 
 __all__ = ["Client"]
@@ -413,7 +413,7 @@ class Client(Generic[Amount]):
         limit : int
             Maximum number of rows, 1 to 1000.
         offset : int
-            Number of newest rows to skip.
+            ModelNumber of newest rows to skip.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         start, end : int, datetime, str or timedelta, optional
@@ -493,7 +493,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -504,7 +504,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -515,7 +515,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -526,7 +526,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -536,7 +536,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -595,7 +595,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -608,7 +608,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -621,7 +621,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -634,7 +634,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -646,7 +646,7 @@ class Client(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -714,7 +714,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -723,7 +723,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -732,7 +732,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -741,7 +741,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -749,7 +749,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -796,7 +796,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -805,7 +805,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -814,7 +814,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -823,7 +823,7 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -831,7 +831,7 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:

@@ -355,9 +355,10 @@ class Heatmap(_Grid):
         Examples
         --------
         >>> import liqdata
-        >>> with liqdata.demo() as market:  # a day of orders is not enough for a fit
-        ...     print(market.heatmap("BTC", "12h", model=3).low)
-        None
+        >>> with liqdata.demo() as market:
+        ...     fitted = market.heatmap("BTC", "12h", model=3)
+        >>> fitted.low.shape == fitted.matrix.shape
+        True
         """
         return self._bound(0)
 
@@ -670,7 +671,7 @@ class LiquidationMap(_Grid):
         Returns
         -------
         pandas.DataFrame
-            RangeIndex; columns ``price`` (float64), ``side`` (text), one column per tier named by its leverage as
+            RangeIndex; columns ``price`` (float64), ``side`` (LONG or SHORT), one column per tier named by its leverage as
             text (``"10"``, float64), ``total`` (float64). A copy.
 
         Examples
@@ -685,7 +686,7 @@ class LiquidationMap(_Grid):
         return pd.DataFrame(
             {
                 "price": self.prices.copy(),
-                "side": pd.Series(self.sides.tolist(), dtype="str"),
+                "side": pd.Series(self._capitals().tolist(), dtype="str"),
                 **tiers,
                 "total": self.total.copy(),
             }
@@ -698,7 +699,7 @@ class LiquidationMap(_Grid):
         -------
         xarray.Dataset
             Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
-            ``price`` and ``side`` along ``bin``; attributes as for a heatmap, and ``bin_width``. A copy.
+            ``price`` and ``side`` (LONG or SHORT) along ``bin``; attributes as for a heatmap, and ``bin_width``. A copy.
 
         Examples
         --------
@@ -714,7 +715,7 @@ class LiquidationMap(_Grid):
             coords={
                 "leverage": self.leverages.copy(),
                 "price": ("bin", self.prices.copy()),
-                "side": ("bin", self.sides.copy()),
+                "side": ("bin", self._capitals()),
             },
             attrs={**self._attributes(), "bin_width": self.bin_width},
         )
@@ -728,7 +729,7 @@ class LiquidationMap(_Grid):
         -------
         pandas.DataFrame
             RangeIndex; longs first, from the bin nearest to the current price downward, then shorts upward. Columns
-            ``side`` (text), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price), ``usd``
+            ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price), ``usd``
             (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total, 0 to
             1; NaN where the total is 0).
 
@@ -748,7 +749,7 @@ class LiquidationMap(_Grid):
             parts.append(
                 pd.DataFrame(
                     {
-                        "side": pd.Series([side] * len(order), dtype="str"),
+                        "side": pd.Series([side.upper()] * len(order), dtype="str"),
                         "price": self.prices[order],
                         "dist_pct": 100.0 * (self.prices[order] / self.current_price - 1.0),
                         "usd": self.total[order],
@@ -758,6 +759,12 @@ class LiquidationMap(_Grid):
                 )
             )
         return pd.concat(parts, ignore_index=True)
+
+    def _capitals(self) -> npt.NDArray[np.str_]:
+        """The sides as orders and positions have them, so that frames can be joined."""
+        import numpy as np
+
+        return np.char.upper(self.sides)
 
     def _outward(self) -> Iterator[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
         """The bins of each side from the current price outward, and their running sum."""

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
+    from .types import ModelNumber
     from .walk import OrderIterator
 
 __all__ = ["Market", "demo", "open", "replay"]
@@ -400,7 +400,7 @@ class Market:
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -411,7 +411,7 @@ class Market:
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -422,7 +422,7 @@ class Market:
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -433,7 +433,7 @@ class Market:
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -443,7 +443,7 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -473,7 +473,7 @@ class Market:
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -486,7 +486,7 @@ class Market:
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -499,7 +499,7 @@ class Market:
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -512,7 +512,7 @@ class Market:
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -524,7 +524,7 @@ class Market:
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -555,7 +555,7 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -564,7 +564,7 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -573,7 +573,7 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -582,7 +582,7 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -590,7 +590,7 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -612,7 +612,7 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -621,7 +621,7 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -630,7 +630,7 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -639,7 +639,7 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -647,7 +647,7 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -1307,8 +1307,9 @@ def demo(
     """Simulate a market with known positions, without network or account.
 
     Traders with leverages, entries and stops go through a price path with jumps. A position is liquidated when the mark
-    price crosses its liquidation price. The market has ten coins, five exchanges, 30 days of 5-minute bars and 24 hours
-    of orders. All answers are labelled as simulated.
+    price crosses its liquidation price. The market has 30 days of ten coins on five exchanges: orders, open interest and
+    bars of 5 minutes, and of 1 minute in the last two days. Binance publishes only the largest liquidation of a symbol
+    and second, and the recording of OKX has a gap. All answers are labelled as simulated.
 
     Parameters
     ----------

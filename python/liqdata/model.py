@@ -30,7 +30,7 @@ class Model:
     Parameters
     ----------
     tiers : sequence of int, optional
-        Leverages, ascending, 2 to 1000; at most 64. Default: fourteen from 2 to 125.
+        Leverages, ascending, 2 to 1000; at most 64. Whole numbers as floats are allowed. Default: fourteen from 2 to 125.
     weights : sequence of float, optional
         Share of the open interest in each tier, in any unit; normalised. Default: leverage to the power of -3/4, or
         equal weights if ``tiers`` is given.
@@ -73,7 +73,8 @@ class Model:
     (0.75, 0.25)
     >>> with liqdata.demo() as market:
     ...     map = market.liqmap("BTC", model=own)
-    >>> map.meta["explain"]["modelVersion"] == own.version
+    >>> explain = map.meta["explain"]
+    >>> liqdata.Model(**explain["model"]).version == explain["modelVersion"] == own.version
     True
     """
 

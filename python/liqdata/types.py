@@ -64,7 +64,7 @@ __all__ = [
     "MapSide",
     "MapSource",
     "MaxPain",
-    "Model",
+    "ModelNumber",
     "OpenInterestRow",
     "OrderRow",
     "Overview",
@@ -117,7 +117,7 @@ with the first bar.
 MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y", "all"]
 """Range of a liquidation map, like :data:`HeatmapRange`."""
 
-Model: TypeAlias = Literal[2, 3]
+ModelNumber: TypeAlias = Literal[2, 3]
 """View of the estimate: 2 for USD of open interest exposed, 3 for USD expected to be reported."""
 
 Side: TypeAlias = Literal["LONG", "SHORT"]
@@ -133,7 +133,7 @@ MapSource: TypeAlias = Literal["estimate", "positions"]
 """Source of a liquidation map: an estimate, or observed positions."""
 
 MapSide: TypeAlias = Literal["long", "short"]
-"""Side of the positions in a bin of a liquidation map."""
+"""Side of the positions in a bin of a liquidation map; frames have :data:`Side`."""
 
 View: TypeAlias = Literal["exposure", "expected", "measured"]
 """Meaning of the USD of a map: exposed open interest, expected liquidations, or observed positions."""
@@ -396,7 +396,7 @@ class TruthRow(TypedDict):
     """Score of the map of a coin and side against known positions (:func:`liqdata.score_truth`)."""
 
     symbol: str
-    side: Literal["long", "short"]
+    side: Side
     overlap: float
     rank_correlation: float
     ratio_1pct: float

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::api::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, CompleteTapes, ObservedTables, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, ObservedTables, TimelineQuestion};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
@@ -15,9 +15,9 @@ use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis,
-    ObservedLiquidations, ObservedOpenInterest, PeriodCoverage, PeriodRow, PositionRow, TimeRange,
-    UndercountRow, VenueCoverage, Vocabulary, Window,
+    Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
+    ObservedOpenInterest, PeriodCoverage, PeriodRow, PositionRow, TimeRange, UndercountRow,
+    VenueCoverage, Vocabulary, Window,
 };
 
 impl Market {
@@ -35,14 +35,7 @@ impl Market {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
-        let mut venues = self.source.coverage(as_of, window)?;
-        if self.simulated {
-            for venue in &mut venues {
-                venue.connected_share = Some(1.0);
-                venue.completeness = Completeness::Complete;
-            }
-        }
-        Ok(venues)
+        self.source.coverage(as_of, window)
     }
 
     /// How much of the period of a question about realised orders is covered; `None` for other questions.
@@ -100,7 +93,7 @@ impl Market {
 
     /// The recorded gaps that overlap `range`, sorted by start, as known at `as_of`.
     ///
-    /// Only archives record gaps.
+    /// Only archives and simulations record gaps.
     ///
     /// # Errors
     ///
@@ -349,11 +342,7 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal> {
         self.check_instant(as_of)?;
-        let whole = if self.simulated {
-            CompleteTapes::All
-        } else {
-            CompleteTapes::At(self.source.complete_ranges(as_of, window)?)
-        };
+        let whole = self.source.complete_tapes(as_of, window)?;
         view_of(&*self.source, as_of, None, |view| {
             engine::undercount(view, window, &whole)
         })

@@ -18,6 +18,7 @@ mod values;
 pub use coverage::damage::Damage;
 pub use coverage::period_coverage::PeriodCoverage;
 pub use coverage::sampling::{Sampling, UndercountRow};
+pub use coverage::simulated_feeds::SimulatedFeeds;
 pub use coverage::unconverted::NotInCoins;
 pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
 pub use estimate::fine_cells::{FineCells, Sides};

@@ -147,7 +147,7 @@ pub(crate) fn parameters(coin: &str) -> Parameters {
         weight: leverage.powf(-0.75) / sum,
     };
     Parameters {
-        kappa: 0.30,
+        kappa: 0.21,
         clocks: vec![
             TurnoverClock {
                 share: 0.3,

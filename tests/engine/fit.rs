@@ -228,7 +228,10 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
     let known = |hours: usize| {
         let as_of = Some(moves[hours].at);
         let map = liqmap(&made.at(as_of), COIN, MapRange::D1, None).unwrap();
-        (map.explain.model, map.explain.fit.map(|fit| fit.state))
+        (
+            map.explain.model_number,
+            map.explain.fit.map(|fit| fit.state),
+        )
     };
     // Without a fit the map is that of model 2.
     assert_eq!(known(190), (2, None));

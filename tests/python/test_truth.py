@@ -71,7 +71,7 @@ def joined(*tables):
 
 def sides(rows):
     long, short = rows
-    assert (long["side"], short["side"]) == ("long", "short")
+    assert (long["side"], short["side"]) == ("LONG", "SHORT")
     return long, short
 
 
@@ -115,7 +115,7 @@ def test_true_positions_are_the_truth_of_a_simulated_market():
     market = samples.simulated()
     own = liqdata.score_truth(market, symbols=["btc", "SOL"])
     assert [(row["symbol"], row["side"]) for row in own] == [
-        (coin, side) for coin in ("BTC", "SOL") for side in ("long", "short")
+        (coin, side) for coin in ("BTC", "SOL") for side in ("LONG", "SHORT")
     ]
     tables = []
     for coin in ("BTC", "SOL"):

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from liqdata.grids import Heatmap
     from liqdata.model import Model
     from liqdata.types import HeatmapRange, Instants
-    from liqdata.types import Model as Number
+    from liqdata.types import ModelNumber
 
 
 def heatmap(
     symbol: str | Sequence[str],
     range: HeatmapRange,
-    model: Number | Model,
+    model: ModelNumber | Model,
     *,
     exchange: str | None,
     as_of: Instants | None,

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from liqdata.model import Model
     from liqdata.records import Record
     from liqdata.types import Instants
-    from liqdata.types import Model as Number
+    from liqdata.types import ModelNumber
 
 
 def levels(
-    symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
+    symbol: str | Sequence[str], *, model: ModelNumber | Model | None, as_of: Instants | None, explain: bool
 ) -> Request[Record]:
     """The strongest clusters by leverage tier."""
     return Request("levels", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)
 
 
 def maxpain(
-    symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
+    symbol: str | Sequence[str], *, model: ModelNumber | Model | None, as_of: Instants | None, explain: bool
 ) -> Request[Record]:
     """The strongest clusters of a day and of a week."""
     return Request("maxpain", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)

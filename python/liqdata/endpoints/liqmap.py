@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from liqdata.grids import LiquidationMap
     from liqdata.model import Model
     from liqdata.types import Instants, MapRange, MapSource
-    from liqdata.types import Model as Number
+    from liqdata.types import ModelNumber
 
 
 def liqmap(
     symbol: str | Sequence[str],
     range: MapRange,
     *,
-    model: Number | Model | None,
+    model: ModelNumber | Model | None,
     bin: float | None,
     exchange: str | None,
     source: MapSource | None,

@@ -111,7 +111,7 @@ class Scorecard:
         -------
         Rows
             ``map``; ``state``: ``frozen`` (the map as of the open of the period) or ``refreshed`` (including changes
-            inside the period); ``side``: ``long``, ``short`` or ``both``; ``n`` periods; reported ``usd``; ``ig`` with
+            inside the period); ``side``: ``LONG``, ``SHORT`` or ``both``; ``n`` periods; reported ``usd``; ``ig`` with
             ``ig_low`` and ``ig_high``: information gain of the map over the weak path, in nats per liquidated USD;
             ``dig`` likewise: of reference and map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``:
             share of the USD in the 1, 5 and 10 % of periods with the highest prediction; ``calibration``: predicted

@@ -217,8 +217,8 @@ def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str
     """Add the explanation and the view to the ``meta`` of an estimate, if the source sent them."""
     if explain is not None:
         meta["explain"] = explain
-        if "model" in explain:
-            meta["view"] = _VIEWS[explain["model"]]
+        if "modelNumber" in explain:
+            meta["view"] = _VIEWS[explain["modelNumber"]]
     return meta
 
 

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::model::{Damage, FineCells, FineGrid, Millis, Opened, Sides, Vocabulary};
+use crate::model::{Damage, FineCells, FineGrid, Millis, Opened, Sides, Specification, Vocabulary};
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,10 @@ pub struct EstimateBasis {
     /// Whether the last column of a heatmap is shorter than the others; `None` if the estimate is no heatmap.
     #[serde(skip)]
     pub partial: Option<bool>,
-    /// Model number, 2 or 3.
-    pub model: i64,
+    /// Number of the API's model with the same view, 2 or 3.
+    pub model_number: i64,
+    /// The parameters of the model.
+    pub model: Specification,
     /// The version of the model: a digest of everything that affects the value of a cell.
     pub model_version: String,
     /// The exchange, if the estimate is limited to one. Open interest and orders are then from this exchange; bars and

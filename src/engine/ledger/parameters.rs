@@ -82,7 +82,7 @@ impl Parameters {
         Self {
             grid: FineGrid::default(),
             tiers,
-            kappa: 0.30,
+            kappa: 0.21,
             nu: 2.0,
             clocks: vec![
                 TurnoverClock {
@@ -159,6 +159,32 @@ impl Parameters {
                 .unwrap_or(usual.entries),
             phi0: own.phi0.unwrap_or(usual.phi0),
             ..usual
+        }
+    }
+
+    /// All parameters that a caller can choose, with the defaults filled in; `own` are those that were chosen.
+    ///
+    /// The default maintenance margins depend on the coin and are left out. Only the expected view has `kappa0` and `nu`.
+    pub(crate) fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
+        let usual = Specification::default();
+        let own = own.unwrap_or(&usual);
+        let is_expected = model == Model::Expected;
+        Specification {
+            tiers: Some(own.leverages().to_vec()),
+            weights: Some(self.weights()),
+            mmr: own.mmr.clone(),
+            clocks: Some(
+                self.clocks
+                    .iter()
+                    .map(|clock| (clock.share, clock.per_day))
+                    .collect(),
+            ),
+            entries: Some(self.entries.get()),
+            grid: Some(self.grid.h),
+            phi0: Some(self.phi0),
+            kappa0: is_expected.then_some(self.kappa),
+            nu: is_expected.then_some(self.nu),
+            name: own.name.clone(),
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct CoinHistory {
 /// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DerivedBar {
-    /// Volume divided by the mean volume of the bars that opened in the previous seven days; 1 without such bars.
+    /// Volume divided by what the bars of the previous seven days had in the same time on average; 1 without such bars.
     pub(crate) volume_ratio: f64,
     /// Mean volume per day of those bars; without such bars, that of this bar. It replaces unknown open interest.
     pub(crate) volume_per_day: f64,
@@ -211,7 +211,7 @@ fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> 
     let mut before = TrailingVolume::default();
     for bar in bars {
         before.forget_until(bar.open_time.back(TRAILING));
-        let (mean, per_day) = before.volume();
+        let (mean, per_day) = before.volume(bar.interval);
         let open_interest = cursor.at(bar.close_time());
         derived.push(DerivedBar {
             volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
@@ -287,16 +287,20 @@ impl TrailingVolume {
         }
     }
 
-    /// Mean volume per bar, and per day.
+    /// Mean volume in `interval` milliseconds, and per day.
     ///
-    /// Both are `None` without bars. The mean per bar is also `None` if it is zero.
-    #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
-    fn volume(&self) -> (Option<f64>, Option<f64>) {
+    /// Both are `None` without bars. The former is also `None` if it is zero.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of a few days are exact in a double"
+    )]
+    fn volume(&self, interval: i64) -> (Option<f64>, Option<f64>) {
         if self.bars.is_empty() {
             return (None, None);
         }
         let sum = self.front.last().copied().unwrap_or(0.0) + self.back;
-        let mean = sum / self.bars.len() as f64;
+        // If all bars have this interval, the divisor is exactly their number.
+        let mean = sum / (self.length as f64 / interval as f64);
         ((mean > 0.0).then_some(mean), Some(sum / days(self.length)))
     }
 }

@@ -16,7 +16,7 @@ use crate::engine::observations::table_checks::TableRow;
 use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
 use crate::model::{
     Bar, Listings, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder,
-    Order, TimeRange, coin_of_pair,
+    Order, SimulatedFeeds, TimeRange, coin_of_pair,
 };
 
 /// Checked and sorted orders, price bars and open interest; immutable.
@@ -173,20 +173,6 @@ impl Observations {
         self.recorded.as_ref()
     }
 
-    /// The same observations, with orders that are complete from the first observation on, unless a record was set.
-    ///
-    /// This is so in a simulation.
-    #[must_use]
-    pub fn complete(self) -> Self {
-        if self.recorded.is_some() {
-            return self;
-        }
-        let whole = TimeRange::bounded(self.first, None);
-        let names = self.ring.names().exchanges().iter();
-        let recorded = names.map(|name| (name.clone(), vec![whole])).collect();
-        self.with_recorded(recorded)
-    }
-
     /// The first instant at which anything is known: the receipt of an order, the close of a bar or a reading.
     #[must_use]
     pub fn first(&self) -> Option<Millis> {
@@ -227,6 +213,42 @@ impl Observations {
         self
     }
 
+    /// Sets when the orders of each exchange are complete, from the gaps of a simulation.
+    ///
+    /// Fits then count less of a period that was recorded in part.
+    #[must_use]
+    pub fn with_feeds(mut self, feeds: &SimulatedFeeds) -> Self {
+        let recorded_in = |range: TimeRange| -> RecordedRanges {
+            let names = self.exchanges().iter();
+            names
+                .map(|name| (name.clone(), feeds.recorded(name, range)))
+                .collect()
+        };
+        let whole = recorded_in(TimeRange::bounded(self.first, None));
+        let closes = self.coins.values().map(CoinHistory::observed);
+        let last = closes.filter_map(|bars| bars.last()).map(Bar::close_time);
+        let recorded = recorded_in(TimeRange::new(
+            self.first.unwrap_or_default(),
+            last.max().unwrap_or_default(),
+        ));
+        self.recorded = Some(whole);
+        for history in self.coins.values_mut() {
+            let mut usd: BTreeMap<&str, f64> = BTreeMap::new();
+            for place in history.orders.iter().map(|place| *place as usize) {
+                *usd.entry(self.ring.exchange(place)).or_default() +=
+                    self.ring.amount(place).1.f64();
+            }
+            let usd = usd
+                .into_iter()
+                .map(|(name, usd)| (name.to_owned(), usd))
+                .collect();
+            history.exposure = FeedCoverage::new(recorded.clone(), &usd);
+        }
+        self.fits = DailyFitsCache::default();
+        self.ledgers = LedgerCache::default();
+        self
+    }
+
     /// Sets liquidated USD by period. Rows may be unsorted; coins without bars are ignored.
     ///
     /// Fits use these amounts instead of the orders of the coin.
@@ -262,6 +284,11 @@ impl Observations {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
+    }
+
+    /// Names of the exchanges with orders.
+    pub(crate) fn exchanges(&self) -> &[String] {
+        self.ring.names().exchanges()
     }
 
     /// Names of the coins with bars. Only these coins have estimates.

@@ -1,7 +1,7 @@
 //! The `Undercount` query: estimates the liquidations that sampling exchanges do not publish.
 
 use crate::api::Undercount;
-use crate::engine::{self, CompleteTapes, EngineError, RecordedRanges, View};
+use crate::engine::{self, CompleteTapes, EngineError, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::refusal::Refusal;
@@ -9,7 +9,7 @@ use crate::model::{Millis, TimeRange, Window};
 
 impl MarketQuery for Undercount {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let rows = engine::undercount(view, self.range, &CompleteTapes::At(RecordedRanges::new()));
+        let rows = engine::undercount(view, self.range, &CompleteTapes::default());
         Ok(ExplainedReply::realised(rows))
     }
 

@@ -42,7 +42,7 @@ use crate::market::{
 };
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Opened, Order,
-    Side, Window,
+    Side, SimulatedFeeds, Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -102,7 +102,7 @@ fn observed() -> Observations {
 
 fn market(simulated: bool) -> Market {
     if simulated {
-        Market::simulated(observed(), "a table")
+        Market::simulated(observed(), SimulatedFeeds::default(), "a table")
     } else {
         Market::fixed(observed(), "a table")
     }

@@ -311,7 +311,7 @@ def _tiers(answer: Any) -> Records:
 
 def _pains(answer: Any) -> Records:
     return [
-        {"range": span, "side": side, **answer[key][side], "total_usd": answer[key][total]}
+        {"range": span, "side": side.upper(), **answer[key][side], "total_usd": answer[key][total]}
         for key, span in (("d1", "1d"), ("d7", "7d"))
         if key in answer
         for side, total in (("long", "totalLong"), ("short", "totalShort"))
@@ -382,7 +382,7 @@ def _bins(grid: LiquidationMap) -> Records:
     return [
         {
             "price": float(grid.prices[i]),
-            "side": str(grid.sides[i]),
+            "side": str(grid.sides[i]).upper(),
             **{
                 f"{leverage}×_usd": float(usd)
                 for leverage, usd in zip(grid.leverages.tolist(), grid.tiers[i], strict=True)

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::archive::Archive;
 use crate::engine::{
-    Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
+    CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
 };
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
@@ -288,12 +288,12 @@ impl CoverageSource for ReplaySource {
         self.place.count_outliers(self.at(as_of)?, window, venues)
     }
 
-    fn complete_ranges(
+    fn complete_tapes(
         &self,
         as_of: Option<Millis>,
         window: Window,
-    ) -> Result<RecordedRanges, Refusal> {
-        self.place.complete_ranges(self.at(as_of)?, window)
+    ) -> Result<CompleteTapes, Refusal> {
+        self.place.complete_tapes(self.at(as_of)?, window)
     }
 
     fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
