@@ -100,10 +100,10 @@ def test_a_cell_lies_in_its_interval_and_beyond_five_percent_nothing_is_validate
     assert (heat.low[far, -1] == 0.0).all()
 
 
-def test_where_nothing_realised_is_known_it_says_prior() -> None:
-    with liqdata.demo() as demo:
-        map = demo.liqmap("BTC", model=3)
-        usual = demo.liqmap("BTC")
+def test_where_nothing_realised_is_known_it_says_prior(tables: dict[str, Any]) -> None:
+    with liqdata.Market(**{**tables, "liquidations": None}) as silent:
+        map = silent.liqmap("BTC", model=3)
+        usual = silent.liqmap("BTC")
     assert map.meta["explain"]["fit"]["state"] == "prior"
     assert (map.low, map.high) == (None, None)
     assert usual.meta["explain"]["modelNumber"] == 2
@@ -311,7 +311,7 @@ def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: li
     plt.close("all")
     with liqdata.demo() as demo:
         with pytest.raises(liqdata.BadQuery, match="has no interval"):
-            demo.liqmap("BTC").plot(interval=True)
+            demo.liqmap("BTC", model=2).plot(interval=True)
         with pytest.raises(liqdata.BadQuery, match="allowed: 'low', 'high'"):
             demo.heatmap("BTC").plot(bound="middle")  # type: ignore[arg-type]
 

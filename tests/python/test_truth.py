@@ -150,7 +150,7 @@ def test_several_snapshots_are_means_of_shapes_and_ratios_of_sums(market):
     for row, *alone in zip(rows, *(liqdata.score_truth(market, positions=table) for table in tables), strict=True):
         for name in ("overlap", "rank_correlation"):
             assert row[name] == pytest.approx(np.mean([one[name] for one in alone]), rel=1e-12)
-        usd = [within_10_pct(market, at, row["side"], factor) for at, factor in ((before, 2.0), (NOW, 1.0))]
+        usd = [within_10_pct(market, at, row["side"].lower(), factor) for at, factor in ((before, 2.0), (NOW, 1.0))]
         ratios = [one["ratio_10pct"] for one in alone]
         assert row["ratio_10pct"] == pytest.approx(np.average(ratios, weights=usd), rel=1e-9)
 

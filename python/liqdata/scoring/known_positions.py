@@ -133,7 +133,9 @@ def score_truth(
                 why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
                 refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
             counts[coin] = len(pairs)
-            lines += [{"symbol": coin, "side": side.upper(), **scores([pair[side] for pair in pairs])} for side in SIDES]
+            lines += [
+                {"symbol": coin, "side": side.upper(), **scores([pair[side] for pair in pairs])} for side in SIDES
+            ]
             shown.update(1)
     kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
     found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
