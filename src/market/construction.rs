@@ -48,7 +48,7 @@ impl Market {
         }
     }
 
-    /// Creates a market from simulated tables, whose orders were published and recorded as `feeds` says.
+    /// Creates a market from simulated tables. `feeds` says how their orders were published and recorded.
     #[must_use]
     pub fn simulated(
         observations: Observations,

@@ -148,7 +148,7 @@ def test_a_map_data_set_names_bins_and_leverages():
     dataset = liqmap().to_xarray()
     assert dict(dataset.sizes) == {"bin": 4, "leverage": 2}
     assert float(dataset["tiers"].sel(leverage=100).sum()) == 3.0
-    assert dataset.coords["side"].values.tolist() == ["LONG", "LONG", "SHORT", "SHORT"]
+    assert dataset.coords["side"].to_numpy().tolist() == ["LONG", "LONG", "SHORT", "SHORT"]
     assert dataset.attrs["bin_width"] == 1.0
 
 

@@ -104,7 +104,7 @@ def score(
     realised
         Reported USD: a table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally
         ``symbol`` (coin) and ``interval``, with periods of ``period`` or parts of it; or orders as for
-        :class:`~liqdata.Market`; or a market, whose orders (or totals) are taken. A period without a row is unknown and
+        :class:`~liqdata.Market`; or a market with orders or totals. A period without a row is unknown and
         not scored, and so is one of a market that was covered by less than 90 %.
     bars : table, optional
         ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume``, ``symbol`` (coin) and

@@ -71,7 +71,7 @@ class Path(NamedTuple):
 
 
 def read_bars(value: Any, symbol: str) -> Bars:
-    """Read a table of bars: timestamp (open), high, low, close, and optionally volume, symbol and closes_at or interval.
+    """Read a table of bars: timestamp (open), high, low, close, and optionally volume, symbol, closes_at or interval.
 
     Bars of several lengths are joined to the longest one.
     """
