@@ -30,7 +30,7 @@ class Model:
     Parameters
     ----------
     tiers : sequence of int, optional
-        Leverages, ascending, 2 to 1000; at most 64. Whole numbers as floats are allowed. Default: fourteen from 2 to 125.
+        Leverages, ascending, 2 to 1000; at most 64. Whole numbers may be floats. Default: fourteen from 2 to 125.
     weights : sequence of float, optional
         Share of the open interest in each tier, in any unit; normalised. Default: leverage to the power of -3/4, or
         equal weights if ``tiers`` is given.
