@@ -37,6 +37,7 @@ pub use ledger::checkpoints::{LedgerCache, LedgerCheckpoint, LedgerKey, LedgerSt
 pub use ledger::forming_bar::FormingBar;
 pub use ledger::ledger::{Ledger, Step};
 pub use ledger::parameters::{Parameters, Tier, TurnoverClock, version};
+pub use ledger::replay::advance_ledger;
 pub use observations::bar_sources::BarSources;
 pub use observations::known_rows::{bars, open_interest};
 pub use observations::observations::{Observations, ObservedTables};

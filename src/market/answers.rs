@@ -217,6 +217,7 @@ impl Market {
             orders: model.view() == Model::Expected,
             exchange: None,
             lasts: Millis::ALL,
+            ledger: None,
         };
         view_of(&*self.source, None, Some(&needed), work)
             .and_then(|made| Ok(made?))

@@ -1,6 +1,6 @@
 //! Counts over the bars of an estimate.
 
-use crate::engine::ledger::replay::is_gap;
+use crate::engine::ledger::replay::{LedgerCounts, is_gap};
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::DerivedBar;
 use crate::engine::observations::open_interest_series::{FreshReadings, OpenInterestSeries};
@@ -8,13 +8,8 @@ use crate::model::Bar;
 
 /// Counts over bars, taken in order of time.
 pub(crate) struct BarTally<'a> {
-    pub(crate) bars: usize,
-    /// Length of the longest bar.
-    pub(crate) interval: i64,
-    /// Bars with an exchange missing from the open interest.
-    pub(crate) partial: usize,
-    /// Gaps of more than so many bar lengths.
-    pub(crate) gaps: usize,
+    pub(crate) counts: LedgerCounts,
+    /// Gaps of more bar lengths count.
     longest_gap: i64,
     last: Option<Bar>,
     fresh: FreshReadings<'a>,
@@ -28,10 +23,7 @@ impl<'a> BarTally<'a> {
         longest_gap: i64,
     ) -> Self {
         Self {
-            bars: 0,
-            interval: 0,
-            partial: 0,
-            gaps: 0,
+            counts: LedgerCounts::default(),
             longest_gap,
             last: None,
             fresh: readings.fresh_from(first.map_or_else(Default::default, Bar::close_time)),
@@ -40,14 +32,15 @@ impl<'a> BarTally<'a> {
 
     /// Counts one bar.
     pub(crate) fn count(&mut self, bar: &Bar, derived: &DerivedBar) {
-        self.interval = self.interval.max(bar.interval);
-        self.partial += usize::from(derived.partial);
         let gap = self
             .last
             .is_some_and(|last| is_gap(last.close_time(), last.interval, bar, self.longest_gap));
-        self.gaps += usize::from(gap);
+        let counts = &mut self.counts;
+        counts.bars += 1;
+        counts.interval = counts.interval.max(bar.interval);
+        counts.partial += usize::from(derived.partial);
+        counts.gaps += usize::from(gap);
         self.fresh.count(bar.close_time());
-        self.bars += 1;
         self.last = Some(*bar);
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::engine::ledger::parameters::version;
 use crate::engine::ledger::replay::LedgerState;
-use crate::model::Millis;
+use crate::model::{Millis, Model, Specification};
 
 /// Number of checkpoints of a ledger that are no starts of months.
 const RECENT: usize = 8;
@@ -33,7 +34,27 @@ pub struct LedgerCheckpoint {
     pub closed: Millis,
     /// Whether it is the last bar that closed by the start of a UTC month.
     pub is_month: bool,
+    /// The instant by which all rows behind the state were received, if that is known.
+    pub known_by: Option<Millis>,
     pub(crate) state: LedgerState,
+}
+
+impl LedgerKey {
+    /// The key of the ledger of a model of the caller, or of a model with default parameters.
+    #[must_use]
+    pub fn new(
+        coin: &str,
+        model: Model,
+        own: Option<&Specification>,
+        exchange: Option<&str>,
+    ) -> Self {
+        Self {
+            coin: coin.to_owned(),
+            version: version(own, model),
+            exchange: exchange.map(str::to_owned),
+            is_default: own.is_none(),
+        }
+    }
 }
 
 impl LedgerCheckpoint {
@@ -64,6 +85,8 @@ struct CacheState {
     most: usize,
     /// Number of uses so far.
     uses: u64,
+    /// Changes when checkpoints are dropped, so that replays in progress leave none.
+    generation: u64,
 }
 
 #[derive(Debug)]
@@ -87,6 +110,7 @@ impl LedgerCache {
             bytes: 0,
             most: bytes,
             uses: 0,
+            generation: 0,
         }))
     }
 
@@ -97,6 +121,7 @@ impl LedgerCache {
     /// Drops the checkpoints of a coin after `from`.
     pub fn forget(&self, coin: &str, from: Millis) {
         let mut cache = self.lock();
+        cache.generation += 1;
         let mut freed = 0;
         for (key, checkpoints) in &mut cache.ledgers {
             if key.coin == coin {
@@ -115,32 +140,67 @@ impl LedgerCache {
         let mut cache = self.lock();
         cache.ledgers.clear();
         cache.bytes = 0;
+        cache.generation += 1;
+    }
+
+    /// A number that changes when checkpoints are dropped.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.lock().generation
+    }
+
+    /// The last checkpoint of a ledger at or before `by` that was known by `as_of`.
+    #[must_use]
+    pub fn last_known(
+        &self,
+        key: &LedgerKey,
+        by: Millis,
+        as_of: Option<Millis>,
+    ) -> Option<Arc<LedgerCheckpoint>> {
+        let mut cache = self.lock();
+        cache.uses += 1;
+        let uses = cache.uses;
+        let is_known = |cached: &CachedCheckpoint| {
+            let known_by = cached.checkpoint.known_by;
+            as_of.is_none_or(|at| known_by.is_some_and(|known_by| known_by <= at))
+        };
+        let mut checkpoints = cache.ledgers.get_mut(key)?.range_mut(..=by).rev();
+        let (_, found) = checkpoints.find(|(_, cached)| is_known(cached))?;
+        found.last_use = uses;
+        Some(Arc::clone(&found.checkpoint))
+    }
+
+    /// Adds a checkpoint, unless checkpoints were dropped since `generation`.
+    pub fn put_at(&self, generation: u64, key: &LedgerKey, checkpoint: LedgerCheckpoint) {
+        let mut cache = self.lock();
+        if cache.generation == generation {
+            cache.put(key, checkpoint);
+        }
     }
 }
 
 impl LedgerStore for LedgerCache {
     fn last(&self, key: &LedgerKey, by: Millis) -> Option<Arc<LedgerCheckpoint>> {
-        let mut cache = self.lock();
-        cache.uses += 1;
-        let uses = cache.uses;
-        let (_, found) = cache.ledgers.get_mut(key)?.range_mut(..=by).next_back()?;
-        found.last_use = uses;
-        Some(Arc::clone(&found.checkpoint))
+        self.last_known(key, by, None)
     }
 
     fn put(&self, key: &LedgerKey, checkpoint: LedgerCheckpoint) {
-        let mut cache = self.lock();
-        cache.uses += 1;
+        self.lock().put(key, checkpoint);
+    }
+}
+
+impl CacheState {
+    fn put(&mut self, key: &LedgerKey, checkpoint: LedgerCheckpoint) {
+        self.uses += 1;
         let cached = CachedCheckpoint {
-            last_use: cache.uses,
+            last_use: self.uses,
             checkpoint: Arc::new(checkpoint),
         };
-        cache.bytes += cached.checkpoint.bytes();
-        let checkpoints = cache.ledgers.entry(key.clone()).or_default();
-        let mut freed = 0;
+        self.bytes += cached.checkpoint.bytes();
+        let checkpoints = self.ledgers.entry(key.clone()).or_default();
         let closed = cached.checkpoint.closed;
         if let Some(before) = checkpoints.insert(closed, cached) {
-            freed += before.checkpoint.bytes();
+            self.bytes -= before.checkpoint.bytes();
         }
         let recent = || {
             checkpoints
@@ -152,15 +212,12 @@ impl LedgerStore for LedgerCache {
             if let Some(closed) = oldest.map(|(closed, _)| *closed)
                 && let Some(one) = checkpoints.remove(&closed)
             {
-                freed += one.checkpoint.bytes();
+                self.bytes -= one.checkpoint.bytes();
             }
         }
-        cache.bytes -= freed;
-        cache.evict();
+        self.evict();
     }
-}
 
-impl CacheState {
     /// Evicts the least recently used checkpoints while the cache is too large.
     fn evict(&mut self) {
         while self.bytes > self.most {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use chrono::{Datelike, TimeZone, Utc};
 
 use crate::engine::estimate::estimate_basis::EstimateBasis;
-use crate::engine::fit::Fit;
+use crate::engine::fit::{Fit, day_of};
 use crate::engine::ledger::bar_liquidations::{BarLiquidations, BarQuantities};
 use crate::engine::ledger::bar_tally::BarTally;
 use crate::engine::ledger::checkpoints::{LedgerCheckpoint, LedgerKey};
@@ -29,7 +29,7 @@ const USUAL: i64 = 31 * Millis::DAY;
 /// A ledger with fewer bars is replayed each time: its first rows may still turn out to be outliers.
 const FEWEST_BARS: usize = 64;
 
-/// A replay of more bars before the first instant leaves a checkpoint there.
+/// A replay of more bars before the day of the first instant leaves a checkpoint at the start of that day.
 const FAR: usize = 512;
 
 /// The closed bars of a coin, and the window of a range at their end.
@@ -48,6 +48,8 @@ pub(crate) struct ReplayWindow<'a> {
     /// Index of the first bar that opened in the window.
     first: usize,
     opened: Opened,
+    /// Length of the window in milliseconds.
+    range: i64,
     /// Start of the window.
     start: Millis,
     /// Close time of the last bar, at which the window ends.
@@ -75,8 +77,19 @@ pub(crate) struct LedgerState {
     pub(crate) last_close: Option<Millis>,
     /// Length of the last bar.
     pub(crate) last_interval: i64,
-    /// Number of bars so far.
+    pub(crate) counts: LedgerCounts,
+}
+
+/// Counts over all bars of a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerCounts {
     pub(crate) bars: usize,
+    /// Length of the longest bar.
+    pub(crate) interval: i64,
+    /// Bars with an exchange missing from the open interest.
+    pub(crate) partial: usize,
+    /// Gaps between bars.
+    pub(crate) gaps: usize,
 }
 
 /// Whether bars are missing between a close and the next bar.
@@ -158,6 +171,7 @@ impl<'a> ReplayWindow<'a> {
             closed,
             first,
             opened,
+            range,
             start,
             end,
             price: last.close,
@@ -207,6 +221,7 @@ impl<'a> ReplayWindow<'a> {
             closed,
             first: self.first,
             opened: self.opened,
+            range: self.range,
             start: self.start,
             end: last.map_or(self.end, Bar::close_time),
             price: last.map_or(self.price, |bar| bar.close),
@@ -309,7 +324,7 @@ impl<'a> ReplayWindow<'a> {
             since: self.all.get(place).map_or(self.end, |bar| bar.open_time),
             last_close: None,
             last_interval: 0,
-            bars: 0,
+            counts: LedgerCounts::default(),
         }
     }
 
@@ -349,7 +364,7 @@ impl<'a> ReplayWindow<'a> {
 
     /// Counts the bars of the window up to `closed`, after those that were already counted.
     pub(crate) fn count(&self, tally: &mut BarTally<'_>, closed: usize) {
-        let places = self.first + tally.bars..closed.min(self.closed);
+        let places = self.first + tally.counts.bars..closed.min(self.closed);
         let bars = self.all.get(places.clone()).unwrap_or_default();
         let derived = self.derived.get(places).unwrap_or_default();
         for (bar, derived) in bars.iter().zip(derived) {
@@ -431,7 +446,10 @@ impl<'a> ReplayWindow<'a> {
         tally: &BarTally<'_>,
         fit: Option<&Fit>,
     ) -> EstimateBasis {
-        let bars = self.bars().get(..tally.bars).unwrap_or_default();
+        let bars = self.bars().get(..tally.counts.bars).unwrap_or_default();
+        // The bars in memory may be the last ones of all.
+        let is_all = self.opened == Opened::Ever && self.range == Millis::ALL;
+        let counts = if is_all { state.counts } else { tally.counts };
         let end = bars.last().map_or(self.end, Bar::close_time);
         let tiers = &self.parameters.tiers;
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
@@ -473,17 +491,17 @@ impl<'a> ReplayWindow<'a> {
                 .readings
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
-            open_interest_partial_bars: tally.partial,
+            open_interest_partial_bars: counts.partial,
             open_interest_outliers: readings_in_doubt.outliers,
             open_interest_unjudged: readings_in_doubt.unjudged,
             bar_outliers: bars_in_doubt.outliers,
             bars_unjudged: bars_in_doubt.unjudged,
-            bar_interval_ms: tally.interval,
-            bars: tally.bars,
+            bar_interval_ms: counts.interval,
+            bars: counts.bars,
             damaged: Vec::new(),
             side_boundaries: Vec::new(),
             fine: None,
-            gaps: tally.gaps,
+            gaps: counts.gaps,
             price_exchanges,
             volume_exchanges,
             open_interest_exchanges: if state.is_relative {
@@ -493,6 +511,18 @@ impl<'a> ReplayWindow<'a> {
             },
         }
     }
+}
+
+/// Advances the ledger of all open positions to now, and leaves checkpoints.
+///
+/// # Errors
+///
+/// [`EngineError`] if no bar has closed.
+pub fn advance_ledger(view: &View<'_>, coin: &str, model: Model) -> Result<(), EngineError> {
+    let window = (Millis::ALL, "all", Opened::Ever);
+    let frame = ReplayWindow::new(*view, coin, model, window, i64::MAX)?;
+    frame.replay(&[], |_, _| ());
+    Ok(())
 }
 
 /// The quantities of a bar; unknown where orders are not used.
@@ -514,7 +544,9 @@ impl LedgerState {
         }
         self.last_close = Some(bar.close_time());
         self.last_interval = bar.interval;
-        self.bars += 1;
+        self.counts.bars += 1;
+        self.counts.interval = self.counts.interval.max(bar.interval);
+        self.counts.partial += usize::from(derived.partial);
         let open_interest = match derived.open_interest {
             Some(level) if self.is_relative => {
                 self.rescale(level);
@@ -566,13 +598,14 @@ struct Checkpoints<'a> {
     window: &'a ReplayWindow<'a>,
     /// The ledger, if it has checkpoints.
     key: Option<LedgerKey>,
-    by: Millis,
     start: Option<Arc<LedgerCheckpoint>>,
     /// Bars that close later may still be judged otherwise.
     until: Millis,
     /// Start of the next UTC month.
     month: Millis,
-    /// Number of bars before the first instant.
+    /// Start of the UTC day of the first instant.
+    midnight: Millis,
+    /// Number of bars before it.
     before: usize,
 }
 
@@ -581,12 +614,8 @@ impl<'a> Checkpoints<'a> {
         let view = window.view;
         let is_kept =
             window.opened == Opened::Ever && (window.has_orders || window.model == Model::Exposure);
-        let key = is_kept.then(|| LedgerKey {
-            coin: window.coin.clone(),
-            version: version(view.own(), window.model),
-            exchange: view.venue().map(str::to_owned),
-            is_default: view.own().is_none(),
-        });
+        let key =
+            is_kept.then(|| LedgerKey::new(&window.coin, window.model, view.own(), view.venue()));
         let different = window.history.first_difference(view.now());
         let readings = &window.readings.excursions;
         let different = different
@@ -605,10 +634,10 @@ impl<'a> Checkpoints<'a> {
         Self {
             window,
             key,
-            by,
             start,
             until,
             month: next_month(from.unwrap_or(window.end)),
+            midnight: day_of(by),
             before: 0,
         }
     }
@@ -624,15 +653,11 @@ impl<'a> Checkpoints<'a> {
             self.put(state, true);
             self.month = next_month(close.back(1));
         }
-        if self.before < usize::MAX {
-            if close > self.by {
-                if self.before > FAR {
-                    self.put(state, false);
-                }
-                self.before = usize::MAX;
-            } else {
-                self.before += 1;
-            }
+        if close <= self.midnight {
+            self.before += 1;
+        } else if self.before > FAR {
+            self.put(state, false);
+            self.before = 0;
         }
     }
 
@@ -640,7 +665,7 @@ impl<'a> Checkpoints<'a> {
     fn end(&self, state: &LedgerState) {
         let is_new = self.start.as_ref().map(|start| start.closed) != state.last_close;
         if is_new {
-            self.put(state, state.last_close == Some(self.month));
+            self.put(state, self.month <= self.window.view.now());
         }
     }
 
@@ -648,12 +673,13 @@ impl<'a> Checkpoints<'a> {
         let (Some(key), Some(closed)) = (&self.key, state.last_close) else {
             return;
         };
-        if closed <= self.until && state.bars >= FEWEST_BARS {
+        if closed <= self.until && state.counts.bars >= FEWEST_BARS {
             self.window.view.ledgers().put(
                 key,
                 LedgerCheckpoint {
                     closed,
                     is_month,
+                    known_by: None,
                     state: state.compact(),
                 },
             );

@@ -6,7 +6,7 @@ use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
-use crate::market::source::view_source::RequiredHistory;
+use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
     Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Opened, Symbol, TimeRange,
     Vocabulary, Window,
@@ -66,6 +66,7 @@ impl QueryInputs {
             orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
+            ledger: None,
         })
     }
 }
@@ -351,6 +352,10 @@ impl MarketQuery for api::Heatmap {
             orders: self.model.view() == Model::Expected,
             exchange: self.exchange.clone(),
             lasts: self.range.millis(),
+            ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
+                model: Some(self.model.clone()),
+                back: self.range.millis(),
+            }),
         })
     }
 
@@ -394,6 +399,15 @@ impl MarketQuery for api::Liqmap {
         match material {
             QueryInputs::Estimated(needed) => QueryInputs::Estimated(RequiredHistory {
                 exchange: self.exchange.clone(),
+                ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
+                    model: self.model.clone(),
+                    // The explanation counts the bars of the range.
+                    back: if self.range == MapRange::All {
+                        0
+                    } else {
+                        self.range.millis()
+                    },
+                }),
                 ..needed
             }),
             material => material,

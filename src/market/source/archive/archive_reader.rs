@@ -135,6 +135,7 @@ impl FitSource for ArchiveReader {
             orders: true,
             exchange,
             lasts: FITTED_TO,
+            ledger: None,
         };
         let fit = self.days.fits.of(name, || {
             match self
