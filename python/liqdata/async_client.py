@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        Opened,
         OpenInterestRow,
         OrderRow,
         Progress,
@@ -366,6 +367,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -377,6 +379,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -388,6 +391,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -399,6 +403,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -409,6 +414,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -428,7 +434,7 @@ class AsyncClient(Generic[Amount]):
         144
         """
         return await self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
         )
 
     @overload
@@ -439,6 +445,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -452,6 +459,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -465,6 +473,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -478,6 +487,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -490,6 +500,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -511,7 +522,15 @@ class AsyncClient(Generic[Amount]):
         """
         return await self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        Opened,
         OpenInterestRow,
         OrderRow,
         Progress,
@@ -495,6 +496,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -506,6 +508,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -517,6 +520,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -528,6 +532,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -538,6 +543,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -549,10 +555,15 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         range : {"12h", "24h", "3d", "7d", "1M"}
-            Positions opened in this time; ``"1d"``, ``"1w"`` and ``"30d"`` are accepted too. With ``liqdata serve``
+            Time that the columns cover; ``"1d"``, ``"1w"`` and ``"30d"`` are accepted too. With ``liqdata serve``
             also ``"3M"`` (90 days), ``"6M"``, ``"1y"`` and ``"all"``, as far as bars reach back.
         model : {2, 3} or Model
             2: USD of open interest exposed. 3: USD expected to be reported as liquidated. Or your own parameters.
+        opened : {"ever", "range"}
+            Which positions count: all that are open, or those that were opened within the range. With ``"ever"`` a
+            column is what the map was at its end, and does not change later; the last one is ``liqmap(symbol,
+            "all")``. With ``"range"`` the first columns are nearly empty, because nothing was opened yet. Needs
+            ``liqdata serve``.
         exchange : str, optional
             Only open interest and orders of this exchange; bars and the relative volume are those of the coin. All
             exchanges by default. Needs ``liqdata serve``.
@@ -568,7 +579,9 @@ class Client(Generic[Amount]):
         Returns
         -------
         Heatmap or dict of str to Heatmap
-            ``matrix`` has shape (P, T), float64; ``prices`` (P,), float64; ``times`` (T,), datetime64[ms].
+            ``matrix`` has shape (P, T), float64; ``prices`` (P,), float64; ``times`` (T,), datetime64[ms]. Columns end
+            at multiples of their length, the last one at the last close; ``meta["partial"]`` says whether that one is
+            shorter. Columns before the first reading of open interest are NaN.
 
         Raises
         ------
@@ -586,7 +599,7 @@ class Client(Generic[Amount]):
         True
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
         )
 
     @overload
@@ -597,6 +610,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -610,6 +624,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -623,6 +638,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -636,6 +652,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -648,6 +665,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -660,12 +678,15 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         range : {"1d", "7d"}
-            Positions opened in this time. With ``liqdata serve`` all ranges of :meth:`heatmap`.
+            Positions opened in this time; ``meta["opened_since"]`` has its start. With ``liqdata serve`` all ranges of
+            :meth:`heatmap`.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         bin : float, optional
             Price width of a bin, at most the current price and at most 100,000 bins. By default the step 1, 2 or 5
             times a power of ten that is nearest to 0.1 % of the price. Needs ``liqdata serve``.
+        opened : {"ever", "range"}, optional
+            As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
         exchange : str, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         source : {"estimate", "positions"}, optional
@@ -705,7 +726,15 @@ class Client(Generic[Amount]):
         """
         return self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        Opened,
         OpenInterestRow,
         OrderRow,
         PositionRow,
@@ -402,6 +403,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -413,6 +415,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -424,6 +427,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -435,6 +439,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -445,6 +450,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -464,7 +470,7 @@ class Market:
         [6, 12]
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
         )
 
     @overload
@@ -475,6 +481,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -488,6 +495,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -501,6 +509,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -514,6 +523,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -526,6 +536,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -546,7 +557,15 @@ class Market:
         """
         return self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 

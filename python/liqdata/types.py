@@ -66,6 +66,7 @@ __all__ = [
     "MaxPain",
     "ModelNumber",
     "OpenInterestRow",
+    "Opened",
     "OrderRow",
     "Overview",
     "Pain",
@@ -131,6 +132,9 @@ ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "po
 
 MapSource: TypeAlias = Literal["estimate", "positions"]
 """Source of a liquidation map: an estimate, or observed positions."""
+
+Opened: TypeAlias = Literal["ever", "range"]
+"""Which positions an estimate counts: all that are open, or those that were opened within the range."""
 
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map; frames have :data:`Side`."""

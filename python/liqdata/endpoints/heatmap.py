@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from liqdata.grids import Heatmap
     from liqdata.model import Model
-    from liqdata.types import HeatmapRange, Instants
-    from liqdata.types import ModelNumber
+    from liqdata.types import HeatmapRange, Instants, ModelNumber, Opened
 
 
 def heatmap(
@@ -22,10 +21,18 @@ def heatmap(
     range: HeatmapRange,
     model: ModelNumber | Model,
     *,
+    opened: Opened,
     exchange: str | None,
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Heatmap]:
     """A heatmap of a coin."""
-    parameters = {"symbol": symbol, "range": range, "model": native(model), "exchange": exchange}
+    parameters = {
+        "symbol": symbol,
+        "range": range,
+        "model": native(model),
+        # A service without this parameter answers the default.
+        "opened": None if opened == "ever" else opened,
+        "exchange": exchange,
+    }
     return Request("heatmap", convert.heatmap, parameters, as_of, explain)

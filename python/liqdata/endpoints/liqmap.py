@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from liqdata.grids import LiquidationMap
     from liqdata.model import Model
-    from liqdata.types import Instants, MapRange, MapSource
-    from liqdata.types import ModelNumber
+    from liqdata.types import Instants, MapRange, MapSource, ModelNumber, Opened
 
 
 def liqmap(
@@ -26,6 +25,7 @@ def liqmap(
     *,
     model: ModelNumber | Model | None,
     bin: float | None,
+    opened: Opened | None,
     exchange: str | None,
     source: MapSource | None,
     as_of: Instants | None,
@@ -36,6 +36,7 @@ def liqmap(
         "symbol": symbol,
         "model": native(model),
         "bin": bin,
+        "opened": opened,
         "exchange": exchange,
         **_source_and_range(source, range),
     }

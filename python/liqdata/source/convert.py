@@ -219,6 +219,11 @@ def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str
         meta["explain"] = explain
         if "modelNumber" in explain:
             meta["view"] = _VIEWS[explain["modelNumber"]]
+        if "opened" in explain:
+            meta["opened"] = explain.pop("opened")
+            meta["opened_since"] = datetime_of(explain.pop("openedSince"))
+        if "partial" in explain:
+            meta["partial"] = explain.pop("partial")
     return meta
 
 

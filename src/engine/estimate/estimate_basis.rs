@@ -27,10 +27,10 @@ pub struct EstimateBasis {
     #[serde(serialize_with = "as_name")]
     pub opened: Opened,
     /// The start of the time in which these positions were opened.
-    #[serde(skip)]
+    #[serde(serialize_with = "as_number")]
     pub opened_since: Millis,
     /// Whether the last column of a heatmap is shorter than the others; `None` if the estimate is no heatmap.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<bool>,
     /// Number of the API's model with the same view, 2 or 3.
     pub model_number: i64,
@@ -105,6 +105,11 @@ pub struct EstimateBasis {
     /// The liquidation map on the price grid of the ledger; `None` for other estimates.
     #[serde(skip)]
     pub fine: Option<FineMap>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
+fn as_number<S: Serializer>(instant: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(instant.0)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
