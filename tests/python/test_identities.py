@@ -1,5 +1,7 @@
 """One ledger, four answers: what must agree does. And what holds of every question: symbols and refusals."""
 
+from datetime import timedelta
+
 import numpy as np
 import polars as pl
 import pytest
@@ -35,7 +37,7 @@ def near(value):
 @pytest.mark.parametrize("ranges", [ONE_DAY, ONE_WEEK], ids=["day", "week"])
 def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges):
     of_heatmap, of_map, of_pain = ranges
-    heatmap = market.heatmap(symbol, of_heatmap, 2)
+    heatmap = market.heatmap(symbol, of_heatmap, 2, opened="range")
     liqmap = market.liqmap(symbol, of_map)
     pain = market.maxpain(symbol)[of_pain]
     assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
@@ -46,6 +48,36 @@ def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges
     for side, sign in (("long", -1), ("short", 1)):
         far = sign * (heatmap.prices - heatmap.current_price) > 0.005 * heatmap.current_price
         assert 0 < heatmap.matrix[far, -1].sum() <= liqmap.total[liqmap.sides == side].sum() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("symbol", COINS)
+@pytest.mark.parametrize("range", ["24h", "7d"])
+def test_the_last_column_is_the_map_of_all_open_positions(market, symbol, range):
+    heatmap, liqmap = market.heatmap(symbol, range), market.liqmap(symbol, "all", model=2)
+    assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
+    assert heatmap.meta["opened"] == liqmap.meta["opened"] == "ever"
+    assert heatmap.meta["opened_since"] == liqmap.meta["opened_since"]
+    within = market.liqmap(symbol, "7d")
+    assert within.meta["opened"] == "range"
+    assert within.meta["opened_since"] > liqmap.meta["opened_since"]
+    assert market.liqmap(symbol, "7d", opened="ever", model=2).total.tolist() == liqmap.total.tolist()
+
+
+@pytest.mark.parametrize("symbol", COINS)
+@pytest.mark.parametrize("range", ["12h", "24h"])
+def test_a_column_does_not_change_later(market, symbol, range):
+    later, then = market.heatmap(symbol, range), market.heatmap(symbol, range, as_of=market.now - timedelta(hours=2, minutes=7))
+    assert then.meta["partial"] is not None
+    times = np.intersect1d(later.times, then.times)
+    assert len(times) >= 60
+    cells = []
+    for heatmap in (later, then):
+        shared = heatmap.matrix[:, np.isin(heatmap.times, times)]
+        held = shared.any(axis=1)
+        cells.append((heatmap.prices[held].tobytes(), shared[held].tobytes()))
+    assert cells[0] == cells[1]
+    # The first column of a day holds what was opened before.
+    assert later.matrix[:, 0].sum() > 0.3 * later.matrix[:, -1].sum()
 
 
 @pytest.mark.parametrize("symbol", COINS)

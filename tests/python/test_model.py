@@ -229,7 +229,7 @@ def test_several_instants_are_the_single_answers(market):
 
 @pytest.mark.parametrize("range", ["12h", "7d", "1M"])
 def test_the_sides_of_a_heatmap_are_its_cells(market, range):
-    found = market.heatmap("SOL", range)
+    found = market.heatmap("SOL", range, opened="range")
     assert found.long.shape == found.short.shape == found.matrix.shape
     np.testing.assert_allclose(found.long + found.short, found.matrix, rtol=1e-12)
     for column in np.linspace(0, found.times.size - 1, 7).astype(int):

@@ -13,7 +13,7 @@ endpoint! {
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
     model: ModelChoice = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
     exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
-    [extension] opened: Option<Opened>, "ever: all open positions, as usual; range: those opened within the range; an extension of our server";
+    [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: those opened within the range; an extension of our server";
     => bare HeatmapGrid; large
 }
 
