@@ -38,8 +38,8 @@ def near(value):
 def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges):
     of_heatmap, of_map, of_pain = ranges
     heatmap = market.heatmap(symbol, of_heatmap, 2, opened="range")
-    liqmap = market.liqmap(symbol, of_map)
-    pain = market.maxpain(symbol)[of_pain]
+    liqmap = market.liqmap(symbol, of_map, model=2)
+    pain = market.maxpain(symbol, model=2)[of_pain]
     assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
     assert pain["totalLong"] == near(liqmap.total[liqmap.sides == "long"].sum())
     assert pain["totalShort"] == near(liqmap.total[liqmap.sides == "short"].sum())

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::engine::ledger::parameters::version;
-use crate::engine::ledger::replay::LedgerState;
+use sha2::{Digest, Sha256};
+
+use crate::engine::ledger::ledger::Ledger;
+use crate::engine::ledger::parameters::{Parameters, version};
+use crate::engine::ledger::replay::{LedgerCounts, LedgerState, next_month};
 use crate::model::{Millis, Model, Specification};
 
 /// Number of checkpoints of a ledger that are no starts of months.
@@ -40,6 +43,22 @@ pub struct LedgerCheckpoint {
 }
 
 impl LedgerKey {
+    /// A name for files of this ledger.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        let mut digest = Sha256::new();
+        let exchange = self.exchange.as_deref().unwrap_or_default();
+        for part in [&self.coin, &self.version, exchange] {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        let digest = digest.finalize();
+        let short = digest
+            .first_chunk()
+            .map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        format!("{short:016x}")
+    }
+
     /// The key of the ledger of a model of the caller, or of a model with default parameters.
     #[must_use]
     pub fn new(
@@ -58,10 +77,97 @@ impl LedgerKey {
 }
 
 impl LedgerCheckpoint {
+    /// The first start of a UTC month at or after an instant.
+    #[must_use]
+    pub fn month_after(instant: Millis) -> Millis {
+        next_month(instant.back(1))
+    }
+
     /// Approximate memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.state.ledger.bytes()
+    }
+}
+
+/// Number at the start of an encoded checkpoint; changes with the encoding.
+const ENCODING: u64 = 1;
+
+impl LedgerCheckpoint {
+    /// Encodes the checkpoint, with a checksum.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let state = &self.state;
+        let counts = state.counts;
+        let size = |count: usize| count as u64;
+        let mut words = vec![
+            ENCODING,
+            self.closed.0.cast_unsigned(),
+            u64::from(self.is_month),
+            u64::from(self.known_by.is_some()),
+            self.known_by.unwrap_or_default().0.cast_unsigned(),
+            u64::from(state.is_relative),
+            u64::from(state.has_open_interest),
+            state.since.0.cast_unsigned(),
+            state.last_interval.cast_unsigned(),
+            size(counts.bars),
+            counts.interval.cast_unsigned(),
+            size(counts.partial),
+            size(counts.gaps),
+        ];
+        state.ledger.write(&mut words);
+        let mut bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+        let digest = Sha256::digest(&bytes);
+        bytes.extend(digest);
+        bytes
+    }
+
+    /// Decodes a checkpoint of a model with default parameters; `None` for damaged bytes and those of another encoding.
+    #[must_use]
+    pub fn decode(coin: &str, bytes: &[u8]) -> Option<Self> {
+        let (bytes, digest) = bytes.split_last_chunk::<32>()?;
+        if Sha256::digest(bytes)[..] != digest[..] {
+            return None;
+        }
+        let (words, []) = bytes.as_chunks::<8>() else {
+            return None;
+        };
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let mut next = || words.next();
+        if next()? != ENCODING {
+            return None;
+        }
+        let closed = Millis(next()?.cast_signed());
+        let is_month = next()? == 1;
+        let known = next()? == 1;
+        let known_by = Some(Millis(next()?.cast_signed())).filter(|_| known);
+        let (is_relative, has_open_interest) = (next()? == 1, next()? == 1);
+        let since = Millis(next()?.cast_signed());
+        let last_interval = next()?.cast_signed();
+        let mut size = || usize::try_from(next()?).ok();
+        let bars = size()?;
+        let interval = i64::try_from(size()?).ok()?;
+        let counts = LedgerCounts {
+            bars,
+            interval,
+            partial: size()?,
+            gaps: size()?,
+        };
+        let ledger = Ledger::read(Parameters::of(None, coin), &mut words)?;
+        Some(Self {
+            closed,
+            is_month,
+            known_by,
+            state: LedgerState {
+                ledger,
+                is_relative,
+                has_open_interest,
+                since,
+                last_close: Some(closed),
+                last_interval,
+                counts,
+            },
+        })
     }
 }
 
@@ -141,6 +247,14 @@ impl LedgerCache {
         cache.ledgers.clear();
         cache.bytes = 0;
         cache.generation += 1;
+    }
+
+    /// Whether there is a checkpoint of a ledger at a close.
+    #[must_use]
+    pub fn has(&self, key: &LedgerKey, closed: Millis) -> bool {
+        let cache = self.lock();
+        let checkpoints = cache.ledgers.get(key);
+        checkpoints.is_some_and(|checkpoints| checkpoints.contains_key(&closed))
     }
 
     /// A number that changes when checkpoints are dropped.
@@ -240,5 +354,116 @@ impl CacheState {
                 self.ledgers.remove(&key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::engine::Step;
+    use crate::engine::ledger::checkpoints::*;
+
+    /// A checkpoint with positions of some bars.
+    fn checkpoint(closed: i64, is_month: bool) -> LedgerCheckpoint {
+        let mut ledger = Ledger::new(Parameters::of(None, "BTC"), 1000.0);
+        for step in 0..20 {
+            let price = 100.0 + f64::from(step % 7);
+            ledger.step(&Step {
+                low: price - 1.0,
+                high: price + 1.0,
+                close: price,
+                volume_ratio: 1.0,
+                days: 0.01,
+                open_interest: 1000.0 + f64::from(step),
+                realised: [None, Some(0.5)],
+            });
+        }
+        ledger.compact();
+        LedgerCheckpoint {
+            closed: Millis(closed),
+            is_month,
+            known_by: Some(Millis(closed + 5)),
+            state: LedgerState {
+                ledger,
+                is_relative: false,
+                has_open_interest: true,
+                since: Millis(-7),
+                last_close: Some(Millis(closed)),
+                last_interval: 60_000,
+                counts: LedgerCounts {
+                    bars: 20,
+                    interval: 60_000,
+                    partial: 3,
+                    gaps: 1,
+                },
+            },
+        }
+    }
+
+    fn key(coin: &str) -> LedgerKey {
+        LedgerKey::new(coin, Model::Exposure, None, None)
+    }
+
+    #[test]
+    fn a_checkpoint_is_decoded_as_it_was_and_damaged_bytes_are_not() {
+        let wanted = checkpoint(1_234_567, true);
+        let bytes = wanted.encode();
+        let found = LedgerCheckpoint::decode("BTC", &bytes).unwrap();
+        assert_eq!(found, wanted);
+        assert_eq!(found.encode(), bytes);
+        for place in (0..bytes.len()).step_by(997) {
+            let mut damaged = bytes.clone();
+            if let Some(byte) = damaged.get_mut(place) {
+                *byte ^= 4;
+            }
+            assert_eq!(LedgerCheckpoint::decode("BTC", &damaged), None);
+        }
+        assert_eq!(
+            LedgerCheckpoint::decode("BTC", bytes.get(..40).unwrap()),
+            None
+        );
+    }
+
+    #[test]
+    fn the_least_recently_used_checkpoints_are_evicted_first() {
+        let each = checkpoint(0, true).bytes();
+        let cache = LedgerCache::bounded(3 * each);
+        for closed in 1..=3 {
+            cache.put(&key("BTC"), checkpoint(closed, true));
+        }
+        let last = |coin: &str, by: i64| Some(cache.last(&key(coin), Millis(by))?.closed.0);
+        assert_eq!(last("BTC", 1), Some(1));
+        cache.put(&key("ETH"), checkpoint(9, true));
+        assert_eq!(
+            [1, 2, 3].map(|by| last("BTC", by)),
+            [Some(1), Some(1), Some(3)]
+        );
+        assert_eq!(last("ETH", 9), Some(9));
+        // Of a ledger, only so many checkpoints are no starts of months.
+        let cache = LedgerCache::default();
+        cache.put(&key("BTC"), checkpoint(0, true));
+        for closed in 1..30 {
+            cache.put(&key("BTC"), checkpoint(closed, false));
+        }
+        let known = (0..30).filter(|closed| cache.has(&key("BTC"), Millis(*closed)));
+        assert_eq!(known.count(), RECENT + 1);
+    }
+
+    #[test]
+    fn rows_that_arrive_late_drop_the_checkpoints_after_them() {
+        let cache = LedgerCache::default();
+        for (coin, closed) in [("BTC", 10), ("BTC", 20), ("ETH", 20)] {
+            cache.put(&key(coin), checkpoint(closed, true));
+        }
+        let generation = cache.generation();
+        cache.forget("BTC", Millis(15));
+        let last = |coin: &str| Some(cache.last(&key(coin), Millis(99))?.closed.0);
+        assert_eq!((last("BTC"), last("ETH")), (Some(10), Some(20)));
+        // A replay that began before does not bring them back.
+        cache.put_at(generation, &key("BTC"), checkpoint(20, true));
+        assert_eq!(last("BTC"), Some(10));
+        // As of an instant, only what was received by then counts.
+        let known = |at| cache.last_known(&key("ETH"), Millis(99), Some(Millis(at)));
+        assert!(known(24).is_none() && known(25).is_some());
     }
 }

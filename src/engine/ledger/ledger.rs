@@ -305,6 +305,33 @@ impl Ledger {
         }
     }
 
+    /// Appends the state as words, without the parameters.
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        let [long, short] = self.phi;
+        let numbers = [self.open_interest, self.price, long, short];
+        words.extend(numbers.map(f64::to_bits));
+        for book in self.books.iter().flatten() {
+            book.write(words);
+        }
+    }
+
+    /// Reads what [`Ledger::write`] appended; `None` if there is too little.
+    pub(crate) fn read(
+        parameters: Parameters,
+        words: &mut impl Iterator<Item = u64>,
+    ) -> Option<Self> {
+        let mut ledger = Self::new(parameters, 0.0);
+        ledger.open_interest = f64::from_bits(words.next()?);
+        ledger.price = f64::from_bits(words.next()?);
+        for phi in &mut ledger.phi {
+            *phi = f64::from_bits(words.next()?);
+        }
+        for book in ledger.books.iter_mut().flatten() {
+            book.read(words)?;
+        }
+        Some(ledger)
+    }
+
     /// Approximate memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let pairs = self.books.iter().flatten().flat_map(|book| &book.pairs);

@@ -688,7 +688,7 @@ impl<'a> Checkpoints<'a> {
 }
 
 /// The first start of a UTC month after `instant`.
-fn next_month(instant: Millis) -> Millis {
+pub(crate) fn next_month(instant: Millis) -> Millis {
     let at = Utc.timestamp_millis_opt(instant.0).single();
     let next = at.and_then(|at| {
         let (year, month) = match at.month() {

@@ -4,6 +4,7 @@ use crate::archive::{Archive, Filter, OrderFold};
 use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
+use crate::market::source::archive::archive_reader::ArchiveReader;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::cascades::{RecentCascadeCache, of_range};
@@ -15,6 +16,7 @@ use crate::model::{
     Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
     PositionRow, TimeRange,
 };
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -240,6 +242,12 @@ impl MarketSource for ArchiveSource {
 
     fn history_archive(&self) -> Option<&Archive> {
         Some(&self.past.archive)
+    }
+
+    fn warming_up(&self) -> Vec<String> {
+        let readers = [&self.back, &self.past].map(ArchiveReader::warming_up);
+        let coins: BTreeSet<String> = readers.into_iter().flatten().collect();
+        coins.into_iter().collect()
     }
 
     fn set_history_cache(&self, bytes: usize) {

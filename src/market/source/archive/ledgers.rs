@@ -1,7 +1,7 @@
 //! Ledgers of an archive: histories that start at a checkpoint, and the checkpoints that replays leave.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::Filter;
 use crate::engine::{
@@ -112,6 +112,12 @@ impl ArchiveReader {
         }
     }
 
+    /// Coins whose ledgers warm up.
+    pub(crate) fn warming_up(&self) -> BTreeSet<String> {
+        let coins = self.warming_up.lock();
+        coins.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The rows from the warm-up before a checkpoint on.
     fn since(
         &self,
@@ -135,8 +141,15 @@ impl ArchiveReader {
         since: &mut SinceCheckpoints<'_>,
     ) -> Result<Option<Arc<LedgerCheckpoint>>, Refusal> {
         let key = question.key(model);
-        let find = || self.days.ledgers.last_known(&key, by, question.as_of);
-        let mut start = find();
+        let mut start = self.days.ledgers.last_known(&key, by, question.as_of);
+        let is_near = |start: &Arc<LedgerCheckpoint>| by.back(FAR) <= start.closed;
+        if !start.as_ref().is_some_and(is_near) {
+            let stored = self.stored(question, &key, by, since.generation);
+            start = start
+                .into_iter()
+                .chain(stored)
+                .max_by_key(|start| start.closed);
+        }
         let coin = &question.needed.coin;
         let behind = match &start {
             Some(start) => start.closed,
@@ -148,7 +161,8 @@ impl ArchiveReader {
         if by.back(FAR) <= behind {
             return Ok(start);
         }
-        log::info!(target: "liqdata::market", "warming up the ledger of {coin} from {behind} on");
+        let _warm_up = WarmUp::new(&self.warming_up, coin);
+        log::info!(target: "liqdata::market", "the ledger of {coin} warms up, from {behind} on");
         let mut at = behind;
         while at.on(PART) < by {
             at = at.on(PART);
@@ -174,6 +188,39 @@ impl ArchiveReader {
         Ok(start)
     }
 
+    /// The last checkpoint by `by` that the archive has in a file.
+    fn stored(
+        &self,
+        question: LedgerQuestion<'_>,
+        key: &LedgerKey,
+        by: Millis,
+        generation: u64,
+    ) -> Option<Arc<LedgerCheckpoint>> {
+        if !key.is_default {
+            return None;
+        }
+        let (name, coin) = (key.file_name(), &question.needed.coin);
+        let instants = self.archive.ledger_instants(&name).into_iter();
+        for at in instants.filter(|at| *at <= by) {
+            let until = LedgerCheckpoint::month_after(at);
+            let found = self.archive.ledger((&name, coin), at, until);
+            let found = found.unwrap_or_else(|fault| {
+                log::debug!("the ledger of {coin} at {at} cannot be read: {fault}");
+                None
+            });
+            let Some(found) = found.and_then(|bytes| LedgerCheckpoint::decode(coin, &bytes)) else {
+                continue;
+            };
+            let is_known = |as_of| found.known_by.is_some_and(|known_by| known_by <= as_of);
+            if question.as_of.is_none_or(is_known) {
+                let ledgers = &self.days.ledgers;
+                ledgers.put_at(generation, key, found.clone());
+                return Some(Arc::new(found));
+            }
+        }
+        None
+    }
+
     /// Open of the first bar of the coin.
     fn first_open(&self, question: LedgerQuestion<'_>) -> Result<Option<Millis>, Refusal> {
         let filter = Filter {
@@ -184,6 +231,31 @@ impl ArchiveReader {
         };
         let first = self.archive.first_bar(&filter)?;
         Ok(first.map(|bar| bar.timestamp))
+    }
+}
+
+/// Names a coin while its ledger warms up.
+struct WarmUp<'a> {
+    coins: &'a Mutex<BTreeSet<String>>,
+    coin: String,
+}
+
+impl<'a> WarmUp<'a> {
+    fn new(coins: &'a Mutex<BTreeSet<String>>, coin: &str) -> Self {
+        let mut named = coins.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(coin.to_owned());
+        drop(named);
+        Self {
+            coins,
+            coin: coin.to_owned(),
+        }
+    }
+}
+
+impl Drop for WarmUp<'_> {
+    fn drop(&mut self) {
+        let mut named = self.coins.lock().unwrap_or_else(PoisonError::into_inner);
+        named.remove(&self.coin);
     }
 }
 
@@ -209,6 +281,18 @@ impl SinceCheckpoints<'_> {
         let days = (from, closed.back(1));
         let rows = reader.days.known_by(&reader.archive, &self.needed, days);
         Some(rows.ok()?.max(before))
+    }
+
+    /// Writes a checkpoint to a file, if the archive can be written to.
+    fn store(&self, key: &LedgerKey, checkpoint: &LedgerCheckpoint) {
+        let LedgerCheckpoint { closed, .. } = *checkpoint;
+        let (name, coin) = (key.file_name(), &self.needed.coin);
+        let until = LedgerCheckpoint::month_after(closed);
+        let archive = &self.reader.archive;
+        let stored = archive.put_ledger((&name, coin), closed, until, &checkpoint.encode());
+        if let Err(fault) = stored {
+            log::debug!("the ledger of {coin} at {closed} is not stored: {fault}");
+        }
     }
 
     fn first_open(&self) -> Option<Millis> {
@@ -245,6 +329,9 @@ impl LedgerStore for SinceCheckpoints<'_> {
                 ..checkpoint
             };
             let ledgers = &self.reader.days.ledgers;
+            if checkpoint.is_month && key.is_default && !ledgers.has(key, checkpoint.closed) {
+                self.store(key, &checkpoint);
+            }
             ledgers.put_at(self.generation, key, checkpoint);
         }
     }

@@ -407,6 +407,10 @@ impl MarketSource for ReplaySource {
         self.place.history_archive()
     }
 
+    fn warming_up(&self) -> Vec<String> {
+        self.place.warming_up()
+    }
+
     fn set_history_cache(&self, bytes: usize) {
         self.place.set_history_cache(bytes);
     }
