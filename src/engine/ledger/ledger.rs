@@ -303,6 +303,8 @@ impl Ledger {
         {
             pair.cells.compact();
         }
+        // Every step computes them again.
+        self.churns = Vec::new();
     }
 
     /// Appends the state as words, without the parameters.
