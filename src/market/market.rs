@@ -71,7 +71,7 @@ impl Market {
         self.moving.is_some() && self.archive().is_some()
     }
 
-    /// Coins whose ledgers warm up, by name. Estimates of other coins do not wait for them.
+    /// Coins with a ledger that warms up, by name. Estimates of other coins do not wait for them.
     pub(crate) fn warming_up(&self) -> Vec<String> {
         self.source.warming_up()
     }

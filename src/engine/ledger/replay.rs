@@ -612,10 +612,10 @@ struct Checkpoints<'a> {
 impl<'a> Checkpoints<'a> {
     fn of(window: &'a ReplayWindow<'a>, by: Millis) -> Self {
         let view = window.view;
-        let is_kept =
+        let has_checkpoints =
             window.opened == Opened::Ever && (window.has_orders || window.model == Model::Exposure);
-        let key =
-            is_kept.then(|| LedgerKey::new(&window.coin, window.model, view.own(), view.venue()));
+        let key = has_checkpoints
+            .then(|| LedgerKey::new(&window.coin, window.model, view.own(), view.venue()));
         let different = window.history.first_difference(view.now());
         let readings = &window.readings.excursions;
         let different = different

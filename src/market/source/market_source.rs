@@ -17,7 +17,7 @@ pub(crate) trait MarketSource: CoverageSource + HistorySource + LiveSource {
         self.archive()
     }
 
-    /// Coins whose ledgers warm up, by name.
+    /// Coins with a ledger that warms up, by name.
     fn warming_up(&self) -> Vec<String> {
         Vec::new()
     }

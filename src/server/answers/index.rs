@@ -44,7 +44,7 @@ pub(crate) struct Readiness {
     age: Option<i64>,
     /// Damaged archive files. Rows of damaged files are missing from answers.
     damaged: Vec<Damage>,
-    /// Coins whose ledgers warm up. The first estimate of such a coin takes seconds.
+    /// Coins with a ledger that warms up. The first estimate of such a coin takes seconds.
     #[serde(rename = "warmingUp", skip_serializing_if = "Vec::is_empty")]
     warming_up: Vec<String>,
 }

@@ -29,7 +29,7 @@ const ROW: usize = 60;
 pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
     pub(crate) days: DayCache,
-    /// Coins whose ledgers warm up.
+    /// Coins with a ledger that warms up.
     pub(crate) warming_up: Mutex<BTreeSet<String>>,
     rings: Mutex<Vec<PastRing>>,
     /// Maximum number of orders in all cached rings together; a single ring may be larger.

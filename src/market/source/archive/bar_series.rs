@@ -155,7 +155,7 @@ fn joined<'a>(
     series.into_values()
 }
 
-/// Number of days before a day whose observed time ranks its exchanges.
+/// The exchanges of a day are ranked by the observed time of so many days before it.
 const RANKED: usize = 7;
 
 /// The merged bars of consecutive days that open at or after `start` and close by `now`, and the exchanges of each bar.

@@ -112,7 +112,7 @@ impl ArchiveReader {
         }
     }
 
-    /// Coins whose ledgers warm up.
+    /// Coins with a ledger that warms up.
     pub(crate) fn warming_up(&self) -> BTreeSet<String> {
         let coins = self.warming_up.lock();
         coins.unwrap_or_else(PoisonError::into_inner).clone()
