@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        ModelNumber,
         Opened,
         OpenInterestRow,
         OrderRow,
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
         UndercountRow,
         Window,
     )
-    from .types import ModelNumber
     from .walk import AsyncOrderIterator
 
 __all__ = ["AsyncClient"]

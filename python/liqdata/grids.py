@@ -671,8 +671,8 @@ class LiquidationMap(_Grid):
         Returns
         -------
         pandas.DataFrame
-            RangeIndex; columns ``price`` (float64), ``side`` (LONG or SHORT), one column per tier named by its leverage as
-            text (``"10"``, float64), ``total`` (float64). A copy.
+            RangeIndex; columns ``price`` (float64), ``side`` (LONG or SHORT), one column per tier named by its leverage
+            as text (``"10"``, float64), ``total`` (float64). A copy.
 
         Examples
         --------
@@ -699,7 +699,8 @@ class LiquidationMap(_Grid):
         -------
         xarray.Dataset
             Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
-            ``price`` and ``side`` (LONG or SHORT) along ``bin``; attributes as for a heatmap, and ``bin_width``. A copy.
+            ``price`` and ``side`` (LONG or SHORT) along ``bin``; attributes as for a heatmap, and ``bin_width``. A
+            copy.
 
         Examples
         --------
@@ -729,9 +730,9 @@ class LiquidationMap(_Grid):
         -------
         pandas.DataFrame
             RangeIndex; longs first, from the bin nearest to the current price downward, then shorts upward. Columns
-            ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price), ``usd``
-            (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total, 0 to
-            1; NaN where the total is 0).
+            ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price),
+            ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total,
+            0 to 1; NaN where the total is 0).
 
         Examples
         --------

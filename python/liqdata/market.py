@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         MapRange,
         MapRow,
         MapSource,
+        ModelNumber,
         Opened,
         OpenInterestRow,
         OrderRow,
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
         UndercountRow,
         Window,
     )
-    from .types import ModelNumber
     from .walk import OrderIterator
 
 __all__ = ["Market", "demo", "open", "replay"]
@@ -1326,9 +1326,9 @@ def demo(
     """Simulate a market with known positions, without network or account.
 
     Traders with leverages, entries and stops go through a price path with jumps. A position is liquidated when the mark
-    price crosses its liquidation price. The market has 30 days of ten coins on five exchanges: orders, open interest and
-    bars of 5 minutes, and of 1 minute in the last two days. Binance publishes only the largest liquidation of a symbol
-    and second, and the recording of OKX has a gap. All answers are labelled as simulated.
+    price crosses its liquidation price. The market has 30 days of orders, open interest and bars, of ten coins on five
+    exchanges. Bars have 5 minutes, and 1 minute in the last two days. Binance publishes only the largest liquidation of
+    a symbol and second, and the recording of OKX has a gap. All answers are labelled as simulated.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def test_a_bar_is_the_same_wherever_the_stretch_is_cut(tables):
 
 @pytest.mark.parametrize("interval,named", [("1m", "1 min"), ("7m", "7 min"), (timedelta(minutes=12), "12 min")])
 def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, interval, named):
-    for market in (tables, archive, liqdata.demo()):
+    for market in (tables, archive):
         with pytest.raises(Refused) as caught:
             market.bars("BTC", interval=interval)
         assert caught.value.status == 400

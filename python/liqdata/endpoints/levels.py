@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from liqdata.model import Model
     from liqdata.records import Record
-    from liqdata.types import Instants
-    from liqdata.types import ModelNumber
+    from liqdata.types import Instants, ModelNumber
 
 
 def levels(

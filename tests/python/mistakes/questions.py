@@ -207,7 +207,7 @@ MISTAKES = {
             "bin",
             "allowed: a finite number above 0: how much price a bin spans",
         ),
-        ('market.liqmap("BTC", bin=1e-9)', "BadQuery", "bin", "allowed: from 1 to 96102.8"),
+        ('market.liqmap("BTC", bin=1e-9)', "BadQuery", "bin", "allowed: from 1.01 to 97328.3"),
         ('market.liqmap("DOGECOIN")', "BadQuery", "symbol", 'did you mean "DOGE"?'),
         ('market.levels("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         (

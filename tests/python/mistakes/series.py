@@ -156,18 +156,6 @@ MISTAKES = {
         ("market.bars(None)", "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
         ('market.bars(["BTC", 5])', "BadQuery", "symbol", 'allowed: a coin such as "BTC"'),
         (
-            'market.bars("BTC", interval="7m")',
-            "Refused",
-            None,
-            'bars of 7 min cannot be made from the bars of "BTC" of 5 min',
-        ),
-        (
-            'market.bars("BTC", interval="1m")',
-            "Refused",
-            None,
-            'bars of 1 min cannot be made from the bars of "BTC" of 5 min',
-        ),
-        (
             'market.bars("BTC", interval="hour")',
             "BadQuery",
             "interval",
