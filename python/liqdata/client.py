@@ -1275,8 +1275,8 @@ class Client(Generic[Amount]):
         Raises
         ------
         BadQuery
-            For an ``interval`` that is not whole minutes, an unknown coin, and if the service does not offer this
-            method.
+            For an ``interval`` that is not a whole number of minutes, for an unknown coin, and if the service does
+            not offer this method.
         Refused
             With status 400 if no stored bar length divides ``interval``.
         LiqdataError

@@ -1438,8 +1438,8 @@ def replay(
     Returns
     -------
     Market
-        Its ``replayed`` is True, also in the ``meta`` of its answers. Its ``now`` is the time at which data last
-        arrived; a later ``as_of`` is refused. When the replay ends, the streams end and the market remains usable;
+        Its ``replayed`` is True, and so is ``meta["replayed"]`` of its answers. Its ``now`` is the time at which data
+        last arrived; a later ``as_of`` is refused. When the replay ends, the streams end and the market remains usable;
         :meth:`Market.close` ends it earlier. Pickling stores the path and the time that the replay has reached. In a
         forked process the replay must be started again.
 
