@@ -150,7 +150,7 @@ def score(
     >>> liqdata.score(abs, {"timestamp": [0], "long_usd": [1.0], "short_usd": [-1.0]}, bars={})
     Traceback (most recent call last):
     ...
-    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
+    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 is not allowed; allowed: finite numbers from 0 on
     """
     choice(reference, "reference", trial.PATHS)
     checked_progress(progress)
