@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-rust wheel bench scorecard soak fuzz pictures notebooks docs clean
+.PHONY: help demo test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,7 @@ lint-rust:
 
 lint-python:
 	$(BIN)/python tests/lint/plain.py
+	$(BIN)/python tests/lint/licences.py
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
@@ -64,6 +65,10 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --out dist
 	$(BIN)/python tests/wheel/pack.py dist/*.whl
 	$(BIN)/python tests/wheel/check.py dist/*.whl
+	$(BIN)/python tests/lint/licences.py dist/*.whl
+
+licences: ## the licence texts of what is compiled in, in THIRD-PARTY.txt (needs cargo-about)
+	cargo about generate --offline --locked --all-features -c deploy/licences/about.toml deploy/licences/about.hbs -o THIRD-PARTY.txt
 
 bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double

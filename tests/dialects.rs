@@ -231,7 +231,7 @@ async fn a_refusal_is_found_in_its_own_envelope_under_any_status() {
         ("200 OK", "refused /v9/coin-list: no such plan (40001)"),
         (
             "401 Unauthorized",
-            "(401 Unauthorized): no such plan (40001); a key goes in the header X-TINY-KEY",
+            "(401 Unauthorized): no such plan (40001); send a key in the header X-TINY-KEY",
         ),
     ] {
         let (refused, _) = ask(status, body, async |client: Client| {
@@ -291,7 +291,10 @@ async fn what_a_service_does_not_have_is_refused_before_it_is_asked() {
     let liqmap = Liqmap::new("BTC", "1d", None, None, None).unwrap();
     let refusal = refused(client().send(&liqmap).await.unwrap_err());
     assert_eq!(refusal.parameter, "endpoint");
-    assert_eq!(refusal.message, "tiny does not answer liqmap");
+    assert_eq!(
+        refusal.message,
+        "the dialect tiny does not support the query liqmap"
+    );
     let refusal = refused(
         client()
             .send(&Coins::new("1h", 1).unwrap())
@@ -302,12 +305,12 @@ async fn what_a_service_does_not_have_is_refused_before_it_is_asked() {
     let mut walk = Walk::new(client(), None, None, 10, None).unwrap();
     assert_eq!(
         refused(walk.next().await.unwrap_err()).message,
-        "tiny does not answer orders"
+        "the dialect tiny does not support the query orders"
     );
     let mut stream = OrderStream::new(client(), Stream::new(None, None, None).unwrap());
     assert_eq!(
         refused(stream.next().await.unwrap_err()).message,
-        "tiny does not answer stream"
+        "the dialect tiny does not support the query stream"
     );
 }
 

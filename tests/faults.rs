@@ -461,7 +461,7 @@ async fn headers_without_end_are_an_error() {
         Act::Flood([b"HTTP/1.1 200 OK\r\n".as_slice(), &line.repeat(1000)].concat())
     })
     .await;
-    no_answer(ask(service.config()).await, "does not answer in HTTP");
+    no_answer(ask(service.config()).await, "does not reply with HTTP");
     assert_eq!(service.count(), 1);
     service.until_closed(1).await;
     // The buffers of both sockets count too.
@@ -479,7 +479,7 @@ async fn a_reply_that_is_not_http_is_no_answer() {
         http("200 OK", &long, "{}"),
     ] {
         let service = Service::acts(vec![Act::Last(reply)]).await;
-        let message = no_answer(ask(service.config()).await, "does not answer in HTTP");
+        let message = no_answer(ask(service.config()).await, "does not reply with HTTP");
         assert!(message.len() < 500, "{message}");
         assert_eq!(service.count(), 1);
     }
@@ -641,7 +641,8 @@ async fn a_refusal_is_asked_once_and_carries_status_and_excerpt() {
 
 #[tokio::test]
 async fn a_refusal_gives_the_services_reason_and_a_hint() {
-    let no_token = "who are you?; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers=";
+    let no_token = "who are you?; no token was sent: give a token with token= or $LIQDATA_TOKEN, or another key with \
+                    headers=";
     let sent = "who are you?; a token was sent";
     for (code, reply, token, says) in [
         ("404 Not Found", "slow down\nplease", None, ": slow down"),
@@ -667,7 +668,7 @@ async fn a_refusal_gives_the_services_reason_and_a_hint() {
             "429 Too Many Requests",
             "slow down",
             None,
-            "(429 Too Many Requests): slow down; it wants to be asked again in 61 s",
+            "(429 Too Many Requests): slow down; retry after 61 s",
         ),
         ("401 Unauthorized", "who are you?", None, no_token),
         ("403 Forbidden", "who are you?", None, no_token),
@@ -820,7 +821,7 @@ async fn redirects_stay_with_the_service() {
     let (status, _, _, message) = refused(ask(service.config()).await);
     assert_eq!(status, 307);
     assert!(message.contains("\"/again\""), "{message}");
-    assert!(message.contains("more than 3 redirects"), "{message}");
+    assert!(message.contains("at most 3 redirects"), "{message}");
     assert_eq!(service.count(), 4);
 }
 

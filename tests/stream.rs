@@ -461,7 +461,7 @@ async fn a_service_without_a_stream_is_named() {
         };
         let message = bad.to_string();
         assert!(message.contains("does not announce"), "{message}");
-        assert!(message.contains("ask orders()"), "{message}");
+        assert!(message.contains("poll orders()"), "{message}");
         assert!(asked.recv().await.unwrap().contains("/stream"));
         assert!(asked.recv().await.unwrap().starts_with("GET /api "));
         assert!(asked.try_recv().is_err());
@@ -596,6 +596,7 @@ async fn streams_leave_room_for_questions() {
     let limits = Limits {
         connections: 8,
         streams: 2,
+        streams_per_peer: Some(3),
         ..Limits::default()
     };
     let server = Server::start(10, limits).await;

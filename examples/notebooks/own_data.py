@@ -44,6 +44,7 @@ mine = liqdata.Market(
     orders=orders,
     bars=pd.read_csv(folder / "bars.csv"),
     open_interest=pl.scan_parquet(folder / "open_interest.parquet"),
+    new_exchange=True,  # "mine" is no exchange that the package knows
 )
 print(mine)
 print(mine.overview()["24h"])
@@ -63,7 +64,7 @@ try:
 except ValueError as error:
     print(error)
 try:
-    liqdata.Market(orders=[orders[0] | {"side": "sell"}])
+    liqdata.Market(orders=[orders[0] | {"side": "sell"}], new_exchange=True)
 except ValueError as error:
     print(error)
 

@@ -5,9 +5,10 @@
 >>> market.heatmap("BTC", "24h").matrix.ndim
 2
 
-All sources have the same methods. :class:`Client` and :class:`AsyncClient` ask a service over HTTP. :class:`Market`
-computes from tables in this process, :func:`open` from an archive, :func:`demo` from a simulation. :func:`collect`
-fills an archive from the exchanges, :func:`replay` plays it again, and :func:`serve` serves any market over HTTP.
+All sources have the same methods. :class:`Client` and :class:`AsyncClient` request answers from a service over HTTP. A
+:class:`Market` computes them in this process: from your tables, from an archive (:func:`open`) or from a simulation
+(:func:`demo`). :func:`collect` fills an archive with data of the exchanges. :func:`replay` replays an archive at a
+chosen speed, and :func:`serve` serves any market over HTTP.
 Importing the package loads neither numpy nor asyncio nor any frame or plotting library.
 """
 

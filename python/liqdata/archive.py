@@ -1,4 +1,7 @@
-"""Maintenance of archives: verify, rebuild, list and undo ingests; the results of ingest, export and rebuild."""
+"""Maintenance of archives: verify, rebuild, list and undo ingests.
+
+This module also has the result classes of ingest, export and rebuild.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +39,16 @@ class Ingested:
     new : int
         Rows that the archive did not have.
     repeated : int
-        Rows that it had, or that were read twice.
+        Rows that the archive had already, or that were read more than once.
     refused : dict of str to int
-        Number of refused rows by reason.
+        Number of refused rows for each reason.
     first : dict of str to str
-        Where the first row of each reason is, as ``file:line``, and its content.
+        For each reason, the place of the first refused row as ``file:line``, and its content.
     files : dict of str to str
         The detected format of each file.
     cut_short : tuple of str
-        Files that are truncated or damaged: their rows up to there are stored, and they are read again next time.
+        Files that are truncated or damaged. Their rows before the damage are stored, and the next ingest reads these
+        files again.
     id : str
         Identifier of the ingest, for :func:`undo`.
 
@@ -74,7 +78,7 @@ class Ingested:
         for reason, count in sorted(self.refused.items(), key=lambda item: (-item[1], item[0])):
             lines.append(printable(f"  {count:,} refused: {reason}; first at {self.first[reason]}"))
         lines += [
-            printable(f"  {file} is cut short or damaged: what is kept is not all of it") for file in self.cut_short
+            printable(f"  {file} is truncated or damaged: only a part of its rows is stored") for file in self.cut_short
         ]
         return "\n".join(lines)
 
@@ -86,16 +90,16 @@ class Exported:
     Attributes
     ----------
     url : str
-        The address.
+        The address of the export.
     until : datetime
-        The end of the last day at the address.
+        End of the last exported day.
     files, rows, bytes : int
-        Number of files at the address, and their content.
+        Number of files at the address, and the number of rows and bytes in them.
     sent, sent_bytes : int
-        Number and size of the files that were new.
+        Number and size in bytes of the files that this export sent.
     journaled : int
-        Rows of those days that no file holds yet. The exported journal has them: :func:`liqdata.open` sees them, other
-        engines that read only the files do not.
+        Rows of the exported days that are not in a Parquet file yet, only in the exported journal.
+        :func:`liqdata.open` reads them; programs that read only the Parquet files miss them.
 
     Examples
     --------
@@ -124,7 +128,7 @@ class Rebuilt:
     frames : int
         Stored frames and replies that were read.
     unread : int
-        Frames that this version cannot decode, or not fully.
+        Frames that this version of liqdata cannot decode completely.
     same : int
         Orders that did not change.
     corrected : int
@@ -132,15 +136,15 @@ class Rebuilt:
     new : int
         Orders that the archive did not have.
     gone : int
-        Orders that their frame no longer gives.
+        Orders of the archive that decoding their frame no longer yields.
     doubtful : int
-        Orders that were not changed or not added, because the decoded values are implausible.
+        Orders that were neither changed nor added because the newly decoded values are implausible.
     dry_run : bool
-        Whether nothing was written.
+        Whether this was a dry run, which writes nothing.
     exchanges : dict of str to dict
         The same counts by exchange.
     damaged : dict of str to str
-        Frame files that could not be read to their end, and the reason.
+        Files of frames that could not be read to their end, with the reason as value.
 
     Examples
     --------
@@ -187,8 +191,8 @@ def _summary(counts: Mapping[str, int]) -> str:
 def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Progress = False) -> Rows[FindingRow]:
     """List what is damaged, missing or unexpected in an archive.
 
-    Reads every file and compares its SHA-256, checks the structure and indexes of the journal, and compares each
-    journal row with its checksum.
+    The function compares the SHA-256 of every file with the recorded one, checks the structure and the indexes of the
+    journal (an SQLite database), and compares each journal row with its checksum.
 
     Parameters
     ----------
@@ -196,20 +200,22 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
         The folder of the archive.
     repair : bool
         Move damaged files to the folder ``quarantine`` of the archive, rebuild journal tables with a damaged page or
-        index from their readable rows, and remove rows with a wrong checksum. A copy is stored first, and nothing is
-        deleted for good. The lost time becomes a gap, which all answers report. No collector may write meanwhile.
+        index from their readable rows, and remove rows with a wrong checksum. Copies of everything that is removed
+        remain in the archive. The times with lost rows become gaps, which all answers report. No collector may write to
+        the archive during the repair.
     progress : bool or callable
         Show a progress bar of the files and the journal (needs tqdm; on a terminal or in a notebook), or call a
-        function with the number of files done and the total (``None`` if unknown). A repair reads all of them again.
+        function with the number of files done and the total (``None`` if unknown). A repair reads all files twice.
 
     Returns
     -------
     Rows
-        Empty for a sound archive. Otherwise a row each, the journal first: ``file`` (relative to the archive's folder),
-        ``holds`` (``journal``, ``orders``, ``bars``, ``open_interest``, ``maps`` or ``raw``), ``problem`` (``damaged``,
-        ``missing``, or ``unexpected`` for a file that the archive did not write and never reads), ``detail``, ``rows``,
-        ``first`` and ``last`` (number of rows and their first and last time, epoch ms; ``None`` if unknown), and
-        ``repaired``: whether the file is out of use and its gap is recorded.
+        Empty for a sound archive. Otherwise one row per problem, those of the journal first: ``file`` (relative to the
+        archive's folder), ``holds`` (content of the file: ``journal``, ``orders``, ``bars``, ``open_interest``,
+        ``maps`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a file that the archive did
+        not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of affected rows and their
+        first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file is no longer used and
+        its gap is recorded.
 
     Raises
     ------
@@ -219,8 +225,8 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
 
     Notes
     -----
-    Damage in the write-ahead log of the last transaction looks like a transaction that never finished, and a truncated
-    or missing log looks like one that was never longer. Neither can be detected.
+    Some damage to the journal's write-ahead log cannot be detected. Damage in the last transaction looks like a
+    transaction that was not finished. A truncated or missing log looks like a log that was shorter.
 
     Examples
     --------
@@ -254,10 +260,10 @@ def ingests(path: str | os.PathLike[str]) -> Rows[IngestRow]:
     Returns
     -------
     Rows
-        A row for each ingest that stored or repeated rows, the first one first: ``id``, ``source`` (as given),
-        ``files`` (a line for each), ``first`` and ``last`` (times of its new rows), ``received_at`` (when it began to
-        store rows), the number of new ``orders``, ``bars``, ``open_interest`` readings and ``positions``, and
-        ``undone`` (when it was undone, or ``None``).
+        A row for each ingest that stored or repeated rows, the oldest ingest first: ``id``, ``source`` (as given),
+        ``files`` (one line of text per file), ``first`` and ``last`` (first and last time of its new rows),
+        ``received_at`` (when it began to store rows), the number of new ``orders``, ``bars``, ``open_interest``
+        readings and ``positions``, and ``undone`` (when it was undone, or ``None``).
 
     Raises
     ------
@@ -278,34 +284,35 @@ def ingests(path: str | os.PathLike[str]) -> Rows[IngestRow]:
 
 @public_call
 def undo(path: str | os.PathLike[str], id: str) -> Rows[UndoRow]:
-    """Take an ingest back: its rows no longer count, as if it had not been made.
+    """Undo an ingest: answers no longer include the rows that it stored.
 
-    Answers as of an instant before the undo stay as they were. Files of the ingest are read again when they are
-    ingested again. Collected rows stay, even if the ingest brought them first.
+    Answers as of an instant before the undo do not change. Files of the undone ingest can be ingested again. Rows that
+    the collector also received remain, even if the ingest stored them first.
 
-    A row that several ingests brought is stored once, with the first of them. The result names the ingests that
-    repeated rows of the undone one: run them again to have these rows back.
+    A row in several ingests is stored once, for the first ingest that had it. The result names the ingests that
+    repeated rows of the undone ingest: run them again to restore these rows.
 
     Parameters
     ----------
     path : str or path-like
-        The folder of the archive. No other process may write to it meanwhile.
+        The folder of the archive. No other process may write to it during the call.
     id : str
-        The ingest, as in :func:`ingests` or :attr:`Ingested.id`.
+        The id of the ingest, as in :func:`ingests` or :attr:`Ingested.id`.
 
     Returns
     -------
     Rows
-        The undone ingest, then those to run again: ``id``, ``source``, ``files``, ``rows`` (new rows of all tables),
-        ``undone`` (when it was undone, ``None`` for the others), and ``run_again`` (how many rows of the undone ingest
-        it repeated).
+        The undone ingest, then the ingests to run again: ``id``, ``source``, ``files``, ``rows`` (number of new rows in
+        all tables), ``undone`` (when the ingest was undone; ``None`` for ingests to run again), and ``run_again`` (how
+        many rows of the undone ingest this ingest repeated).
 
     Raises
     ------
     BadQuery
-        If the archive has no such ingest, or it was undone already.
+        If the archive has no ingest with this id, or if the ingest was undone before.
     ArchiveError
-        If there is no archive, another process writes to it, or it cannot be read or written. Nothing has changed then.
+        If there is no archive, another process writes to it, or it cannot be read or written. The archive is unchanged
+        then.
 
     Examples
     --------
@@ -337,14 +344,15 @@ def rebuild(
 ) -> Rebuilt:
     """Decode the stored frames of an archive again, and correct the orders.
 
-    A collector stores the frames that orders are decoded from (``docs/archive.md``). If an order was decoded wrongly,
-    such as in a wrong unit, this version's decoders correct it. Later answers have the corrected order, answers as of
-    earlier instants the previous one. Orders without a stored frame stay as they are.
+    A collector stores the frames (raw messages of the exchanges) that orders are decoded from (``docs/archive.md``). If
+    an earlier version decoded an order wrongly, such as in a wrong unit, the decoders of this version correct it.
+    Answers as of an instant before the correction still have the previous order. Orders without a stored frame do not
+    change.
 
     Parameters
     ----------
     path : str or path-like
-        The folder of the archive. Without ``dry_run`` no collector may write meanwhile.
+        The folder of the archive. Without ``dry_run``, no collector may write to it during the call.
     start : int, datetime or str, optional
         Only frames received at or after this instant.
     end : int, datetime or str, optional
@@ -360,7 +368,7 @@ def rebuild(
     Returns
     -------
     Rebuilt
-        How many orders are the same, corrected, new and gone, in total and by exchange.
+        Number of orders that are the same, corrected, new and gone, in total and by exchange.
 
     Raises
     ------
@@ -371,8 +379,8 @@ def rebuild(
 
     Notes
     -----
-    A day is corrected as a whole or not at all. After an interruption the finished days stay corrected, and the next
-    run corrects the rest. A second run changes nothing.
+    A day is corrected completely or not at all. After an interruption the finished days stay corrected, and the next
+    run corrects the remaining days. A further run after a complete one changes nothing.
 
     Examples
     --------
@@ -386,7 +394,7 @@ def rebuild(
     """
     since, until = instant(start, "start"), instant(end, "end")
     if since is not None and until is not None and since > until:
-        msg = f"end: {end!r} is before the start, {start!r}; allowed: an instant that is not"
+        msg = f"end: {end!r} is before the start, {start!r}; allowed: an instant that is not before the start"
         raise BadQuery(msg, parameter="end")
     if not isinstance(dry_run, bool):
         msg = f"dry_run: {dry_run!r} is not allowed; allowed: True or False"
@@ -409,6 +417,6 @@ def _exchange_names(exchange: object) -> list[str]:
             msg = f"exchange: {name!r} is not the name of an exchange; allowed: text such as 'binance', or several"
             raise BadQuery(msg, parameter="exchange")
     if not names:
-        msg = "exchange: no exchange is named; leave it out to mean all"
+        msg = "exchange: no exchange is named; omit the parameter to select all"
         raise BadQuery(msg, parameter="exchange")
     return [name for name in names if isinstance(name, str)]

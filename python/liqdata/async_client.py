@@ -69,7 +69,7 @@ __all__ = ["AsyncClient"]
 
 @public_methods
 class AsyncClient(Generic[Amount]):
-    """The client for asyncio: the methods of :class:`~liqdata.Client` as coroutines.
+    """A client for asyncio: the methods of :class:`~liqdata.Client` as coroutines.
 
     ``iter_orders``, ``stream_orders`` and ``stream_cascades`` are async iterators. Use ``async with`` or
     :meth:`aclose`. A cancelled await cancels its request.
@@ -83,20 +83,20 @@ class AsyncClient(Generic[Amount]):
     connect_timeout : float
         Deadline of one attempt to connect, in seconds.
     retries : int
-        Further attempts after the first. Only errors that may pass are retried.
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
     rate_limit : float, optional
-        Maximum requests per second over all threads. Waiting does not count against ``timeout``.
+        Maximum requests per second, over all threads. Waiting for this limit does not count against ``timeout``.
     max_body : int
-        Largest accepted reply in bytes, after decompression.
+        Maximum size of a reply in bytes, after decompression.
     decimals : {"decimal", "float", "text"}
         Type of decimal amounts in dict rows: exact :class:`~decimal.Decimal`, ``float``, or exact text.
     headers : mapping of str to str, optional
-        Sent with every request; never shown in a repr, a log or an error.
+        HTTP headers to send with every request. Their values never appear in a repr, a log or an error.
     proxy : str, optional
-        Address of a proxy, in place of the environment's. Loopback addresses are always contacted directly.
+        Address of a proxy; replaces the proxy of the environment variables. Loopback addresses never use a proxy.
     token : str, optional
-        Sent as ``Authorization: Bearer`` with every request; ``$LIQDATA_TOKEN`` by default. Never shown. A client with
-        a token from the environment can be pickled; the other process reads its own.
+        Token to send as ``Authorization: Bearer`` with every request; ``$LIQDATA_TOKEN`` by default. Never shown. A
+        client with a token from the environment can be pickled; the process that unpickles it reads its own variable.
 
     Raises
     ------
@@ -578,7 +578,7 @@ class AsyncClient(Generic[Amount]):
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of each leverage tier.
+        """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
 
@@ -638,7 +638,7 @@ class AsyncClient(Generic[Amount]):
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of a day and of a week.
+        """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
 
@@ -770,7 +770,7 @@ class AsyncClient(Generic[Amount]):
         end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
-        """Events of liquidations that followed each other closely.
+        """Cascades: liquidations in quick succession.
 
         Parameters and result are those of :meth:`liqdata.Client.cascades`.
 
@@ -796,7 +796,7 @@ class AsyncClient(Generic[Amount]):
         min_usd: float | Decimal = 100_000,
         last_event_id: str | None = None,
     ) -> AsyncCascadeStream[Amount]:
-        """Iterate over cascades as they close.
+        """Iterate over cascades as they end.
 
         Parameters and result are those of :meth:`liqdata.Client.stream_cascades`.
 
@@ -927,7 +927,7 @@ class AsyncClient(Generic[Amount]):
         return await self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     async def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """Coverage of the realised totals of a window, per exchange.
+        """How completely the orders of a window were recorded, per exchange.
 
         Parameters and result are those of :meth:`liqdata.Client.coverage`.
 
@@ -1030,7 +1030,7 @@ class AsyncClient(Generic[Amount]):
         )
 
     async def aclose(self) -> None:
-        """Refuse further calls; connections are closed when running calls have ended.
+        """Refuse further calls, and close the connections when running calls have ended.
 
         Examples
         --------

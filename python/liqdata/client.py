@@ -1,4 +1,4 @@
-"""The blocking client of a service that speaks the contract."""
+"""The blocking client of a service that implements the HTTP contract (``docs/endpoints.md``)."""
 
 from __future__ import annotations
 
@@ -69,10 +69,11 @@ __all__ = ["Client"]
 
 @public_methods
 class Client(Generic[Amount]):
-    """A blocking client of a service that speaks the contract.
+    """A blocking client of a service that implements the HTTP contract.
 
-    It works in notebooks (also beneath a running event loop), in threads and after a fork, and Ctrl-C interrupts it.
-    Connections are reused; close the client, or use it in a ``with`` statement.
+    The contract is the set of endpoints in ``docs/endpoints.md``. The client works in notebooks (also inside a running
+    event loop), in threads and after a fork. Ctrl-C interrupts a call. Connections are reused. Close the client, or use
+    it in a ``with`` statement.
 
     Parameters
     ----------
@@ -83,20 +84,20 @@ class Client(Generic[Amount]):
     connect_timeout : float
         Deadline of one attempt to connect, in seconds.
     retries : int
-        Further attempts after the first. Only errors that may pass are retried.
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
     rate_limit : float, optional
-        Maximum requests per second over all threads. Waiting does not count against ``timeout``.
+        Maximum requests per second, over all threads. Waiting for this limit does not count against ``timeout``.
     max_body : int
-        Largest accepted reply in bytes, after decompression.
+        Maximum size of a reply in bytes, after decompression.
     decimals : {"decimal", "float", "text"}
         Type of decimal amounts in dict rows: exact :class:`~decimal.Decimal`, ``float``, or exact text.
     headers : mapping of str to str, optional
-        Sent with every request; never shown in a repr, a log or an error.
+        HTTP headers to send with every request. Their values never appear in a repr, a log or an error.
     proxy : str, optional
-        Address of a proxy, in place of the environment's. Loopback addresses are always contacted directly.
+        Address of a proxy; replaces the proxy of the environment variables. Loopback addresses never use a proxy.
     token : str, optional
-        Sent as ``Authorization: Bearer`` with every request; ``$LIQDATA_TOKEN`` by default. Never shown. A client with
-        a token from the environment can be pickled; the other process reads its own.
+        Token to send as ``Authorization: Bearer`` with every request; ``$LIQDATA_TOKEN`` by default. Never shown. A
+        client with a token from the environment can be pickled; the process that unpickles it reads its own variable.
 
     Raises
     ------
@@ -105,26 +106,26 @@ class Client(Generic[Amount]):
 
     Notes
     -----
-    Methods that accept a sequence as ``symbol`` return a dict by upper-case symbol then, in the order given. The
-    symbols are requested concurrently, eight at a time, duplicates once. The first error ends the rest; its notes name
-    the symbol.
+    For a sequence as ``symbol`` a method returns a dict with the upper-case symbols as keys, in the given order. The
+    symbols are requested concurrently, eight at a time, and a repeated symbol only once. The first error cancels the
+    remaining requests; its notes name the symbol.
 
-    Parameters and methods that need ``liqdata serve`` are extensions of our server: with a service that does not
-    announce them they raise :class:`~liqdata.BadQuery`. A :class:`~liqdata.Market` has all of them.
+    Parameters and methods marked "Needs ``liqdata serve``" are extensions of the liqdata server. With a service that
+    does not announce them they raise :class:`~liqdata.BadQuery`. A :class:`~liqdata.Market` supports all of them.
 
     ``start=`` and ``end=`` take an instant (epoch milliseconds, a datetime or ISO 8601 text), or a time before the
     market's *now*: ``"-7d"``, ``"-90min"`` or a timedelta.
 
-    Realised answers say how much of their period is covered, if the service says it: ``meta["covered"]``, 0 to 1. If
-    nothing of it is, they warn with :class:`~liqdata.NotCovered`, because their zeros are unknown.
+    The ``meta["covered"]`` of realised answers is the share of their period that is covered (0 to 1), if the service
+    sends it. If it is 0, the answer warns with :class:`~liqdata.NotCovered`, because its zeros are unknown.
 
-    Every method raises :class:`~liqdata.BadQuery` before anything is sent. Then it raises :class:`~liqdata.NoAnswer` if
-    the service cannot be reached, after all retries; :class:`~liqdata.TooSlow` if the deadline passes;
-    :class:`~liqdata.Refused` if the service replies with an error (``status`` and ``body`` hold it);
+    Every method raises :class:`~liqdata.BadQuery` for a wrong parameter, before it sends a request. It raises
+    :class:`~liqdata.NoAnswer` if the service cannot be reached after all retries; :class:`~liqdata.TooSlow` if the
+    deadline passes; :class:`~liqdata.Refused` if the service replies with an error (see its ``status`` and ``body``);
     :class:`~liqdata.UnexpectedReply` if the reply breaks the contract; and ``RuntimeError`` if the client is closed.
 
-    Over https, certificates of the system's authorities are trusted, or those of the PEM file that ``$SSL_CERT_FILE``
-    names when the client is made.
+    Over https, the client trusts the certificate authorities of the system, or those in the PEM file that
+    ``$SSL_CERT_FILE`` names when the client is created.
 
     Examples
     --------
@@ -198,14 +199,15 @@ class Client(Generic[Amount]):
         Parameters
         ----------
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Record
-            A dict by window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (int). Keys are those
-            of the service; ``["1d"]`` finds ``["24h"]``. A window that the service omits is absent.
-            ``meta["covered_windows"]`` has the covered share of each window, if the service says it.
+            A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
+            Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
+            omits is absent.
+            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
 
         Raises
         ------
@@ -233,7 +235,7 @@ class Client(Generic[Amount]):
         limit : int
             Maximum number of rows, 1 to 200.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -264,7 +266,7 @@ class Client(Generic[Amount]):
         range : {"1h", "4h", "12h", "24h"}
             Rolling window that ends now; ``"1d"`` is ``"24h"``.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -334,7 +336,7 @@ class Client(Generic[Amount]):
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -345,7 +347,7 @@ class Client(Generic[Amount]):
         Raises
         ------
         BadQuery
-            For a wrong parameter, and for an extension that the service does not announce.
+            For a wrong parameter, and for a parameter that needs ``liqdata serve`` if the service does not announce it.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -418,24 +420,24 @@ class Client(Generic[Amount]):
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         start, end : int, datetime, str or timedelta, optional
-            Only orders from ``start`` until before ``end``, by event time and of any age; the last 24 hours if neither
-            is given. Need ``liqdata serve``.
+            Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive), of any age. The last 24
+            hours if neither is given. Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, which is equal for all fills of one liquidation. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
             ``exchange``, ``symbol`` (pair), ``side``, ``price``, ``qty`` (base units), ``value_usd`` (exact decimals)
-            and ``timestamp`` (epoch ms); with ``groups`` also ``group_id``, ``None`` if the exchange publishes none.
-            Frames also have the column ``coin``.
+            and ``timestamp`` (epoch ms); with ``groups`` also ``group_id``, which is ``None`` if the exchange publishes
+            no such id. Frames made from the rows also have the column ``coin``.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, and for an extension that the service does not announce.
+            For a wrong parameter, and for a parameter that needs ``liqdata serve`` if the service does not announce it.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -466,7 +468,7 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Trading pair, such as ``BTCUSDT``, or a coin for all its pairs; in any spelling.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
@@ -558,30 +560,32 @@ class Client(Generic[Amount]):
             Time that the columns cover; ``"1d"``, ``"1w"`` and ``"30d"`` are accepted too. With ``liqdata serve``
             also ``"3M"`` (90 days), ``"6M"``, ``"1y"`` and ``"all"``, as far as bars reach back.
         model : {2, 3} or Model
-            2: USD of open interest exposed. 3: USD expected to be reported as liquidated. Or your own parameters.
+            2: USD of open interest that a price move would liquidate. 3: USD of it that exchanges are expected to
+            report. A :class:`Model` sets your own parameters.
         opened : {"ever", "range"}
             Which positions count: all that are open, or those that were opened within the range. With ``"ever"`` a
             column is what the map was at its end, and does not change later; the last one is ``liqmap(symbol,
             "all")``. With ``"range"`` the first columns are nearly empty, because nothing was opened yet. Needs
             ``liqdata serve``.
         exchange : str, optional
-            Only open interest and orders of this exchange; bars and the relative volume are those of the coin. All
-            exchanges by default. Needs ``liqdata serve``.
+            Use only open interest and orders of this exchange; bars and relative volume cover all exchanges of the
+            coin. All exchanges by default. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
-            Answer as of this instant, from what had been received by then; now by default. Several instants give an
-            iterator of heatmaps in the same order, which requests a few at a time (:class:`AsyncClient`: an async
-            iterator). Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            an iterator of heatmaps in the same order, which requests a few heatmaps at a time (an async iterator with
+            :class:`AsyncClient`). Needs ``liqdata serve``.
         explain : bool
-            Put what the estimate is based on into ``meta["explain"]``, and fill :attr:`~Heatmap.long`,
+            Describe the inputs of the estimate in ``meta["explain"]``, and fill :attr:`~Heatmap.long`,
             :attr:`~Heatmap.short`, :attr:`~Heatmap.low` and :attr:`~Heatmap.high`. A :class:`Market` always does. Needs
             ``liqdata serve``.
 
         Returns
         -------
         Heatmap or dict of str to Heatmap
-            ``matrix`` has shape (P, T), float64; ``prices`` (P,), float64; ``times`` (T,), datetime64[ms]. Columns end
-            at multiples of their length, the last one at the last close; ``meta["partial"]`` says whether that one is
-            shorter. Columns before the first reading of open interest are NaN.
+            ``matrix`` (float64) has shape (P, T), ``prices`` (float64) shape (P,) and ``times`` (datetime64[ms]) shape
+            (T,).
+            Columns end at multiples of their length, the last one at the last close; ``meta["partial"]`` says whether
+            the last one is shorter. Columns before the first reading of open interest are NaN.
 
         Raises
         ------
@@ -678,37 +682,38 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         range : {"1d", "7d"}
-            Positions opened in this time; ``meta["opened_since"]`` has its start. With ``liqdata serve`` all ranges of
-            :meth:`heatmap`.
+            Time before *now* in which the included positions were opened; ``meta["opened_since"]`` is its start. With
+            ``liqdata serve`` also the other ranges of :meth:`heatmap`.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         bin : float, optional
-            Price width of a bin, at most the current price and at most 100,000 bins. By default the step 1, 2 or 5
-            times a power of ten that is nearest to 0.1 % of the price. Needs ``liqdata serve``.
+            Price width of a bin. It must not exceed the current price or lead to more than 100,000 bins. By default 1,
+            2 or 5 times a power of ten, whichever is nearest to 0.1 % of the price. Needs ``liqdata serve``.
         opened : {"ever", "range"}, optional
             As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
         exchange : str, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         source : {"estimate", "positions"}, optional
-            ``"positions"`` shows observed positions (:meth:`positions`) in place of an estimate: measured, but only a
-            part of all positions. Leave out ``model``, and ``range`` or set it to ``"all"``: it is unknown when
-            positions were opened. Needs ``liqdata serve``.
+            ``"positions"`` returns observed positions (:meth:`positions`) instead of an estimate: measured, but only a
+            part of all positions. It cannot be combined with ``model``, nor with a ``range`` other than ``"all"``,
+            because it is unknown when the positions were opened. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
-            Answer as of this instant, from what had been received by then; now by default. Several instants give a list
-            of answers in the same order. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a list of answers in the same order. Needs ``liqdata serve``.
         explain : bool
-            Put what the estimate is based on into ``meta["explain"]``, and fill :attr:`~LiquidationMap.low`,
+            Describe the inputs of the estimate in ``meta["explain"]``, and fill :attr:`~LiquidationMap.low`,
             :attr:`~LiquidationMap.high` and the fine grid that :meth:`~LiquidationMap.swept` uses. A :class:`Market`
             always does. Needs ``liqdata serve``.
 
         Returns
         -------
         LiquidationMap or dict of str to LiquidationMap
-            ``tiers`` has shape (N, L), float64, USD; ``prices``, ``sides`` and ``total`` (N,); ``leverages`` (L,). With
-            ``source="positions"`` ``meta`` has ``view`` (``"measured"``), ``seen_share`` (share of the open interest of
-            both sides, ``None`` if unknown) and ``measured``: ``positions``, ``accounts``, ``observed_at`` (epoch ms),
-            ``unplaced_usd`` (of positions that no price liquidates) and ``crossed_usd`` (of positions at a price that
-            was passed since).
+            ``tiers`` (float64, USD) has shape (N, L); ``prices``, ``sides`` and ``total`` have shape (N,);
+            ``leverages`` has shape (L,). With ``source="positions"`` ``meta`` has ``view`` (``"measured"``),
+            ``seen_share`` (observed share of the open interest of longs and shorts, ``None`` if unknown) and
+            ``measured``: the number of ``positions`` and of ``accounts``, ``observed_at`` (epoch ms), ``unplaced_usd``
+            (USD of positions that no price liquidates) and ``crossed_usd`` (USD of positions with a liquidation price
+            that the market has passed since the observation).
 
         Raises
         ------
@@ -782,7 +787,7 @@ class Client(Generic[Amount]):
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of each leverage tier.
+        """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters
         ----------
@@ -791,17 +796,18 @@ class Client(Generic[Amount]):
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
-            Answer as of this instant, from what had been received by then; now by default. Several instants give a list
-            of answers in the same order. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a list of answers in the same order. Needs ``liqdata serve``.
         explain : bool
-            Put what the estimate is based on into ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
+            Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
 
         Returns
         -------
         Record or dict of str to Record
-            A dict as on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers`` by leverage, each with
-            ``longPrice``, ``longIntensity``, ``shortPrice``, ``shortIntensity`` (intensities 0 to 1).
+            The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers``, a dict with the
+            leverage as key. A tier has ``longPrice``, ``longIntensity``, ``shortPrice`` and ``shortIntensity``: the
+            price of its strongest level on each side, and the intensity of that level from 0 to 1.
             :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
@@ -864,7 +870,7 @@ class Client(Generic[Amount]):
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of a day and of a week.
+        """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters
         ----------
@@ -873,19 +879,20 @@ class Client(Generic[Amount]):
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
-            Answer as of this instant, from what had been received by then; now by default. Several instants give a list
-            of answers in the same order. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Several instants return
+            a list of answers in the same order. Needs ``liqdata serve``.
         explain : bool
-            Put what the estimate is based on into ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
+            Describe the inputs of the estimate in ``meta["explain"]``. A :class:`Market` always does. Needs ``liqdata
             serve``.
 
         Returns
         -------
         Record or dict of str to Record
-            A dict as on the wire: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` and ``d7`` with ``long`` and
-            ``short`` (``price``, ``usd``, signed ``distPct``), ``totalLong`` and ``totalShort`` (USD). ``["1d"]`` and
-            ``["7d"]`` find ``["d1"]`` and ``["d7"]``. :func:`liqdata.frame` puts the answers about several symbols
-            into one frame.
+            The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` (a day) and ``d7`` (a
+            week). ``d1`` and ``d7`` have ``long`` and ``short``, the strongest level of each side (``price``, ``usd``
+            and ``distPct``, its signed distance from the price in percent), and ``totalLong`` and ``totalShort`` (USD).
+            ``["1d"]`` and ``["7d"]`` also find ``["d1"]`` and ``["d7"]``.
+            :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
         ------
@@ -919,9 +926,9 @@ class Client(Generic[Amount]):
     ) -> OrderIterator[Amount]:
         """Iterate over all orders, newest first, each exactly once.
 
-        Orders that arrive meanwhile do not disturb the iteration. It yields what the feed holds (the last 24 hours),
+        Orders that arrive during the iteration do not disturb it. It yields the orders of the feed (the last 24 hours),
         then older orders if the service announces them, as ``liqdata serve`` of an archive does. With any other service
-        it ends there, and the iterator's :attr:`~liqdata.walk.OrderIterator.complete` is False.
+        it ends with the feed, and the iterator's :attr:`~liqdata.walk.OrderIterator.complete` is False.
 
         Parameters
         ----------
@@ -939,7 +946,7 @@ class Client(Generic[Amount]):
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         start, end : int, datetime or str, optional
-            Only orders from ``start`` until before ``end``, by event time. Need ``liqdata serve``.
+            Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive). Need ``liqdata serve``.
         groups : bool
             Add the column ``group_id``, as in :meth:`orders`. Needs ``liqdata serve``.
         as_of : int, datetime or str, optional
@@ -949,24 +956,25 @@ class Client(Generic[Amount]):
         -------
         OrderIterator
             Yields dict rows as in :meth:`orders`. Its ``to_pandas()``, ``to_polars()`` and ``to_arrow()`` read the
-            remaining rows as columns, without dicts. At the end ``complete`` says whether all rows were yielded, and
-            ``meta`` why not.
+            remaining rows as columns, without dicts. After the last row ``complete`` says whether all rows were
+            yielded, and ``meta["why"]`` says why rows are missing.
 
         Raises
         ------
         BadQuery
-            When the first row is read, for an extension that the service does not announce.
+            On reading the first row, for a parameter that needs ``liqdata serve`` if the service does not announce it.
         UnexpectedReply
-            If equal rows fill a whole page; if more than a thousand orders older than a day share one instant; if rows
-            that were read change, disappear or move; if the feed moves faster than it can be read.
+            If a whole page consists of equal rows; if more than a thousand orders older than a day have the same event
+            time; if rows that were already read change, disappear or move; if new orders arrive faster than pages can
+            be read.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
         Notes
         -----
-        Pages of the feed are joined by the rows that they share, because a feed may list late orders by arrival or by
-        event time. Older orders are requested by time, each page from the oldest known instant; rows of that instant
-        that were already yielded are skipped.
+        A feed may sort late orders by arrival or by event time, so successive pages overlap and are joined at the rows
+        that both contain. Orders older than the feed are requested by event time: each page starts at the oldest event
+        time read so far, and rows of that time that were already yielded are skipped.
 
         Examples
         --------
@@ -999,8 +1007,8 @@ class Client(Generic[Amount]):
     ) -> OrderStream[Amount]:
         """Iterate over new orders as they arrive, oldest first.
 
-        The iterator waits for the next order and has no end. A broken or silent connection is replaced by a new one
-        that continues after the last order. Needs ``liqdata serve``.
+        The iterator waits for the next order and never ends. A broken or silent connection is replaced by a new one
+        that continues after the last received order. Needs ``liqdata serve``.
 
         Parameters
         ----------
@@ -1011,27 +1019,28 @@ class Client(Generic[Amount]):
         min_usd : float or Decimal, optional
             Only orders of at least this many USD, 0 or more.
         last_event_id : str, optional
-            Continue after this order: the ``last_event_id`` of an earlier stream. Starts now by default.
+            Continue after the order with this id: the ``last_event_id`` of an earlier stream. By default the stream
+            starts with the next new order.
 
         Returns
         -------
         OrderStream
-            Yields rows as in :meth:`orders`; ``last_event_id`` is the id of the last one. Use it in ``with``, or
-            ``close()`` it.
+            Yields rows as in :meth:`orders`; its ``last_event_id`` is the id of the last yielded row. Use the stream in
+            a ``with`` statement, or ``close()`` it.
 
         Raises
         ------
         NoAnswer
-            If no connection succeeds within the client's retries; the next row continues after the last order.
+            If no connection succeeds within the client's retries. Further iteration continues after the last order.
         Refused
-            With status 410 if the service no longer knows ``last_event_id``, so that orders are missing;
-            :meth:`iter_orders` has them, and the stream continues after the gap.
+            With status 410 if the service no longer stores ``last_event_id``, so that orders are missing from the
+            stream. :meth:`iter_orders` returns these orders, and the stream continues after them.
         UnexpectedReply
-            For an event that breaks the contract; it is skipped.
+            For a stream event that breaks the contract. Further iteration skips this event.
         BadQuery
-            For a wrong parameter, and if the service announces no stream or not ``min_usd``.
+            For a wrong parameter, and if the service does not announce streams, or ``min_usd`` for them.
         RuntimeError
-            If the client is or gets closed.
+            If the client is closed before or during the iteration.
 
         Examples
         --------
@@ -1064,18 +1073,20 @@ class Client(Generic[Amount]):
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            Coin (``BTC``), trading pair (``BTCUSDT``) or several, also separated by commas; everything by default.
+            Coin (``BTC``), trading pair (``BTCUSDT``) or several of them, as a sequence or separated by commas. All
+            coins by default.
         interval : str, timedelta or int
             Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (30 days),
             names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or milliseconds. Periods start at
-            multiples of it since 1970, UTC.
+            multiples of this length since 1970-01-01 UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
-            Grouping columns, in this order; ``()`` for totals.
+            Grouping columns, in this order; ``()`` for one total per period.
         start : int, datetime, str or timedelta, optional
-            Only orders from this instant on, by event time; 24 hours before ``end`` by default. ``"-7d"`` and
+            Only orders with an event time at or after this instant; 24 hours before ``end`` by default. ``"-7d"`` and
             ``timedelta(days=7)`` are 7 days before the market's *now*.
         end : int, datetime, str or timedelta, optional
-            Only orders before this instant; up to and including the market's *now* by default.
+            Only orders with an event time before this instant. By default orders up to and including the market's
+            *now*.
         exchange : str, optional
             Only orders of this exchange.
         min_usd : float or Decimal, optional
@@ -1083,31 +1094,32 @@ class Client(Generic[Amount]):
         sparse : bool
             Leave out periods without orders.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows
             ``timestamp`` (start of the period, epoch ms), the columns of ``by``, ``long_usd``, ``short_usd``,
-            ``total_usd`` (USD, exact to 28 digits), ``cnt``, ``largest_usd`` (largest order) and ``covered``: the share
-            of the requested part of the period in which the exchange was recorded without a known gap (the mean over
-            exchanges). A table of orders covers the time between its first and its last row. Sorted by time, coin,
-            symbol, exchange and side. Each group with an order has a row for every period, totals also without one:
-            zeros if part of the period was covered, else ``None`` (missing in frames). Orders that are known count even
-            where nothing was covered. ``meta["covered"]`` is the share of the whole range, ``meta["data_from"]`` the
-            instant from which on orders are known.
+            ``total_usd`` (USD, exact to 28 digits), ``cnt`` (orders), ``largest_usd`` (USD of the largest order) and
+            ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
+            without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
+            last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
+            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
+            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
+            orders are known.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, for several symbols that ``by`` does not separate, for more than two million rows
-            (``sparse=True`` may help), and if the service has no history.
+            For a wrong parameter, for several symbols without ``"coin"`` or ``"symbol"`` in ``by``, for more than two
+            million rows (``sparse=True`` may help), and if the service does not offer this method.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
         Notes
         -----
-        An archive reads the requested days once, in parallel; memory holds only the sums.
+        An archive reads each requested day once, several days in parallel; only the sums stay in memory.
 
         Examples
         --------
@@ -1140,50 +1152,52 @@ class Client(Generic[Amount]):
         end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
-        """Events of liquidations that followed each other closely.
+        """Cascades: liquidations in quick succession.
 
-        Orders of one coin and side at most ``gap`` apart, on any exchange, form one event. It counts if they reach
-        ``min_usd`` together. Needs ``liqdata serve``.
+        Successive orders of one coin and side that are at most ``gap`` apart, on any exchange, form one cascade. Only
+        cascades of at least ``min_usd`` in total are returned. Needs ``liqdata serve``.
 
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            Coin (``BTC``), trading pair (``BTCUSDT``; then only its orders count) or several, also separated by commas;
-            everything by default.
+            Coin (``BTC``), trading pair (``BTCUSDT``; then only orders of this pair count) or several of them, as a
+            sequence or separated by commas. All coins by default.
         gap : str, timedelta or int
-            Longest time between two orders of an event, by event time: ``"1ms"`` to ``"1d"``, or milliseconds from 1000
-            on (fewer need the unit).
+            Maximum time between two successive orders of a cascade, by event time: ``"1ms"`` to ``"1d"``, or a number
+            of milliseconds, at least 1000 (write a shorter gap as text with a unit).
         min_usd : float or Decimal
-            Only events of at least this many USD, 0 or more.
+            Only cascades of at least this many USD, 0 or more.
         start : int, datetime, str or timedelta, optional
-            Only events that started at or after this instant; 24 hours before ``end`` by default.
+            Only cascades that started at or after this instant; 24 hours before ``end`` by default.
         end : int, datetime, str or timedelta, optional
-            Only events that started before this instant, followed to their end; up to and including *now* by default.
+            Only cascades that started before this instant; their orders after it are included. By default cascades that
+            started up to and including *now*.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows
             Sorted by ``start``: ``start`` and ``end`` (event times of the first and last order, epoch ms), ``coin``,
-            ``side``, ``usd`` (exact decimal), ``cnt`` (orders), ``exchanges`` (exchanges), ``largest_usd`` (exact
-            decimal, the largest order), ``price_before`` (last bar close before the start), ``price_after`` (close of
-            the bar that contains the end), ``change_1m``, ``change_5m``, ``change_1h`` (relative price change after
-            ``price_after``) and ``percentile_7d`` (share of the coin's events of the 7 days before, finished by the
-            start, with less USD). Values that bars do not give, or not yet, are ``None``.
+            ``side``, ``usd`` (exact decimal), ``cnt`` (number of orders), ``exchanges`` (number of exchanges),
+            ``largest_usd`` (exact decimal, the largest order), ``price_before`` (last bar close before the start),
+            ``price_after`` (close of the bar that contains the end), ``change_1m``, ``change_5m``, ``change_1h``
+            (relative price change from ``price_after`` to 1 minute, 5 minutes and 1 hour later) and ``percentile_7d``
+            (share of the coin's cascades of the 7 days before, ended by the start of this one, that had less USD).
+            Values for which bars are missing, or have not closed yet, are ``None``.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, for more than a million events, and if the service has no cascades.
+            For a wrong parameter, for more than a million cascades, and if the service does not offer this method.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
         Notes
         -----
-        Prices are bar closes: with 5-minute bars ``price_before`` is up to five minutes older than the start,
-        ``price_after`` up to five minutes newer than the end, and ``change_1m`` is ``None``. An event that ended no
-        more than ``gap`` before *now* may still grow.
+        Prices are bar closes. With 5-minute bars ``price_before`` is up to five minutes older than the start,
+        ``price_after`` is up to five minutes newer than the end, and ``change_1m`` is ``None``. A cascade with its last
+        order at most ``gap`` before *now* may still grow.
 
         Examples
         --------
@@ -1203,40 +1217,41 @@ class Client(Generic[Amount]):
         min_usd: float | Decimal = 100_000,
         last_event_id: str | None = None,
     ) -> CascadeStream[Amount]:
-        """Iterate over cascades as they close.
+        """Iterate over cascades as they end.
 
-        The iterator waits for the next cascade and has no end. It yields a cascade once, when the newest event time of
-        all orders has passed its end by ``gap``. Its row is that of :meth:`cascades` at that instant, so later values
-        such as the price changes are ``None``. A late order may change what :meth:`cascades` returns, but the cascade
-        is not yielded again; orders more than two hours late have no effect here. Needs ``liqdata serve``.
+        The iterator waits for the next cascade and never ends. It yields a cascade once: as soon as any order has an
+        event time more than ``gap`` after the last order of the cascade. The row is what :meth:`cascades` returns at
+        that instant, so values about later prices, such as the price changes, are ``None``. An order that arrives late
+        may change what :meth:`cascades` returns, but the cascade is not yielded again. The stream ignores orders that
+        arrive more than two hours late. Needs ``liqdata serve``.
 
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            Only this coin, this trading pair (then only its orders count), or several.
+            Only this coin or trading pair (of a pair only its own orders count), or several of them.
         gap : str, timedelta or int
-            Longest time between two orders of an event, as in :meth:`cascades`.
+            Maximum time between two successive orders of a cascade, as in :meth:`cascades`.
         min_usd : float or Decimal
             Only cascades of at least this many USD, 0 or more.
         last_event_id : str, optional
-            Continue after this cascade: the ``last_event_id`` of an earlier stream with the same parameters. Starts now
-            by default, including cascades that are under way.
+            Continue after the cascade with this id: the ``last_event_id`` of an earlier stream with the same
+            parameters. By default the stream starts now and includes cascades that have begun but not ended.
 
         Returns
         -------
         CascadeStream
-            Yields rows as in :meth:`cascades`; ``last_event_id`` is the id of the last one. Use it in ``with``, or
-            ``close()`` it.
+            Yields rows as in :meth:`cascades`; its ``last_event_id`` is the id of the last yielded row. Use the stream
+            in a ``with`` statement, or ``close()`` it.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, and if the service does not announce ``events`` of its stream.
+            For a wrong parameter, and if the service does not announce a stream of cascades (``events``).
         NoAnswer
-            If no connection succeeds within the client's retries; the next row continues after the last cascade.
+            If no connection succeeds within the client's retries. Further iteration continues after the last cascade.
         Refused
-            With status 410 if the service no longer knows ``last_event_id``, so that cascades are missing;
-            :meth:`cascades` has them, and the stream continues after the gap.
+            With status 410 if the service no longer stores ``last_event_id``, so that cascades are missing from the
+            stream. :meth:`cascades` returns these cascades, and the stream continues after them.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1293,27 +1308,29 @@ class Client(Generic[Amount]):
             Only bars that closed at or before this instant.
         interval : str, timedelta or int, optional
             Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1M"`` (30 days), a
-            timedelta, or milliseconds. Bars open at multiples of it since the epoch and are resampled from stored bars
-            that divide it, from those present if some are missing. By default bars have their stored length: the
-            shortest available at each time, without overlap.
+            timedelta, or milliseconds. Bars open at multiples of this length since 1970-01-01 UTC. They are resampled
+            from stored bars with a length that divides ``interval``; missing stored bars are left out. By default bars
+            have their stored length: the shortest available one at each time, without overlap.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
-            ``symbol``, ``timestamp`` (open, epoch ms), ``closes_at`` (when the bar is known, epoch ms), ``open``,
-            ``high``, ``low``, ``close`` (float), ``volume`` (base units), ``interval`` (ms). Empty for a known coin
-            without bars. An archive merges its exchanges: the price of the one observed longest, the volume of all.
-            With ``interval``, ``meta["earlier"]`` describes the first earlier bar that cannot be resampled to it, if
-            there is one: ``timestamp`` (datetime) and ``interval`` (ms).
+            ``symbol``, ``timestamp`` (open, epoch ms), ``closes_at`` (when the bar closes and becomes visible, epoch
+            ms), ``open``, ``high``, ``low``, ``close`` (float), ``volume`` (base units), ``interval`` (ms). Empty for a
+            known coin without bars. An archive merges its exchanges: the price is that of the exchange observed
+            longest, the volume is the sum of all. With ``interval``, ``meta["earlier"]`` describes the first stored bar
+            before the returned ones that cannot be resampled to ``interval``, if there is one: its ``timestamp``
+            (datetime) and ``interval`` (ms).
 
         Raises
         ------
         BadQuery
-            For an ``interval`` that is not whole minutes, an unknown coin, and if the service has no bars.
+            For an ``interval`` that is not a whole number of minutes, for an unknown coin, and if the service does
+            not offer this method.
         Refused
-            400 for an ``interval`` that no stored bar length divides.
+            With status 400 if no stored bar length divides ``interval``.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1367,13 +1384,13 @@ class Client(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only readings before this instant.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
-            Sorted by time: ``symbol``, ``exchange`` (``None`` for a total), ``timestamp`` (epoch ms) and
-            ``open_interest`` (base units, one side). Empty for a known coin without readings.
+            Sorted by time: ``symbol``, ``exchange`` (``None`` for a total over exchanges), ``timestamp`` (epoch ms) and
+            ``open_interest`` (base units; longs only, which equal the shorts). Empty for a known coin without readings.
 
         Raises
         ------
@@ -1402,30 +1419,31 @@ class Client(Generic[Amount]):
     ) -> Rows[SeenPositionRow[Amount]] | dict[str, Rows[SeenPositionRow[Amount]]]:
         """The observed positions of single accounts, from the last snapshot of a coin.
 
-        Only exchanges that publish positions have any, and only the watched accounts are included: ``liqdata collect
-        --positions`` watches the most active and largest of Hyperliquid. Nothing is estimated. Needs ``liqdata serve``.
+        Only exchanges that publish positions are included, and of these only the watched accounts: ``liqdata collect
+        --positions`` watches the most active and largest accounts of Hyperliquid. Nothing is estimated. Needs ``liqdata
+        serve``.
 
         Parameters
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
             Sorted by exchange and account: ``exchange``, ``account``, ``coin``, ``side``, ``qty`` (base units),
             ``entry_price``, ``leverage`` (float), ``margin_mode`` (``"cross"``, ``"isolated"``), ``liquidation_price``
-            (``None`` if no price liquidates it), ``value_usd`` and ``observed_at`` (epoch ms). Unknown values are
-            ``None``. Empty without a snapshot of the coin. ``meta`` has ``seen_share`` (share of the open interest of
-            both sides, 0 to 1, ``None`` if unknown; a dict by exchange for several) and ``snapshot`` (when the snapshot
-            was complete, UTC).
+            (``None`` if no price liquidates the position), ``value_usd`` and ``observed_at`` (epoch ms). Unknown values
+            are ``None``. Empty without a snapshot of the coin. ``meta`` has ``seen_share`` (observed share of the open
+            interest of longs and shorts, 0 to 1, ``None`` if unknown; for several exchanges a dict with the exchange as
+            key) and ``snapshot`` (when the snapshot was complete, UTC).
 
         Raises
         ------
         BadQuery
-            For an unknown coin, and if the service has no positions.
+            For an unknown coin, and if the service does not offer this method.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1439,7 +1457,7 @@ class Client(Generic[Amount]):
         return self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """Coverage of the realised totals of a window, per exchange.
+        """How completely the orders of a window were recorded, per exchange.
 
         Needs ``liqdata serve``.
 
@@ -1448,23 +1466,27 @@ class Client(Generic[Amount]):
         range : {"1h", "4h", "12h", "24h"}
             Rolling window that ends now; ``"1d"`` is ``"24h"``.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows
-            ``exchange``, ``connected_share`` (0 to 1, ``None`` for tables), ``completeness`` (``complete``, ``sampled``
-            or ``unknown``; totals of a sampled exchange are a lower bound), ``known_by`` (``documented`` by the
-            exchange, ``verified`` by its own numbers, or ``unknown``), ``last_event`` (epoch ms or ``None``), ``gaps``
-            and ``cnt``. Then the records of a collector, else ``None``: subscribed ``topics`` and ``topics_covered`` at
-            the end of the window; orders ``recovered`` by backfill; per whole days, rows ``rejected`` as unreadable or
-            out of range, orders ``unpriced``, ``quarantined`` (unit in doubt) and ``unjudged`` (no reference price to
-            check the unit); sequence ``holes``, and ``numbered`` orders that were checked for holes; ``clock_ahead``
-            (ms by which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd``
-            (stored USD, and the exchange's own total, of the same hours and contracts). Last, rows of the window that
-            estimates leave out: ``open_interest_outliers``, and ``bar_outliers`` of the exchange that gives the price;
-            ``None`` in ``meta["coverage"]`` of other answers. A topic without data reduces ``connected_share`` by its
-            part of all topics.
+            ``exchange``, ``connected_share`` (share of the window with a connection and without a known gap, 0 to 1;
+            ``None`` for tables), ``completeness`` (``complete``, ``sampled`` or ``unknown``: whether the exchange
+            publishes every liquidation; totals of a sampled exchange are a lower bound), ``known_by`` (evidence for the
+            completeness: ``documented`` by the exchange, ``verified`` by its sequence numbers, or ``unknown``),
+            ``last_event`` (event time of the last order, epoch ms or ``None``), ``gaps`` (number of gaps) and ``cnt``
+            (orders). The next columns come from the records of a collector and are ``None`` without one: ``topics``
+            (number of subscribed channels of the exchange) and ``topics_covered`` (number of those that were live at
+            the end of the window); orders ``recovered`` by backfill; counted over whole UTC days, rows ``rejected`` as
+            unreadable or out of range, orders ``unpriced`` (without a value in USD), ``quarantined`` (not stored as
+            orders because their unit is in doubt) and ``unjudged`` (without a reference price to check their unit);
+            ``holes`` in sequence numbers, and ``numbered`` orders that were checked for holes; ``clock_ahead`` (ms by
+            which the collector's clock was ahead of the exchange's); ``compared_usd`` and ``exchange_usd`` (stored USD
+            and the exchange's own total, for the same hours and contracts). The last columns count the rows in the
+            window that estimates leave out as outliers: ``open_interest_outliers``, and ``bar_outliers`` of the
+            exchange that provides the price; they are ``None`` in ``meta["coverage"]`` of other answers. A topic
+            without data reduces ``connected_share`` by its share of all topics.
 
         Raises
         ------
@@ -1496,17 +1518,17 @@ class Client(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only gaps that start before this instant.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows
             Sorted by ``start``: ``exchange``, ``start`` and ``end`` (epoch ms), ``reason``, ``topic`` (``None`` for the
-            whole exchange), ``state``, ``recovered_at`` (epoch ms), ``recovered`` (orders) and ``holds``. ``holds`` is
-            ``None`` if orders may be missing, else the table that damage affects: ``"bars"``, ``"open_interest"``,
-            ``"positions"`` or ``"maps"`` (with an empty ``exchange``). ``state`` is ``"open"`` until backfill ends,
-            then ``"recovered"``, or ``"lost"`` if the exchange no longer serves that time. Gaps that one backfill
-            covered share the number in ``recovered``.
+            whole exchange), ``state``, ``recovered_at`` (epoch ms), ``recovered`` (number of orders) and ``holds``.
+            ``holds`` is ``None`` if orders may be missing. Otherwise it names the table that lost rows by damage to a
+            file: ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` (with an empty ``exchange``). ``state``
+            is ``"open"`` until backfill ends, then ``"recovered"``, or ``"lost"`` if the exchange no longer publishes
+            data of that time. Gaps filled by the same backfill all show its total in ``recovered``.
 
         Raises
         ------
@@ -1527,35 +1549,36 @@ class Client(Generic[Amount]):
     def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow[Amount]]:
         """USD that each exchange published, and an estimate of all it liquidated.
 
-        Exchanges that publish at most one liquidation per symbol and second omit the rest. The loss is measured on
-        exchanges that publish everything, thinned in the same way over the same window. Needs ``liqdata serve``.
+        Some exchanges publish at most one liquidation per symbol and second. The omitted share is measured on exchanges
+        that publish everything: their orders of the same window are thinned by the same rule. Needs ``liqdata serve``.
 
         Parameters
         ----------
         range : {"1h", "4h", "12h", "24h"}
             Rolling window that ends now; ``"1d"`` is ``"24h"``.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows
             Sorted by name: ``exchange``, ``sampling`` (which liquidations it publishes), ``observed_usd`` (exact
-            decimal), ``estimated_usd``, ``low_usd``, ``high_usd`` (float, USD; a 90 % interval) and ``method``. Without
-            enough complete data, or if the exchange does not document its sampling, the estimate is ``None`` and the
-            method starts with ``unknown``. If an exchange publishes everything, all amounts are equal.
+            decimal), ``estimated_usd``, ``low_usd``, ``high_usd`` (float, USD; ends of a 90 % interval) and ``method``
+            (how the estimate was made, as text). Without enough data of exchanges that publish everything, or if the
+            exchange does not document its sampling, the estimate is ``None`` and ``method`` starts with ``unknown``. If
+            an exchange publishes everything, all amounts are equal.
 
         Raises
         ------
         BadQuery
-            For a wrong parameter, and if the service has no such estimate.
+            For a wrong parameter, and if the service does not offer this method.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
         Notes
         -----
-        The estimate does not include orders missed while nothing was recorded (see :meth:`coverage`), and no total
-        includes the estimate.
+        The estimate does not include orders from times when nothing was recorded (see :meth:`coverage`). Totals of
+        other methods do not include the estimate.
 
         Examples
         --------
@@ -1600,16 +1623,16 @@ class Client(Generic[Amount]):
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.
 
-        A server that runs with the collector (``liqdata serve DIR --collect``) stores every map that it computes. The
-        same question with ``as_of`` computes it again from what was known then, for comparison. Needs ``liqdata
-        serve``; only archives have any.
+        A server that runs with the collector (``liqdata serve DIR --collect``) stores every estimate that it computes.
+        To compare, call the estimate's own method with ``as_of``: it computes the map again from data received by then.
+        Needs ``liqdata serve``; only archives have stored maps.
 
         Parameters
         ----------
         symbol : str or sequence of str, optional
-            Coin, such as ``BTC``; all by default.
+            Coin, such as ``BTC``; all coins by default.
         kind : {"heatmap", "liqmap", "levels", "maxpain"}, optional
-            Only answers of this endpoint.
+            Only estimates of this method.
         version : str or Model, optional
             Only maps of this model version (:attr:`Model.version`); ``"unknown"`` for maps without a stored version.
         start : int, datetime, str or timedelta, optional
@@ -1617,21 +1640,21 @@ class Client(Generic[Amount]):
         end : int, datetime, str or timedelta, optional
             Only maps with a last bar that closed before this instant.
         as_of : int, datetime or str, optional
-            Answer as of this instant, from what had been received by then; now by default. Needs ``liqdata serve``.
+            Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
         Returns
         -------
         Rows or dict of str to Rows
             Sorted by time: ``kind``, ``symbol``, ``params`` (the other parameters, such as ``range=24h&model=2``),
             ``timestamp`` (close of the last bar, epoch ms), ``computed_at`` (epoch ms), ``reply`` (the JSON that was
-            sent, as text), ``explain`` (what the estimate was based on, JSON as text) and ``version`` (``None`` if not
-            stored). ``meta["versions"]`` lists all versions; :func:`liqdata.score` keeps them apart. A map that was
-            recomputed for the same bar after late data has a row each time.
+            sent, as text), ``explain`` (the inputs of the estimate, JSON as text) and ``version`` (``None`` if not
+            stored). ``meta["versions"]`` lists all versions; :func:`liqdata.score` scores each version separately. A
+            map that was computed again for the same bar, because data arrived late, has a row for each computation.
 
         Raises
         ------
         BadQuery
-            For maps of more than 1 GiB (64 MiB over HTTP); ask for a shorter time range.
+            If the maps exceed 1 GiB (64 MiB over HTTP). Request a shorter time range.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1645,7 +1668,7 @@ class Client(Generic[Amount]):
         return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
 
     def close(self) -> None:
-        """Refuse further calls; connections are closed when running calls have ended.
+        """Refuse further calls, and close the connections when running calls have ended.
 
         Examples
         --------

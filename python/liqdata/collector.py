@@ -15,6 +15,7 @@ from . import _core
 from .calls.arguments import folder, to_be_made
 from .calls.traceback import public_call
 from .errors import BadQuery, NoAnswer
+from .files.safe_open import read_text
 from .market import collected
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "collect"]
 
-# Seconds between two deliveries of log records, and between two checks of `wait`.
+# Seconds between two deliveries of log records to `logging`, and between two checks in `wait`.
 _PROMPTLY = 0.1
-_SETTINGS = "the path of a TOML file, TOML text, or a mapping of the same"
+_SETTINGS = "the path of a TOML file, TOML text, or a mapping with the same settings"
 
 
 class Collector:
     """A running collector; made by :func:`collect`.
 
-    It runs on own threads until it is closed, or the process ends. A forked child does not inherit it.
+    It runs on its own threads until it is closed or the process ends. It does not run in a forked child.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Collector:
         self._once = once
         self._pid = os.getpid()
         ended = threading.Event()
-        # A collector that is garbage collected also stops, releases the archive and loses no rows.
+        # Garbage collection also stops the collector: it stores the received rows and releases the archive.
         self._end = weakref.finalize(self, _stop, core, ended)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
@@ -64,17 +65,20 @@ class Collector:
         return not self._end.alive
 
     def status(self) -> CollectorStatus:
-        """Counts and connection state by exchange; after closing the last ones.
+        """Counts and connection state by exchange; after closing, those at the time of closing.
 
         Returns
         -------
         dict
-            ``at`` and ``since`` (epoch ms), ``exchanges`` (a dict per exchange: ``exchange``, ``state``, ``events``,
-            ``lag`` in ms, ``gaps``, ``trouble`` and more), durable ``orders``, ``bars`` and ``open_interest``, rows
-            ``waiting`` to be written, ``trouble`` if nothing can be written, and ``raw``: the number of stored frames.
-            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the ``accounts`` of the last
-            round and how many are ``missing``, the number of ``snapshots``, the ``positions`` of the last one and when
-            it was complete (``last_snapshot``), and ``trouble``. Counts start with the collector.
+            ``at`` and ``since`` (time of the status and of the start, epoch ms), ``exchanges`` (a list with a dict per
+            exchange: ``exchange``, ``state``, ``events``, ``lag`` in ms, ``gaps``, ``trouble`` and more), the number of
+            durable ``orders``, ``bars`` and ``open_interest`` readings, the number of rows ``waiting`` to be written,
+            ``log_bytes`` (size of the archive's write-ahead log; more than 64 MiB while a stopped reader keeps it from
+            being emptied), ``trouble`` (an error if rows cannot be written), and ``raw`` (counts of stored frames).
+            With ``positions=True`` also ``positions``: whether the trade feed is ``live``, the number of ``accounts``
+            in the last round of requests and how many of them are ``missing``, the number of ``snapshots``, the number
+            of ``positions`` in the last snapshot, when it was complete (``last_snapshot``), and ``trouble``. Counts
+            begin when the collector starts.
 
         Raises
         ------
@@ -93,19 +97,20 @@ class Collector:
         self._check_process()
         status = self._core.status()
         if status is None:
-            msg = "the collector is being closed in another thread; its status can be had once that is done"
+            msg = "the collector is being closed in another thread; its status is available after that"
             raise RuntimeError(msg)
         return cast("CollectorStatus", status)
 
     def market(self) -> Market:
-        """The market of the archive; it grows as orders become durable, and outlives the collector.
+        """The market of the archive; it includes new orders as soon as they are durable.
 
-        Maps that a server of this market computes are stored in the archive (:meth:`liqdata.Market.maps`).
+        The market remains usable after the collector is closed. If a server serves this market, the maps that it
+        computes are stored in the archive (:meth:`liqdata.Market.maps`).
 
         Returns
         -------
         Market
-            Like that of :func:`liqdata.open`; :meth:`~liqdata.Market.stream_orders` yields new orders.
+            Like the result of :func:`liqdata.open`; :meth:`~liqdata.Market.stream_orders` yields new orders.
 
         Raises
         ------
@@ -123,7 +128,7 @@ class Collector:
         """
         self._check_process()
         if self.closed:
-            msg = f"the collector has been closed; liqdata.open({self._path!r}) reads what it left"
+            msg = f"the collector has been closed; liqdata.open({self._path!r}) reads its archive"
             raise RuntimeError(msg)
         return collected(self._core, self._path)
 
@@ -133,17 +138,17 @@ class Collector:
         Parameters
         ----------
         timeout : float, optional
-            Longest wait in seconds; unlimited by default. Ctrl-C ends the wait.
+            Maximum time to wait, in seconds; unlimited by default. Ctrl-C ends the wait.
 
         Returns
         -------
         bool
-            False if the time ran out.
+            False if ``timeout`` passed first, otherwise True.
 
         Raises
         ------
         NoAnswer
-            With ``once=True``, if an exchange returned nothing; the data of the others are stored.
+            With ``once=True``, if an exchange returned no data; the data of the other exchanges are stored.
         RuntimeError
             In a forked child.
 
@@ -168,9 +173,12 @@ class Collector:
         return True
 
     def close(self) -> None:
-        """Close the connections, store the received rows and release the archive; may be called again.
+        """Close the connections, store the received rows and release the archive.
 
-        It returns when all received rows are durable, usually within milliseconds. Ctrl-C is raised after that.
+        May be called more than once.
+
+        The call returns when all received rows are durable, usually within milliseconds. A Ctrl-C during the call is
+        raised after that.
 
         Examples
         --------
@@ -187,7 +195,8 @@ class Collector:
     def _check_process(self) -> None:
         if self._pid != os.getpid():
             msg = (
-                f"the collector of {self._path} is process {self._pid}'s, before a fork; its archive can be opened here"
+                f"the collector of {self._path} belongs to process {self._pid}, before a fork; open its archive "
+                "in this process"
             )
             raise RuntimeError(msg)
 
@@ -198,7 +207,7 @@ class Collector:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:
-        msg = f"a collector cannot be pickled: its sockets are this process's; pickle liqdata.open({self._path!r})"
+        msg = f"a collector cannot be pickled: its sockets belong to this process; pickle liqdata.open({self._path!r})"
         raise TypeError(msg)
 
     def __repr__(self) -> str:
@@ -208,7 +217,7 @@ class Collector:
         state = "closed" if self.closed else "over" if self._once and self._core.over else "at work"
         live = sum(exchange["state"] == "live" for exchange in status["exchanges"])
         exchanges = "" if state != "at work" else f", {live} of {len(status['exchanges'])} exchanges live"
-        return f"Collector({self._path!r}, {state}{exchanges}, {status['orders']:,} orders kept)"
+        return f"Collector({self._path!r}, {state}{exchanges}, {status['orders']:,} orders stored)"
 
 
 def _stop(core: _core.Collector, ended: threading.Event) -> None:
@@ -239,27 +248,27 @@ def collect(
     Parameters
     ----------
     path : str or path-like
-        The folder of the archive, created if missing. One collector writes to an archive; any number of markets and
-        processes may read it.
+        The folder of the archive, created if missing. Only one collector can write to an archive at a time; any number
+        of markets and processes may read it.
     exchanges : str or sequence of str, optional
         Exchanges by name, such as ``["binance", "bybit"]``; all by default.
     coins : str or sequence of str, optional
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
         of the coins in ``settings``.
     settings : str, path-like or mapping, optional
-        Hosts, paths and times (``docs/feeds.md`` lists them): the path of a TOML file, TOML text (with an ``=``), or a
-        mapping of the same shape.
+        Hosts, paths and times to use for the exchanges (``docs/feeds.md`` lists all settings): the path of a TOML file,
+        TOML text (recognised by an ``=``), or a mapping with the same keys.
     positions : bool
         Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its public
-        rate limit (:meth:`Market.positions`; ``docs/positions.md``). Not with ``once``, because past positions are not
-        published.
+        rate limit (:meth:`Market.positions`; ``docs/positions.md``). It cannot be combined with ``once``, because
+        Hyperliquid does not publish past positions.
     once : bool
-        Only backfill the past that the exchanges still serve, then end; :meth:`Collector.wait` waits for it.
+        Only backfill past data that the exchanges still publish, then end; :meth:`Collector.wait` waits for the end.
 
     Returns
     -------
     Collector
-        Already running; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
+        A running collector; a context manager with ``status()``, ``market()``, ``wait()`` and ``close()``.
 
     Raises
     ------
@@ -307,7 +316,7 @@ def check_replies(status: CollectorStatus) -> None:
     Raises
     ------
     NoAnswer
-        Names the exchanges that returned nothing, and why.
+        If an exchange returned nothing; the message names these exchanges and the reasons.
     """
     exchanges = status["exchanges"]
     counts = [
@@ -331,7 +340,7 @@ def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: 
     exchanges : iterable of str
         The requested exchanges.
     positions : str
-        The option that requests positions.
+        The option that requests positions, as the caller spells it.
 
     Returns
     -------
@@ -344,7 +353,7 @@ def with_hyperliquid_hint(error: BadQuery, exchanges: Iterable[str], positions: 
 
 
 def _names(given: object, parameter: str) -> list[str]:
-    """Names as a list: ``None`` means all, an empty sequence is an error."""
+    """Check names and return them as a list; empty for ``None``, which means all names."""
     if given is None:
         return []
     several = [given] if isinstance(given, str) else given
@@ -357,7 +366,7 @@ def _names(given: object, parameter: str) -> list[str]:
             msg = f"{parameter}: {name!r} is not a name; allowed: a name, or several"
             raise BadQuery(msg, parameter=parameter)
     if not names:
-        msg = f"{parameter}: {given!r} names nothing; leave it out to mean all"
+        msg = f"{parameter}: {given!r} names nothing; omit it to select all"
         raise BadQuery(msg, parameter=parameter)
     return [name.strip() for name in names]
 
@@ -379,7 +388,7 @@ def _read(settings: object) -> tuple[str, bool]:
         raise BadQuery(msg, parameter="settings")
     file = Path(settings)
     try:
-        return file.read_text(encoding="utf-8"), False
+        return read_text(file), False
     except UnicodeDecodeError as error:
         msg = f"settings: {file} is not UTF-8 from byte {error.start}; allowed: TOML in UTF-8"
         raise BadQuery(msg, parameter="settings") from None
@@ -392,5 +401,5 @@ def _plain(value: object) -> object:
     """Convert other mappings to dicts, for JSON."""
     if isinstance(value, Mapping):
         return dict(value)
-    msg = f"a {type(value).__name__} is no setting"
+    msg = f"a {type(value).__name__} is not a setting"
     raise TypeError(msg)

@@ -27,15 +27,15 @@ _E = TypeVar("_E", bound="LiqdataError")
 
 
 def _blank(kind: type[_E]) -> _E:
-    """An empty error that pickle fills, because the constructors need keyword arguments."""
+    """Create an empty error, which pickle then fills; the constructors need keyword arguments."""
     return kind.__new__(kind)
 
 
 class LiqdataError(Exception):
-    r"""Base class of all errors of this package; never raised itself.
+    r"""Base class of all errors of this package; only its subclasses are raised.
 
-    Messages and notes may contain text of a service, so control characters and line ends appear as escapes such as
-    ``\\x1b``, and long messages are shortened in the middle. Other attributes are unchanged.
+    Messages and notes may contain text from a service. Therefore control characters and line ends in them appear as
+    escapes such as ``\\x1b``, and the middle of long messages is cut out. Other attributes are unchanged.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class BadQuery(LiqdataError, ValueError):
     Parameters
     ----------
     message : str
-        The error, with the value and what is allowed.
+        The wrong value, and the allowed values.
     parameter : str
         Name of the wrong parameter; ``orders``, ``bars`` or ``open_interest`` for a table.
 
@@ -106,9 +106,10 @@ class BadQuery(LiqdataError, ValueError):
 
 
 class NoAnswer(LiqdataError, ConnectionError):
-    """The service could not be reached: DNS, connection, TLS or a truncated body, after all retries.
+    """No complete reply arrived, after all retries.
 
-    The chain of causes is in the notes (``error.__notes__``), outermost first.
+    The name was not found, the connection or TLS failed, or the body was truncated. The notes (``error.__notes__``)
+    list the chain of causes, outermost first.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ class NoAnswer(LiqdataError, ConnectionError):
 
 
 class TooSlow(NoAnswer, TimeoutError):
-    """The deadline of the call passed, including retries and the waits between them.
+    """The call did not finish by its deadline, which includes retries and the waits between them.
 
     Parameters
     ----------
@@ -158,19 +159,20 @@ class TooSlow(NoAnswer, TimeoutError):
 class Refused(LiqdataError):
     """The service replied with an error.
 
-    An HTTP status of 400 or above, a redirect that is not followed, or ``success: false``. Markets in this process
-    raise it too: 404 for a symbol without an estimate, 400 for bars too coarse for the range or the interval.
+    The reply had an HTTP status of 400 or above, was a redirect (which is not followed), or had ``success: false``. A
+    :class:`Market` raises this error too: with status 404 for a symbol without an estimate, with 400 if its bars are
+    too long for the range or the interval.
 
     Parameters
     ----------
     message : str
-        The reason of the service, on one line.
+        The reason that the service gave, on one line.
     status : int
         HTTP status; 200 for ``success: false``.
     body : str
         The first 2 kB of the body.
     retry_after : float or None
-        Seconds after which the service allows a retry, if it named them.
+        Seconds after which the service allows a retry; ``None`` if the reply does not say.
 
     Examples
     --------
@@ -194,14 +196,14 @@ class Refused(LiqdataError):
 
 
 class UnexpectedReply(LiqdataError, ValueError):
-    """The reply breaks the contract, so nothing of it is used.
+    """A reply or frame breaks its documented format, so no part of it is used.
 
     Parameters
     ----------
     message : str
-        What was found, and what the contract says.
+        What was found, and what the format requires.
     path : str
-        Position in the reply, such as ``data[3].price``; empty for the whole body.
+        Place in the reply, such as ``data[3].price``; empty for the whole body.
 
     Examples
     --------
@@ -263,9 +265,9 @@ class NotCovered(UserWarning):
 
 
 class Defect(LiqdataError, RuntimeError):
-    """A bug of this package, whatever was called.
+    """A bug in this package; any call may raise it.
 
-    The message contains what a report needs: the version, the call and what happened.
+    The message contains what a bug report needs: the version, the call and what happened.
 
     Parameters
     ----------
@@ -281,18 +283,18 @@ class Defect(LiqdataError, RuntimeError):
     True
     """
 
-    __slots__ = ()  # made from a panic of the native half, which sets no attributes
+    __slots__ = ()  # created by the Rust core for a panic, without attributes
 
     def __init__(self, message: str) -> None:
         from ._core import __version__
 
         asked = f"a bug in liqdata {__version__}, please report it: "
-        # An error that passed through the native half already has the prefix.
+        # An error that passed through the Rust core already has the prefix.
         super().__init__(asked + message.removeprefix(asked))
 
     @property
     def call(self) -> str:
-        """The call that raised it, such as ``Client.heatmap``; empty if unknown."""
+        """The call that raised the error, such as ``Client.heatmap``; empty if unknown."""
         pickled: str | None = self.__dict__.get("_call")
         if pickled is not None:
             return pickled

@@ -1,7 +1,7 @@
-"""Decoders of exchange messages: raw frames in, rows of one shape out.
+"""Decoders of exchange messages: they convert raw frames to rows with common columns.
 
-Nothing here opens connections. ``docs/feeds.md`` lists every exchange, the meaning of its prices and how much it
-publishes.
+This module opens no connections. ``docs/feeds.md`` lists every exchange, the meaning of its prices and which
+liquidations it publishes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def decode(
     instruments: Mapping[str, Instrument] | None = None,
     progress: Progress = False,
 ) -> Rows[LiquidationRow]:
-    """Decode one frame of an exchange, or many, into liquidation events.
+    """Decode one or many frames of an exchange into liquidation events.
 
-    WebSocket frames (also gzipped) and REST bodies are recognised by their shape. Acknowledgements, pings, heartbeats,
-    known channels without liquidations and ordinary trades give no rows. Bybit's topic ``liquidation``, retired in
-    2025, gives rows.
+    A frame is a WebSocket message (also gzipped) or the body of a REST reply; its content shows which of the two.
+    Acknowledgements, pings, heartbeats, known channels without liquidations and ordinary trades give no rows. Bybit's
+    topic ``liquidation``, which Bybit retired in 2025, is still decoded.
 
     Parameters
     ----------
@@ -51,12 +51,14 @@ def decode(
     frame : str or bytes, or a sequence of them
         The frame as received. Many frames in one call are decoded several times faster.
     received_at : int, datetime or str, or a sequence of them, optional
-        When the frame, or each frame, was received. BitMEX sends no event time, so this is its ``timestamp``.
+        When the frame, or each frame, was received. BitMEX sends no event time, so its rows have this instant as
+        ``timestamp``.
     instruments : mapping, optional
         ``{native_id: {"base", "quote", "kind", "contract_size"}}``, all text. ``kind`` is ``"linear"`` (the contract
-        size is in base units) or ``"inverse"`` (in USD). Needed for quantities in contracts (OKX, Gate, coin-margined
-        contracts of Binance, Bybit and HTX, BitMEX except XBTUSD), for the market names of Lighter, and for REST bodies
-        of Bitget, which count lots. REST bodies of Kraken and dYdX do not name their market: pass one instrument.
+        size is in base units) or ``"inverse"`` (in USD). Needed where an exchange sends quantities in contracts (OKX,
+        Gate, coin-margined contracts of Binance, Bybit and HTX, BitMEX except XBTUSD), for the market names of Lighter,
+        and for REST bodies of Bitget, which have quantities in lots. REST bodies of Kraken and dYdX do not name their
+        market: pass exactly one instrument.
     progress : bool or callable
         Show a progress bar of many frames (needs tqdm; on a terminal or in a notebook), or call a function with the
         number of frames done and the total (``None`` if unknown).
@@ -67,17 +69,19 @@ def decode(
         One row per event, in the order of the frames: ``exchange``, ``symbol``, ``coin``, ``side`` of the liquidated
         position, ``price``, ``price_kind``, ``qty`` (base units), ``value_usd``, ``timestamp``, ``received_at``,
         ``native_id``, ``sampled`` (the exchange does not publish every liquidation), ``dedupe_key`` and ``group_id``.
-        ``qty`` and ``value_usd`` are ``None`` without the contract's multiplier, ``group_id`` if the exchange does not
-        identify the fills of one order or position. ``dedupe_key`` is the same for a row that arrives again, and
-        differs for rows that differ in time, price, quantity, side or id.
+        ``qty`` and ``value_usd`` are ``None`` if the multiplier of the contract is unknown. ``group_id`` is equal for
+        all fills of one order or position, and ``None`` if the exchange does not identify them. ``dedupe_key``
+        identifies an event: it is the same if the event arrives again, and differs for events with another time, price,
+        quantity, side or id.
 
     Raises
     ------
     BadQuery
         For an exchange without a decoder, and for ``instruments`` or ``received_at`` of the wrong shape.
     UnexpectedReply
-        If a frame is not what the exchange sends, or belongs to an unknown channel, or to a channel of liquidations
-        without a decoder, such as a retired one; ``path`` has the position, with many frames starting with the index.
+        If a frame does not have a format that the exchange uses, or belongs to an unknown channel, or to a channel of
+        liquidations without a decoder, such as a retired one. ``path`` is the place of the error in the frame; for many
+        frames it starts with the index of the frame.
 
     Examples
     --------
@@ -132,7 +136,7 @@ def _bytes(frame: object) -> bytes:
     try:
         return frame.encode()
     except UnicodeEncodeError as error:
-        msg = f"the frame: is not text that UTF-8 can write: {error}"
+        msg = f"the frame: is not text that UTF-8 can encode: {error}"
         raise UnexpectedReply(msg, path="") from error
 
 

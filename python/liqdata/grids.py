@@ -1,7 +1,7 @@
-"""The two grids: :class:`Heatmap` over price and time, :class:`LiquidationMap` over price and leverage.
+"""The two estimates as grids: :class:`Heatmap` over price and time, :class:`LiquidationMap` over price and leverage.
 
-Both are frozen dataclasses around numpy arrays that the caller owns. They compare by value, pickle with out-of-band
-buffers (protocol 5), and convert to frames and pictures; data are never cropped.
+Both are frozen dataclasses with numpy arrays that the caller may change. They compare by value, pickle with out-of-band
+buffers (protocol 5), and convert to frames and pictures. Conversions include all cells.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = ["Heatmap", "LiquidationMap"]
 
 EXPOSED = "USD of open interest exposed"
 EXPECTED = "USD expected to be reported liquidated"
-MEASURED = "USD of positions that were seen"
+MEASURED = "USD of observed positions"
 ESTIMATED = "USD"
-# The model with the expected view.
+# The number of the model that estimates USD expected to be reported.
 EXPECTING = 3
 
-RELATIVE = "relative units: open interest is unknown, a multiple of the volume stands in for it"
+RELATIVE = "relative units: open interest is unknown, a multiple of the volume replaces it"
 
-_FRESH = 15 * 60 * 1000  # a reading of open interest is carried forward this long, in milliseconds
+_FRESH = 15 * 60 * 1000  # how long an open-interest reading stays valid, in milliseconds
 
 OLD = 24 * 60 * 60 * 1000
-"""Age of open interest, in milliseconds, from which on the unit mentions it."""
+"""Age of the open interest in milliseconds above which ``units`` mentions the age."""
 
 
 def open_interest_age(meta: Mapping[str, Any]) -> str | None:
@@ -91,13 +91,13 @@ _SOURCES = {"price": "priceExchanges", "volume": "volumeExchanges", "open intere
 
 
 def _exchanges(exchanges: dict[str, int], whole: int) -> str:
-    """The exchanges by number of bars, with the number if it is not all."""
+    """List exchanges, most bars first, with the number of bars if it is not all ``whole`` bars."""
     most_first = sorted(exchanges.items(), key=lambda exchange: -exchange[1])
     return " + ".join(name if bars == whole else f"{name} ({bars} of {whole} bars)" for name, bars in most_first)
 
 
 class _Grid:
-    """Shared by both grids: equality and display."""
+    """Equality and display of both grids."""
 
     _arrays: ClassVar[tuple[str, ...]]
 
@@ -118,11 +118,11 @@ class _Grid:
 
     @property
     def _relative(self) -> bool:
-        """Whether open interest is replaced by a multiple of the volume."""
+        """Whether open interest is unknown and a multiple of the volume replaces it."""
         return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
 
     def _dated(self, unit: str) -> str:
-        """The unit, with the age of old open interest."""
+        """The unit, followed by the age of the open interest if it is more than a day."""
         age = open_interest_age(self.meta)
         return unit if age is None else f"{unit}, {age}"
 
@@ -148,7 +148,7 @@ class _Grid:
 
     @property
     def _sources(self) -> list[tuple[str, str]]:
-        """The exchanges of price, volume and open interest, if known."""
+        """The exchanges that provide price, volume and open interest, if known."""
         explain = self.meta.get("explain", {})
         return [
             (what, _exchanges(explain[name], explain["bars"])) for what, name in _SOURCES.items() if explain.get(name)
@@ -203,7 +203,7 @@ class _Grid:
 
 
 def _interval_of(meta: dict[str, Any]) -> dict[str, Any] | None:
-    """The interval of an estimate as the engine describes it; ``None`` if it has none."""
+    """The 80 % interval in the ``explain`` of an estimate; ``None`` if there is none."""
     fit = meta.get("explain", {}).get("fit")
     return None if fit is None else fit.get("interval")
 
@@ -211,13 +211,14 @@ def _interval_of(meta: dict[str, Any]) -> dict[str, Any] | None:
 def _interval_ends(
     interval: dict[str, Any], cells: npt.NDArray[np.float64], distances: npt.NDArray[np.float64], side: str
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Low and high end of the cells of one side.
+    """The low and the high end of the interval of each cell, for one side.
 
-    Distances from the price are shares of the price. Negative ones lie on the other side, where this side has no cells.
+    Distances from the price are shares of the price. A negative distance means the other side of the price, where this
+    side has no cells.
     """
     import numpy as np
 
-    # Beyond the last distance, and where too little is known, nothing is validated: the interval is unbounded.
+    # The interval is 0 to infinity beyond the last distance, and at distances with too little data to validate it.
     unbounded = (0.0, np.inf)
     factors = np.array([unbounded if one is None else one for one in interval[side]] + [unbounded])
     found = factors[np.searchsorted(interval["ends"], distances, side="right")]
@@ -245,9 +246,9 @@ class Heatmap(_Grid):
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Positions opened in this time: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
+        Time in which the included positions were opened: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
     model : int
-        2: USD of open interest exposed; 3: USD expected to be reported liquidated.
+        2: USD of open interest that a price move would liquidate; 3: USD of it that exchanges are expected to report.
     updated_at : datetime.datetime
         Time of the last input, UTC.
     current_price : float
@@ -255,17 +256,17 @@ class Heatmap(_Grid):
     prices : numpy.ndarray
         Price levels, shape (P,), float64.
     times : numpy.ndarray
-        Column ends in UTC, shape (T,), datetime64[ms].
+        End of each column in UTC, shape (T,), datetime64[ms].
     matrix : numpy.ndarray
-        Intensity in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
+        Amount per cell in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
     meta : dict
-        Source, as_of, simulated, age, view and more. Not compared.
+        Source, as_of, simulated, age, view and more. Ignored by ``==``.
     parted : tuple of numpy.ndarray, optional
-        Four arrays of shape (T,): the row that separates longs from shorts, its long and its short amount, and the
-        price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and :attr:`high` need them. Not
-        compared.
+        Four arrays of shape (T,), one value per column: the row that separates longs from shorts, the long and the
+        short amount in this row, and the price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and
+        :attr:`high` need them. Ignored by ``==``.
     bars : Rows or callable, optional
-        The value of :attr:`price`, or a function that reads it on first use. Not compared.
+        The value of :attr:`price`, or a function that reads it on first use. Ignored by ``==``.
 
     Examples
     --------
@@ -301,8 +302,9 @@ class Heatmap(_Grid):
     def price(self) -> Rows[BarRow] | None:
         """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` without bars.
 
-        They are read on first use: from the market in this process, or from the service while the client is open and if
-        its ``/api`` announces bars. The request blocks; in an event loop use ``await asyncio.to_thread(map.plot)``.
+        They are read on first use, from the market in this process or from the service. A service must announce bars in
+        its ``/api``, and the client must still be open. The request blocks; in an event loop use ``await
+        asyncio.to_thread(map.plot)``.
 
         Examples
         --------
@@ -316,20 +318,24 @@ class Heatmap(_Grid):
         return cast("Rows[BarRow] | None", self.bars)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle local bars, because the market is not pickled; bars of a service are dropped."""
+        """Include bars of a market in this process, which is not pickled itself.
+
+        Drop bars of a service.
+        """
         return {**self.__dict__, "bars": None if getattr(self.bars, "far", False) else self.price}
 
     @property
     def long(self) -> npt.NDArray[np.float64] | None:
-        """The longs in :attr:`matrix`, liquidated when the price falls: a new array of shape (P, T).
+        """The part of :attr:`matrix` that belongs to longs, a new array of shape (P, T).
 
-        ``None`` if the sides are unknown; a service sends them with ``explain=True``.
+        Longs are liquidated when the price falls. ``None`` if the sides are unknown; a service sends them with
+        ``explain=True``.
         """
         return self._side(0)
 
     @property
     def short(self) -> npt.NDArray[np.float64] | None:
-        """The shorts in :attr:`matrix`, liquidated when the price rises; like :attr:`long`."""
+        """The part of :attr:`matrix` that belongs to shorts, liquidated when the price rises; like :attr:`long`."""
         return self._side(1)
 
     def _side(self, side: int) -> npt.NDArray[np.float64] | None:
@@ -347,10 +353,11 @@ class Heatmap(_Grid):
     def low(self) -> npt.NDArray[np.float64] | None:
         """The low end of each cell's 80 % interval: a new array of shape (P, T), in :attr:`units`.
 
-        In past price moves of the same distance, the realised share of the prediction was below :attr:`low` in a tenth
-        of the cases and above :attr:`high` in a tenth; the uncertainty of the fit widens both. The shares are those of
-        whole moves, because realised amounts per cell are unknown. Beyond 5 % of the column's price nothing is
-        validated: the interval is 0 to infinity. ``None`` if the map is not fitted (model 2) or has no interval.
+        The interval comes from past price moves of the same distance, in which reported USD were compared with the
+        prediction. In a tenth of these moves the reported USD were below the low end, in a tenth above the high end;
+        the uncertainty of the fit widens the interval. Whole moves are compared, because reported USD per cell are
+        unknown. Cells more than 5 % from the column's price are not validated: their interval is 0 to infinity.
+        ``None`` if the map is not fitted (model 2) or has no interval.
 
         Examples
         --------
@@ -379,7 +386,7 @@ class Heatmap(_Grid):
 
     @property
     def units(self) -> str:
-        """What a cell counts."""
+        """The unit of a cell, in words."""
         if self._relative:
             return RELATIVE
         view = self.meta.get("view")
@@ -396,8 +403,8 @@ class Heatmap(_Grid):
         Returns
         -------
         pandas.DataFrame
-            Index ``price`` (float64, as in :attr:`prices`), columns ``time`` (datetime64[ms, UTC]), values of
-            :attr:`matrix`; a copy.
+            The values of :attr:`matrix` as a copy, with the index ``price`` (float64, as in :attr:`prices`) and the
+            columns ``time`` (datetime64[ms, UTC]).
 
         Examples
         --------
@@ -421,8 +428,9 @@ class Heatmap(_Grid):
         Returns
         -------
         xarray.DataArray
-            Dimensions ``price`` and ``time``; times are naive UTC for plotting (``attrs["tz"]``); attributes ``symbol,
-            range, model, units, updated_at, current_price, tz, simulated``. A copy.
+            A copy with the dimensions ``price`` and ``time`` and the attributes ``symbol, range, model, units,
+            updated_at, current_price, tz, simulated``. Times are UTC without a time zone, which plots need; the zone is
+            in ``attrs["tz"]``.
 
         Examples
         --------
@@ -464,9 +472,10 @@ class Heatmap(_Grid):
         price : optional
             The price to draw over the map; :attr:`price` by default, ``False`` for none.
         candles : bool
-            Draw bars as candles rather than a line through the closes.
+            Draw bars as candles instead of a line through the closes.
         bound : {"low", "high"}, optional
-            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`; cells without a validated interval stay empty.
+            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`. Cells without a validated interval are not
+            drawn.
         cmap : str or matplotlib.colors.Colormap, optional
             Colours; viridis on a dark background by default.
         vmin, vmax : float, optional
@@ -474,7 +483,7 @@ class Heatmap(_Grid):
         threshold : float, optional
             Do not draw cells below this value, in :attr:`units`.
         levels, maxpain : dict, optional
-            The answers of ``levels()`` and ``maxpain()`` for the same coin, to mark in the picture.
+            Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
 
         Returns
         -------
@@ -483,7 +492,7 @@ class Heatmap(_Grid):
         Raises
         ------
         BadQuery
-            For a wrong option, and for marks of another coin.
+            For a wrong option, and for ``levels`` or ``maxpain`` of another coin.
 
         Examples
         --------
@@ -520,7 +529,7 @@ class LiquidationMap(_Grid):
     symbol : str
         Coin, such as ``BTC``.
     range : str
-        Positions opened in this time: ``1d`` or ``7d``.
+        Time in which the included positions were opened: ``1d`` or ``7d``.
     updated_at : datetime.datetime
         Time of the last input, UTC.
     current_price : float
@@ -538,10 +547,10 @@ class LiquidationMap(_Grid):
     total : numpy.ndarray
         USD of each bin, shape (N,), float64.
     meta : dict
-        Source, as_of, simulated, age, view and more. Not compared.
+        Source, as_of, simulated, age, view and more. Ignored by ``==``.
     fine : tuple, optional
-        The fine grid for :meth:`swept`: price of bin 0, width of a bin in log price, index of the first bin, index of
-        the first bin above all longs, USD by leverage and bin (L, M). Not compared.
+        The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
+        first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). Ignored by ``==``.
 
     Examples
     --------
@@ -568,19 +577,19 @@ class LiquidationMap(_Grid):
     _picture: ClassVar[str] = "liqmap"
 
     def swept(self, low: float | None = None, high: float | None = None) -> dict[str, Any]:
-        """Add up what a price move down to ``low`` and up to ``high`` would cross.
+        """Add up the USD that a price move to ``low`` and ``high`` would cross.
 
         Parameters
         ----------
         low, high : float, optional
-            Prices; the current price by default, which crosses nothing on that side.
+            Lowest and highest price of the move. The default is the current price: no USD are crossed on that side.
 
         Returns
         -------
         dict
-            ``long`` and ``short``: USD by leverage (int); ``long_usd`` and ``short_usd``: their sums. With the fine
-            grid (a market in this process, or ``explain=True``) a touched bin counts as a whole. Otherwise the last bin
-            of the map counts in proportion to the crossed part.
+            ``long`` and ``short``: dicts from leverage (int) to USD; ``long_usd`` and ``short_usd``: their sums. If the
+            map has the fine grid (from a market in this process, or with ``explain=True``), every bin that the move
+            touches counts in full. Otherwise a bin of the map counts in proportion to its crossed part.
 
         Raises
         ------
@@ -613,12 +622,12 @@ class LiquidationMap(_Grid):
             return self.current_price
         found = number(value, name, "a price above 0")
         if not 0 < found < math.inf:
-            msg = f"{name}: {value!r} is no price; allowed: a finite price above 0"
+            msg = f"{name}: {value!r} is not a price; allowed: a finite price above 0"
             raise BadQuery(msg, parameter=name)
         return found
 
     def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """USD of longs and of shorts by leverage."""
+        """USD of longs and USD of shorts that the move crosses, by leverage."""
         import numpy as np
 
         if self.fine is None:
@@ -639,12 +648,12 @@ class LiquidationMap(_Grid):
 
     @property
     def low(self) -> npt.NDArray[np.float64] | None:
-        """The low end of each bin's interval of :attr:`total`, shape (N,); like :attr:`Heatmap.low`."""
+        """The low end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
         return self._bound(0)
 
     @property
     def high(self) -> npt.NDArray[np.float64] | None:
-        """The high end of each bin's interval; like :attr:`low`."""
+        """The high end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
         return self._bound(1)
 
     def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
@@ -660,7 +669,7 @@ class LiquidationMap(_Grid):
 
     @property
     def units(self) -> str:
-        """What a bin counts, if known."""
+        """The unit of a bin, in words."""
         if self._relative:
             return RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
@@ -671,8 +680,8 @@ class LiquidationMap(_Grid):
         Returns
         -------
         pandas.DataFrame
-            RangeIndex; columns ``price`` (float64), ``side`` (LONG or SHORT), one column per tier named by its leverage
-            as text (``"10"``, float64), ``total`` (float64). A copy.
+            A copy with a RangeIndex and the columns ``price`` (float64), ``side`` (LONG or SHORT), one column per
+            tier with the leverage as name (such as ``"10"``, float64), and ``total`` (float64).
 
         Examples
         --------
@@ -698,9 +707,9 @@ class LiquidationMap(_Grid):
         Returns
         -------
         xarray.Dataset
-            Dimensions ``bin`` and ``leverage``; variables ``tiers`` (bin, leverage) and ``total`` (bin); coordinates
-            ``price`` and ``side`` (LONG or SHORT) along ``bin``; attributes as for a heatmap, and ``bin_width``. A
-            copy.
+            A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage) and ``total``
+            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin``, the attributes of
+            :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
 
         Examples
         --------
@@ -724,15 +733,15 @@ class LiquidationMap(_Grid):
     def cumulative(self) -> pd.DataFrame:
         """Add up the bins from the current price outward, for each side.
 
-        A row says how many USD of its side a move to ``price`` would cross.
+        Each row says how many USD of its side a price move to ``price`` would cross.
 
         Returns
         -------
         pandas.DataFrame
-            RangeIndex; longs first, from the bin nearest to the current price downward, then shorts upward. Columns
-            ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed percent from the current price),
-            ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all nearer ones), ``share`` (of the side's total,
-            0 to 1; NaN where the total is 0).
+            Longs first, from the bin nearest to the current price downward, then shorts upward, with a RangeIndex.
+            Columns: ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed distance from the current
+            price in percent), ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all bins nearer to the current
+            price), ``share`` (``cumulative_usd`` as a share of the side's total, 0 to 1; NaN if the total is 0).
 
         Examples
         --------
@@ -791,19 +800,20 @@ class LiquidationMap(_Grid):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         interval : bool
-            Draw the interval of each bin from :attr:`low` to :attr:`high`, hatched where nothing is validated.
+            Draw the interval of each bin from :attr:`low` to :attr:`high`; bins without a validated interval are
+            hatched.
         levels, maxpain : dict, optional
-            The answers of ``levels()`` and ``maxpain()`` for the same coin, to mark in the picture.
+            Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
 
         Returns
         -------
         matplotlib.axes.Axes
-            The axes of the bars; the cumulative curves have a twin.
+            The axes of the bars. The cumulative curves are on twin axes.
 
         Raises
         ------
         BadQuery
-            For the ``interval`` of a map without one, and for marks of another coin.
+            For ``interval`` with a map that has no interval, and for ``levels`` or ``maxpain`` of another coin.
 
         Examples
         --------

@@ -21,23 +21,25 @@ __all__ = ["brackets", "liquidation_price"]
 def brackets(symbol: str, exchange: str = "binance") -> Rows[BracketRow]:
     """Maintenance margins of a market by position size, as the exchange published them.
 
-    The margin of a position is ``maintenance_margin * notional - deduction_usd`` of the bracket that contains the
-    notional. Exchanges change their brackets; these are of the day ``as_of``. Estimates do not use them: :class:`Model`
-    has its own rates (``mmr=``).
+    A bracket is a range of position sizes with its own margin rate. The maintenance margin of a position is
+    ``maintenance_margin * notional - deduction_usd``, with the values of the bracket that contains the notional (the
+    USD value of the position). Exchanges change their brackets; the returned ones were published on the day ``as_of``.
+    Estimates do not use brackets: a :class:`Model` has its own rates (``mmr=``).
 
     Parameters
     ----------
     symbol : str
         Coin or pair, such as ``BTC`` or ``1000PEPEUSDT``.
     exchange : {"binance", "hyperliquid"}
-        Available are BTC, ETH, SOL, XRP, DOGE and PEPE of Binance, BTC and ETH of Hyperliquid.
+        The exchange. Brackets are available for BTC, ETH, SOL, XRP, DOGE and PEPE on Binance, and for BTC and ETH on
+        Hyperliquid.
 
     Returns
     -------
     Rows
-        ``exchange``, ``symbol`` (the exchange's name), ``tier`` (from 1), ``notional_cap_usd`` (``None`` if unlimited),
-        ``maintenance_margin`` (a share), ``max_leverage``, ``deduction_usd``, ``as_of`` (day, epoch ms) and
-        ``source``.
+        ``exchange``, ``symbol`` (the exchange's own name), ``tier`` (number of the bracket, from 1),
+        ``notional_cap_usd`` (upper end of the bracket, ``None`` if unlimited), ``maintenance_margin`` (a share),
+        ``max_leverage``, ``deduction_usd``, ``as_of`` (day of publication, epoch ms) and ``source``.
 
     Raises
     ------
@@ -78,25 +80,27 @@ def liquidation_price(
     Parameters
     ----------
     side : {"LONG", "SHORT"}
-        Of the position, in either case.
+        Side of the position, in upper or lower case.
     entry : float
         Entry price, above 0.
     leverage : float
-        At least 1.
+        Leverage of the position, at least 1.
     mmr : float, optional
-        Maintenance margin rate, 0 to below 1. Without it, brackets give the rate.
+        Maintenance margin rate, at least 0 and below 1. If it is left out, the :func:`brackets` of ``exchange`` and
+        ``symbol`` determine the rate.
     exchange, symbol : str, optional
-        The market for the :func:`brackets`. The bracket is that of the notional at the liquidation price, as exchanges
-        compute it.
+        The market with the :func:`brackets` to use. As exchanges do, the function uses the bracket of the notional at
+        the liquidation price.
     notional : float, optional
-        USD of the position at its entry, above 0; needed with ``exchange`` and ``symbol``.
+        USD value of the position at its entry price, above 0; needed with ``exchange`` and ``symbol``.
     fee : float
-        Rate of the closing fee, if the exchange counts it as margin (OKX: its taker fee), 0 to below 1.
+        Rate of the closing fee, at least 0 and below 1, if the exchange adds this fee to the maintenance margin (OKX:
+        its taker fee).
     contract : {"linear", "inverse"}
-        Settled in dollars or in the coin; an inverse one needs ``mmr=``.
+        A linear contract is settled in dollars, an inverse one in the coin. An inverse contract needs ``mmr=``.
     margin_of : {"mark", "entry"}
-        Base of the maintenance margin: the value at the mark price, or at the entry price (BitMEX's inverse contracts,
-        and the former rule of Bybit).
+        Price at which the position is valued for the maintenance margin: the mark price, or the entry price (BitMEX's
+        inverse contracts, and the former rule of Bybit).
 
     Returns
     -------
@@ -106,7 +110,7 @@ def liquidation_price(
     Raises
     ------
     BadQuery
-        For a number outside its bounds, a leverage that the bracket does not allow, and a market that is not known.
+        For a number outside its bounds, a leverage that the bracket does not allow, and a market without brackets.
 
     Examples
     --------
@@ -129,7 +133,7 @@ def liquidation_price(
     of = None
     if mmr is None:
         if inverse or of_entry:
-            _refuse("mmr", None, "a rate, for brackets are known of linear contracts and the mark price")
+            _refuse("mmr", None, "a rate, because brackets are known only for contract='linear' with margin_of='mark'")
         of = _market(exchange, symbol, notional, leverage)
     else:
         mmr = _number("mmr", mmr, lambda value: 0 <= value < 1, "a share from 0 to below 1")
@@ -138,14 +142,14 @@ def liquidation_price(
     found: float = _core.liquidation_price(long, entry, leverage, mmr or 0.0, fee, inverse, of_entry, of)
     if long:
         return max(found, 0.0)
-    # A short of an inverse contract with a leverage of 1 cannot lose more than it has.
+    # No price liquidates a short of an inverse contract with a leverage of 1: its margin in coins covers any loss.
     return found if found > 0 and math.isfinite(found) else math.inf
 
 
 def _market(
     exchange: str | None, symbol: str | None, notional: float | None, leverage: float
 ) -> tuple[str, str, float]:
-    """The arguments of a bracket look-up."""
+    """Check the arguments of a bracket look-up."""
     for name, given in (("exchange", exchange), ("symbol", symbol), ("notional", notional)):
         if given is None:
             _refuse(name, None, "mmr=, or exchange=, symbol= and notional=")
@@ -154,7 +158,7 @@ def _market(
     where = (str(exchange), str(symbol))
     highest = _core.max_leverage(*where, usd)
     if highest is None:
-        _refuse("notional", notional, "what the last bracket allows")
+        _refuse("notional", notional, "a notional that the last bracket allows")
     if leverage > highest:
         _refuse("leverage", leverage, f"up to {highest:g} at that notional")
     return (*where, usd)

@@ -84,7 +84,7 @@ _MAX_SPEED = 1_000_000_000
 class Market:
     """A market in this process, computed from your tables.
 
-    :func:`liqdata.open`, :func:`liqdata.demo` and :func:`liqdata.replay` make markets of an archive or a simulation.
+    :func:`liqdata.open`, :func:`liqdata.demo` and :func:`liqdata.replay` return markets of an archive or a simulation.
 
     Parameters
     ----------
@@ -95,28 +95,30 @@ class Market:
     bars : table, optional
         Price bars: ``symbol`` (coin), ``timestamp`` (open of the bar), ``open``, ``high``, ``low``, ``close``,
         ``volume`` (base units); optionally ``interval`` (milliseconds, a timedelta, or text such as ``"5m"``; whole
-        minutes) or ``closes_at`` (must agree with ``interval`` if both are present). By default the most common spacing
-        is the interval.
+        minutes) or ``closes_at`` (must agree with ``interval`` if both are present). Without these columns the most
+        common spacing of the rows is the interval.
     open_interest : table, optional
-        Open interest, one side: ``symbol`` (coin), ``timestamp``, and ``open_interest`` (base units) or
-        ``open_interest_usd``; optionally ``exchange``. Readings are summed over exchanges, each carried forward at most
-        15 minutes. USD are converted to base units at the last known bar price.
+        Open-interest readings of one side (longs equal shorts): ``symbol`` (coin), ``timestamp``, and ``open_interest``
+        (base units) or ``open_interest_usd``; optionally ``exchange``. Readings are summed over exchanges; a reading
+        stays valid for at most 15 minutes. USD are converted to base units at the close of the last bar.
     liquidations : table, optional
         Liquidated USD per period, if you have no orders: ``symbol`` (coin), ``timestamp`` (start of the period),
-        ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length per coin. A missing period is
-        unknown; a period without liquidations needs a row of zeros. Periods shorter than half an hour must divide an
-        hour and are summed to hours; an hour with a missing period is unknown. Model 3 is fitted to this table, or to
-        the orders for coins that it lacks. Realised totals do not include it.
+        ``long_usd``, ``short_usd``; optionally ``interval`` as for bars, one length per coin. The USD of a period
+        without a row are unknown; a period without liquidations needs a row of zeros. Periods shorter than half an hour
+        must divide an hour and are summed to hours; an hour with a missing period is unknown. Model 3 is fitted to this
+        table; for coins without a row in it, to the orders. Realised totals do not include this table.
     exchange : str, optional
-        The exchange of rows that do not name one. If bars name several exchanges, only its bars are used.
+        The exchange of rows without a column ``exchange``. If bars name several exchanges, only bars of this one are
+        used.
     new_exchange : bool
-        Accept exchanges that are not known. By default their rows are refused, so that a misspelt name creates none.
+        Accept exchanges that this package does not know. By default their rows are refused, because the name may be
+        misspelt.
     quote_rates : mapping, optional
-        USD per unit of quote currencies that do not count as USD: a number, or a table of ``timestamp`` and ``rate``,
-        each rate valid until the next one. Bars are converted to USD, and orders without ``value_usd`` are valued.
-        By default rows in such quotes are refused.
+        Rates of quote currencies that do not count as USD, in USD per unit: a mapping from the currency to a number, or
+        to a table of ``timestamp`` and ``rate``, each rate valid until the next one. Bars are converted to USD, and
+        ``value_usd`` of orders is computed where it is missing. Without a rate, rows in such a currency are refused.
     now : int, datetime or str, optional
-        The instant at which the windows end; the newest order time, bar close or open-interest time by default.
+        The instant at which the windows end (*now*); by default the newest order time, bar close or open-interest time.
     progress : bool or callable
         Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
         of rows done and the total (``None`` if unknown).
@@ -124,29 +126,32 @@ class Market:
     Raises
     ------
     BadQuery
-        For a value that is not a table, a missing column, or a cell out of range; ``parameter`` names the table, the
-        message the column and row.
+        For a value that is not a table, a missing column, or a cell out of range. ``parameter`` names the table; the
+        message names the column and the row.
 
     Notes
     -----
     A table is anything with ``__arrow_c_stream__``, a pandas or polars frame, a duckdb relation, a list of dict rows,
-    or a mapping of columns. Lazy polars frames are collected. A pandas index counts as columns: levels by their names,
-    an index of datetimes as ``timestamp``. Bars may also be a mapping by coin of ccxt rows:
+    or a mapping from column names to columns. Lazy polars frames are collected. The levels of a pandas index are read
+    as columns with the names of the levels, an index of datetimes as ``timestamp``. Bars may also be a mapping from
+    coins to rows of ccxt:
     ``bars={"BTC": exchange.fetch_ohlcv("BTC/USDT", "5m")}``. Times are epoch milliseconds, datetimes (naive ones are
-    UTC) or ISO 8601 text, floored to milliseconds. Float columns become decimals by their shortest text. Null, NaN,
-    NaT, pandas' NA and masked cells are missing, which is an error in a required column. Rows may be in any order.
-    Equal orders are allowed, duplicate bars and readings are not.
+    UTC) or ISO 8601 text, floored to milliseconds. A float becomes the decimal with the fewest digits that reads back
+    as the same float. Null, NaN,
+    NaT, pandas' NA and masked cells count as missing, which is an error in a required column. Rows may be in any order.
+    Identical orders are allowed. Two bars, or two open-interest readings, of the same time are an error.
 
-    Open interest that is implausible against the bars' volume, but plausible in the other unit, is refused with both
-    readings in the message. Prices between 0.03 and 30 USD are too close to tell the units apart; ``docs/model.md``
-    describes the limits.
+    Open interest that is implausible compared with the volume of the bars, but would be plausible in the other unit
+    (USD or base units), is refused; the message shows both interpretations. At prices between 0.03 and 30 USD the two
+    units are too similar for this check; ``docs/model.md`` describes the limits.
 
-    Every method takes ``as_of=``: it sets *now* and hides rows received later. A bar counts when it has closed. A table
-    of orders covers the time between its first and its last row; answers about realised orders warn with
+    Queries take ``as_of=``, which sets *now* and hides rows received later. A bar is used only after it has closed. A
+    table of orders covers the time between its first and its last row; answers about realised orders warn with
     :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
     wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
-    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates raise :class:`~liqdata.Refused`:
-    404 for a coin without bars in the window, 400 for bars too coarse or too few for the range.
+    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates (``heatmap``, ``liqmap``,
+    ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the window, 400
+    if the bars are too long or too few for the range.
 
     Examples
     --------
@@ -209,17 +214,18 @@ class Market:
 
     @property
     def now(self) -> datetime | Any:  # rarely None, so callers need not check
-        """The instant at which the windows end, UTC; it moves when observations arrive, not with the clock.
+        """The instant at which the windows end, UTC.
 
-        ``None`` while nothing has been observed, as in a new archive.
+        It is the time of the newest data, so it advances when data arrive and not with the system clock. ``None`` while
+        there are no data, as in a new archive.
         """
         return self._source.now
 
     @property
     def symbols(self) -> list[str]:
-        """The coins that have bars and therefore estimates, by name.
+        """The coins that have bars and therefore estimates, sorted by name.
 
-        :meth:`coins` ranks the coins that have orders; an archive of orders alone has no estimates.
+        :meth:`coins` ranks the coins that have orders. An archive with orders but no bars has no estimates.
 
         Examples
         --------
@@ -457,9 +463,9 @@ class Market:
     ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
         """Estimated liquidations over price and time.
 
-        Parameters and result are those of :meth:`liqdata.Client.heatmap`. Several instants give an iterator, which
-        computes a few heatmaps at a time. With the range ``"all"`` of tables or a simulation, such a batch costs one
-        replay of the ledger.
+        Parameters and result are those of :meth:`liqdata.Client.heatmap`. Several instants return an iterator, which
+        computes a few heatmaps at a time. With the range ``"all"`` on tables or a simulation, each such batch replays
+        the ledger (the estimated open positions, bar by bar) only once.
 
         Examples
         --------
@@ -544,8 +550,8 @@ class Market:
     ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
         """Estimated liquidations by price and leverage tier.
 
-        Parameters and result are those of :meth:`liqdata.Client.liqmap`. With the range ``"all"`` of tables or a
-        simulation, any number of instants costs one replay of the ledger.
+        Parameters and result are those of :meth:`liqdata.Client.liqmap`. With the range ``"all"`` on tables or
+        a simulation, several instants need only one replay of the ledger (the estimated open positions, bar by bar).
 
         Examples
         --------
@@ -613,7 +619,7 @@ class Market:
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of each leverage tier.
+        """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
 
@@ -670,7 +676,7 @@ class Market:
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The strongest long and short cluster of a day and of a week.
+        """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
 
@@ -736,8 +742,8 @@ class Market:
     ) -> OrderStream:
         """Iterate over new orders as they arrive, oldest first.
 
-        Parameters and result are those of :meth:`liqdata.Client.stream_orders`. Tables and a simulation that is not
-        live receive no orders: their stream ends after the last one.
+        Parameters and result are those of :meth:`liqdata.Client.stream_orders`. Tables, and a simulation that is
+        not live, receive no new orders: their stream ends after the last order.
 
         Examples
         --------
@@ -796,7 +802,7 @@ class Market:
         end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow]:
-        """Events of liquidations that followed each other closely.
+        """Cascades: liquidations in quick succession.
 
         Parameters and result are those of :meth:`liqdata.Client.cascades`.
 
@@ -818,10 +824,10 @@ class Market:
         min_usd: float | Decimal = 100_000,
         last_event_id: str | None = None,
     ) -> CascadeStream:
-        """Iterate over cascades as they close.
+        """Iterate over cascades as they end.
 
-        Parameters and result are those of :meth:`liqdata.Client.stream_cascades`. Tables and a simulation that is not
-        live receive no orders: their stream ends at once.
+        Parameters and result are those of :meth:`liqdata.Client.stream_cascades`. Tables, and a simulation that is
+        not live, receive no new orders: their stream ends without yielding a row.
 
         Examples
         --------
@@ -935,7 +941,7 @@ class Market:
         return self._source.ask_each(positions.positions(symbol, as_of=as_of))
 
     def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """Coverage of the realised totals of a window, per exchange.
+        """How completely the orders of a window were recorded, per exchange.
 
         Parameters and result are those of :meth:`liqdata.Client.coverage`.
 
@@ -1024,7 +1030,7 @@ class Market:
         return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
-        """The open positions of a simulated market, to compare an estimate with.
+        """The open positions of a simulated market, to compare with an estimate.
 
         Parameters
         ----------
@@ -1051,8 +1057,8 @@ class Market:
         core = self._source.open_core()
         if not self.simulated:
             msg = (
-                "only a simulated market knows its positions, and liqdata.demo() makes one; positions() has those of "
-                "single accounts that were seen"
+                "only a simulated market, such as liqdata.demo(), knows all its positions; positions() returns "
+                "observed positions of single accounts"
             )
             raise RuntimeError(msg)
         return convert.rows(core.true_positions(_coin(symbol)), self._source.origin(None))
@@ -1069,9 +1075,10 @@ class Market:
     ) -> Exported:
         """Copy the finished days of an archive to a folder or object storage.
 
-        Only new files are sent, and the list of files with sessions and gaps last: an interrupted export leaves the
-        previous state in place, and the next export continues. Other engines can read the files.
-        :func:`liqdata.open` opens the address and gives the same answers about those days.
+        Only files that the address does not have yet are sent. The list of files, with the collector sessions and gaps,
+        is sent last: an interrupted export leaves the previous state in place, and the next export continues it. Other
+        programs can read the files, which are Parquet. :func:`liqdata.open` opens the address and gives the same
+        answers about the exported days.
 
         Parameters
         ----------
@@ -1080,8 +1087,8 @@ class Market:
             ``az://…``) that is used by this archive alone. Credentials come from the environment
             (``AWS_ACCESS_KEY_ID`` etc.).
         start, end : int, datetime or str, optional
-            Only days from ``start`` until before ``end``, each the start of a UTC day. By default all days that ended
-            at least an hour ago; a running day is never exported.
+            Only days from ``start`` (inclusive) to ``end`` (exclusive); both must be the start of a UTC day. By default
+            all days that ended at least an hour ago. A day that has not ended is never exported.
         tables : sequence of {"orders", "bars", "open_interest", "maps", "positions"}
             What to export; coverage is exported with the orders.
         partition : {"day"}
@@ -1098,12 +1105,12 @@ class Market:
         Raises
         ------
         ArchiveError
-            If the address cannot be written, holds another archive or more than this export, or if a file of the
-            archive is damaged; ``path`` names the file.
+            If the address cannot be written, if it contains another archive or files that this export does not have, or
+            if a file of the archive is damaged; ``path`` names the file.
         BadQuery
             For a wrong address, instant or table.
         RuntimeError
-            If the market is not an archive, or replays one.
+            If the market is not opened from an archive, or replays one.
 
         Notes
         -----
@@ -1140,7 +1147,10 @@ class Market:
             raise RuntimeError(msg)
         folder, as_of = source.archive
         if as_of is not None:
-            msg = "as_of: the files of an archive are not as of an instant; allowed: a market that was opened without"
+            msg = (
+                "as_of: the files of an archive do not depend on an instant; allowed: a market that was opened "
+                "without as_of"
+            )
             raise BadQuery(msg, parameter="as_of")
         from .cloud.upload import export
 
@@ -1148,9 +1158,9 @@ class Market:
         return Exported(**done._asdict())
 
     def close(self) -> None:
-        """Refuse further calls; a market that moves receives nothing more, and its streams end.
+        """Refuse further calls, receive no more data and end the streams of this market.
 
-        Pending background reads of archive files are dropped.
+        Reads of archive files that wait in the background are cancelled.
 
         Examples
         --------
@@ -1201,7 +1211,7 @@ class Market:
 
 
 def _market(source: LocalSource) -> Market:
-    """A market of another source than tables."""
+    """Make a market from a source other than tables."""
     made = Market.__new__(Market)
     made._source = source  # noqa: SLF001 - `Market(...)` itself takes tables
     return made
@@ -1226,26 +1236,28 @@ def open(
     Parameters
     ----------
     path : str, path-like or sequence of str
-        The folder of the archive, or the address that :meth:`Market.export` wrote, such as ``s3://bucket/prefix``.
-        Several addresses, or ``s3://bucket/*`` for all one level below, are merged into one archive: each row once, as
-        the archive that received it first stored it, and covered where any of them was.
+        The folder of the archive, or the address that :meth:`Market.export` wrote to, such as ``s3://bucket/prefix``.
+        Several addresses, or ``s3://bucket/*`` for all archives one level below, are merged into one archive. A row
+        that several archives have appears once, as stored by the archive that received it first. A time counts as
+        covered if any of the archives covers it.
     as_of : int, datetime or str, optional
-        Stay at this instant: rows received later are never visible. By default the market grows with the archive.
+        Fix the market at this instant: rows received later are never visible. By default the market grows with the
+        archive.
     start : int, datetime or str, optional
-        Of an address: only days from this one on (the start of a UTC day). All by default.
+        Only for an address: use only days from this one on (the start of a UTC day). All days by default.
     cache : str or path-like, optional
-        Of an address: the folder for downloaded files, in the user's cache folder by default. Files in it are not
-        downloaded again.
+        Only for an address: the folder for downloaded files, by default in the user's cache folder. Files in this
+        folder are not downloaded again.
     progress : bool or callable
-        Of an address: show a progress bar of the files (needs tqdm; on a terminal or in a notebook), or call a function
-        with the number of files done and the total (``None`` if unknown).
+        Only for an address: show a progress bar of the files (needs tqdm; on a terminal or in a notebook), or call a
+        function with the number of files done and the total (``None`` if unknown).
 
     Returns
     -------
     Market
         Realised totals cover the last 24 hours; :meth:`Market.iter_orders`, :meth:`Market.bars` and
-        :meth:`Market.open_interest` reach the whole history. It pickles as its path and must be opened again in a
-        forked process. An address holds finished days; open it again to see later exports.
+        :meth:`Market.open_interest` cover the whole history. Pickling stores only the path. In a forked process the
+        archive must be opened again. An address contains only finished days; open it again to see later exports.
 
     Raises
     ------
@@ -1279,7 +1291,7 @@ def open(
 
     addresses = [checked(one, "path") for one in ([path] if several is None else several)]
     if not addresses or len(set(addresses)) < len(addresses):
-        msg = f"path: {path!r} names {'one address twice' if addresses else 'nothing'}; allowed: different addresses"
+        msg = f"path: {path!r} names {'one address twice' if addresses else 'no archive'}; allowed: different addresses"
         raise BadQuery(msg, parameter="path")
     where = None if cache is None else os.path.realpath(cache)
     return _fetched(addresses, day(start, "start"), where, at, progress=progress)
@@ -1302,7 +1314,9 @@ def _archived(path: str, as_of: int | None) -> Market:
 
 
 def collected(collector: _core.Collector, path: str | os.PathLike[str]) -> Market:
-    """The market of an archive that a collector in this process fills; served maps are stored in it.
+    """Open the archive that a collector in this process fills.
+
+    Maps that a server sends are stored in it.
 
     Parameters
     ----------
@@ -1325,10 +1339,11 @@ def demo(
 ) -> Market:
     """Simulate a market with known positions, without network or account.
 
-    Traders with leverages, entries and stops go through a price path with jumps. A position is liquidated when the mark
-    price crosses its liquidation price. The market has 30 days of orders, open interest and bars, of ten coins on five
-    exchanges. Bars have 5 minutes, and 1 minute in the last two days. Binance publishes only the largest liquidation of
-    a symbol and second, and the recording of OKX has a gap. All answers are labelled as simulated.
+    Simulated traders open leveraged positions, partly with stops, along a random price path with jumps. A position is
+    liquidated when the mark price crosses its liquidation price. The market has ten coins, five exchanges, and 30 days
+    of orders, open interest and bars: bars of 5 minutes, and of 1 minute in the last two days. Binance publishes only
+    the largest liquidation of a symbol and second, and the recording of OKX has a gap. All answers are labelled as
+    simulated.
 
     Parameters
     ----------
@@ -1337,10 +1352,11 @@ def demo(
     now : int, datetime or str, optional
         The instant at which the market ends, floored to 5 minutes; a fixed instant by default.
     live : bool
-        Continue from there for 30 days of market time: bars close and orders arrive. The events are the same at any
-        speed.
+        Continue the simulation from ``now`` for 30 days of market time: bars close and orders arrive. The events are
+        the same at any speed.
     speed : float
-        Of a live market: how many times faster than real time it runs. With ``speed=60`` an hour takes a minute.
+        Only with ``live``: how many times faster than real time the market runs. With ``speed=60`` an hour takes a
+        minute.
     progress : bool or callable
         Show a progress bar of the simulated bars (needs tqdm; on a terminal or in a notebook), or call a function with
         the number of bars done and the total.
@@ -1348,8 +1364,9 @@ def demo(
     Returns
     -------
     Market
-        With ``simulated`` true, and :meth:`Market.true_positions` (of a live market those at the last bar close).
-        Streams of a live market wait for the next order and end with it; :meth:`Market.close` ends it.
+        Its ``simulated`` is True. :meth:`Market.true_positions` returns the open positions, those at the last bar close
+        for a live market. Streams of a live market wait for new orders until the market ends; :meth:`Market.close` ends
+        it.
 
     Raises
     ------
@@ -1374,7 +1391,7 @@ def demo(
     if live:
         return _live(seed, at, pace, progress=progress)
     if pace != 1:
-        msg = f"speed: {speed!r} is of no use in a market that stands still; allowed: with live=True"
+        msg = f"speed: {speed!r} has no effect on a market that is not live; allowed: with live=True"
         raise BadQuery(msg, parameter="speed")
     return _demo(seed, at, progress=progress)
 
@@ -1390,7 +1407,7 @@ def _checked_speed(speed: float) -> float:
 
 
 def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, progress: Progress = False) -> Market:
-    """A live simulation; without a speed, ``_core.Market.advance`` moves its clock."""
+    """Start a live simulation; without a speed, ``_core.Market.advance`` moves its clock."""
     with counting(progress, "demo", " bars") as seen:
         core = _core.Market.live_demo(seed, now, speed, at, seen)
     return _market(LocalSource(core, clock=Clock(_live, (seed, now), speed)))
@@ -1399,11 +1416,11 @@ def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, pr
 def _demo(
     seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
 ) -> Market:
-    """A simulation, optionally with other trader habits (``docs/simulation.md``).
+    """Simulate a market, optionally with other trader habits (``docs/simulation.md``).
 
-    Markets of one seed, instant and habits share one immutable native market while any of them exists.
+    Markets with equal seed, instant and habits share one immutable native market while any of them exists.
     """
-    # A simulation with a progress bar is always computed.
+    # With a progress bar the simulation is always computed, never shared.
     core = None if progress else _made.get((seed, now, habits))
     if core is None:
         with counting(progress, "demo", " bars") as seen:
@@ -1428,44 +1445,46 @@ def replay(
     speed: float = 60.0,
     progress: Progress = False,
 ) -> Market:
-    """Replay an archive: its data arrive again, as a faster clock passes their times.
+    """Replay an archive: its data arrive again in time order, at a chosen speed.
 
-    Nothing is visible before it was received: orders arrive when the collector received them, and backfilled data
-    arrive late. The same archive gives the same rows in the same order at any speed. Streams, a server
-    (:func:`liqdata.serve`), the estimates and :meth:`Market.history` see the market grow.
+    A row becomes visible when the replay clock reaches the time at which the collector received it, so backfilled rows
+    arrive late, as they did then. The same archive gives the same rows in the same order at any speed. Streams, a
+    server (:func:`liqdata.serve`), the estimates and :meth:`Market.history` include new rows as they arrive.
 
     Parameters
     ----------
     path : str or path-like
-        The folder of the archive. Rows that a collector adds meanwhile are not replayed.
+        The folder of the archive. Rows that a collector adds after this call are not replayed.
     start : int, datetime or str, optional
-        Start of the replay; data received by then are present at once. Before the first received row by default.
+        Start of the replay; data received by then are visible from the beginning. By default just before the first
+        received row.
     end : int, datetime or str, optional
         End of the replay; the last received row by default.
     speed : float
         How many times faster than real time the clock runs. With ``speed=60`` an hour takes a minute.
     progress : bool or callable
-        While the archive is read at the start: show a progress bar of its days (needs tqdm; on a terminal or in a
-        notebook), or call a function with the number of days done and the total.
+        Show a progress bar of the days while this call reads the archive (needs tqdm; on a terminal or in a notebook),
+        or call a function with the number of days done and the total.
 
     Returns
     -------
     Market
-        With ``replayed`` true, also in the ``meta`` of its answers. Its ``now`` is when data last arrived; a later
-        ``as_of`` is refused. At the end its streams end and it stays as it is; :meth:`Market.close` ends it earlier. It
-        pickles as its path and position, and must be made again in a forked process.
+        Its ``replayed`` is True, and so is ``meta["replayed"]`` of its answers. Its ``now`` is the time at which data
+        last arrived; a later ``as_of`` is refused. When the replay ends, the streams end and the market remains usable;
+        :meth:`Market.close` ends it earlier. Pickling stores the path and the time that the replay has reached. In a
+        forked process the replay must be started again.
 
     Raises
     ------
     BadQuery
-        For a wrong instant, a speed that is not above 0, and if nothing arrives in that time.
+        For a wrong instant, for a speed that is not above 0, and if no data arrive between ``start`` and ``end``.
     ArchiveError
         If there is no archive or it cannot be read.
 
     Notes
     -----
-    The archive is read once at the start, one day at a time, to find out when rows arrive; memory holds one day. Names
-    of coins and exchanges are known from the start.
+    This call reads the archive once, one day at a time, to find out when rows arrive; only one day is in memory at a
+    time. The names of all coins and exchanges are available from the start.
 
     Examples
     --------
@@ -1496,7 +1515,7 @@ def _replayed(
     *,
     progress: Progress = False,
 ) -> Market:
-    """A replay; without a speed, ``_core.Market.advance`` moves its clock."""
+    """Start a replay; without a speed, ``_core.Market.advance`` moves its clock."""
     with counting(progress, "replay", " days") as seen:
         core = _core.Market.replay(path, start, end, speed, at, seen)
     return _market(LocalSource(core, archive=(path, None), clock=Clock(_replayed, (path, start, end), speed)))

@@ -1,7 +1,8 @@
 """The parameters of an estimate: :class:`Model`.
 
-Every source that estimates takes one wherever it takes ``model=``. The numbers 2 and 3 name the two views of the
-default parameters; a :class:`Model` sets its own.
+A map assigns USD to cells (intervals of price). Its view says what a cell counts: all open interest (``exposure``), or
+the part that exchanges are expected to report as liquidated (``expected``). Methods with ``model=`` accept a
+:class:`Model`. The numbers 2 and 3 stand for the default parameters with the first and the second view.
 """
 
 from __future__ import annotations
@@ -32,33 +33,35 @@ class Model:
     tiers : sequence of int, optional
         Leverages, ascending, 2 to 1000; at most 64. Whole numbers may be floats. Default: fourteen from 2 to 125.
     weights : sequence of float, optional
-        Share of the open interest in each tier, in any unit; normalised. Default: leverage to the power of -3/4, or
-        equal weights if ``tiers`` is given.
+        Share of the open interest in each tier; the weights are scaled to the sum 1. Default: leverage to the power of
+        -3/4, or equal weights if ``tiers`` is given.
     mmr : float or sequence of float, optional
-        Maintenance margin rate of all tiers, or one for each. One rate for all is capped at ``1 / (2 * leverage)``.
-        :func:`liqdata.margin.brackets` has the rates that exchanges publish.
+        Maintenance margin rate of all tiers, or one rate per tier. A single rate is capped at ``1 / (2 * leverage)``.
+        :func:`liqdata.margin.brackets` returns the rates that exchanges publish.
     clocks : sequence of (float, float), optional
-        Share of new positions and turnover per day of average volume, for each clock; the shares sum to 1.
+        Speeds at which positions are closed: one pair per group of positions, its share of new positions and its
+        turnover per day of average volume. The shares sum to 1.
     entries : int, optional
-        Number of entry prices per bar, 1 to 255. Positions that open in a bar are spread over them.
+        Number of entry prices per bar, 1 to 255. Positions that open during a bar are spread over these prices.
     grid : float, optional
-        Width of a grid bin in log price, 1e-5 to 0.1.
+        Width of a cell in log price, 1e-5 to 0.1.
     phi0 : float, optional
-        Share of the crossed open interest that counts as liquidated if no liquidations are known, 0 to 1.
+        Share of the open interest crossed by the price that counts as liquidated if no liquidations are known, 0 to 1.
     kappa0 : float, optional
-        USD reported per USD crossed before anything is fitted, 1e-6 to 1. Selects the expected view.
+        USD expected to be reported per USD crossed by the price, before the fit has data; 1e-6 to 1. Selects the
+        expected view.
     nu : float, optional
-        Weight of the Gamma prior in the fit, in liquidations of mean size, 1e-3 to 1e6. The differences between tiers
-        have ten times this weight. Selects the expected view.
+        Weight of the Gamma prior in the fit, as a number of liquidations of mean size, 1e-3 to 1e6. For the differences
+        between tiers the prior has ten times this weight. Selects the expected view.
     name : str, optional
         A label for your own use. It affects neither the estimate nor ``version``.
 
     Attributes
     ----------
     version : str
-        A digest of everything that enters a cell: two models of one version give the same maps.
+        A digest of all parameters that affect a map: two models with the same version give the same maps.
     view : {"exposure", "expected"}
-        What a cell counts: USD of open interest, or USD expected to be reported if ``kappa0`` or ``nu`` is given.
+        What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be reported.
 
     Raises
     ------
@@ -157,12 +160,12 @@ class Model:
         raise AttributeError(msg)
 
     def __repr__(self) -> str:
-        """As it was called, with its version."""
+        """The call that creates this model, with its version."""
         given = ", ".join(f"{key}={value!r}" for key, value in self._given.items())
         return f"Model({given})  # version {self.version}, {self.view}"
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same version, view and name."""
+        """Whether both models have the same version, view and name."""
         if not isinstance(other, Model):
             return NotImplemented
         return (self.version, self.view, self.name) == (other.version, other.view, other.name)
@@ -172,7 +175,7 @@ class Model:
         return hash((self.version, self.view, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the given parameters."""
+        """Pickle only the given parameters."""
         return _again, (self._given,)
 
 
@@ -199,5 +202,5 @@ def _plain(key: str, value: object) -> object:
 
 
 def native(model: object) -> object:
-    """The native form of a ``model=`` parameter."""
+    """Convert a ``model=`` argument to the type of the Rust core."""
     return model._core if isinstance(model, Model) else model  # noqa: SLF001 - its own module

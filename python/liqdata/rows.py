@@ -37,14 +37,14 @@ _AT_ONCE = 1024  # rows converted to dicts at a time while iterating
 class Rows(Generic[R]):
     """An immutable sequence of dict rows.
 
-    Keys are those of the wire. Decimal strings are exact :class:`~decimal.Decimal` in the dicts (``float`` or text with
-    the client option ``decimals``), numbers are ``float``, counts ``int``, times ``int`` epoch milliseconds. A slice is
-    ``Rows`` again; ``rows == [{...}, ...]`` compares by value.
+    The keys are those of the JSON reply. Decimal strings become exact :class:`~decimal.Decimal` objects (``float`` or
+    text with the client option ``decimals``), numbers ``float``, counts ``int``, and times ``int`` epoch milliseconds.
+    A slice is a ``Rows`` object; ``rows == [{...}, ...]`` compares by value.
 
-    It is not a :class:`collections.abc.Sequence`, because frame libraries would guess types from the first dict. They
-    read the columns through ``__arrow_c_stream__`` instead, as in :meth:`to_arrow`.
+    The class does not derive from :class:`collections.abc.Sequence`: frame libraries would then guess the column types
+    from the first dict. Instead they read the columns through ``__arrow_c_stream__``, as in :meth:`to_arrow`.
 
-    Frames of orders have the additional column ``coin`` after ``symbol`` (``PEPE`` for ``1000PEPEUSDT``).
+    Frames made from orders have the additional column ``coin`` after ``symbol`` (``PEPE`` for ``1000PEPEUSDT``).
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Rows(Generic[R]):
     """
 
     __slots__ = ("_decimals", "_table", "meta")
-    _picture = "rows"  # the plots recognise rows by it
+    _picture = "rows"  # the plots recognise this class by the attribute
     __hash__ = None  # type: ignore[assignment]  # compared by value, so not hashable
 
     def __init__(
@@ -78,11 +78,11 @@ class Rows(Generic[R]):
 
     @property
     def columns(self) -> list[str]:
-        """Column names, in order; also of empty rows."""
+        """Column names, in order; available also without rows."""
         return self._table.names()
 
     def _rows(self) -> list[R]:
-        # New dicts each time, because callers may change them.
+        # Create new dicts on each call, because callers may change them.
         return cast("list[R]", self._table.dicts(self._decimals))
 
     def __len__(self) -> int:
@@ -100,8 +100,9 @@ class Rows(Generic[R]):
         Parameters
         ----------
         index : int, slice or str
-            A column of decimals is ``float64``, of times ``datetime64[ms]`` (UTC), of counts ``int64`` (``float64`` if
-            one may be missing), of text ``object``. Missing values are NaN, NaT or ``None``.
+            Index of a row, a slice, or the name of a column. The array of a column of decimals is ``float64``, of times
+            ``datetime64[ms]`` (UTC), of counts ``int64`` (``float64`` if counts may be missing), of text ``object``.
+            Missing values are NaN, NaT or ``None``.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class Rows(Generic[R]):
         if name not in kinds:
             near = get_close_matches(name, kinds, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            msg = f"column: {name!r} is none of these rows{hint}; allowed: {', '.join(kinds)}"
+            msg = f"column: {name!r} is not a column of these rows{hint}; allowed: {', '.join(kinds)}"
             raise BadQuery(msg, parameter="column")
         if kinds[name] == "text":
             return np.array(self._table.objects(name, "float"), dtype=object)
@@ -147,14 +148,14 @@ class Rows(Generic[R]):
         return any(mine == row for mine in self)
 
     def index(self, row: object, start: int = 0, stop: int | None = None) -> int:
-        """The index of the first row that equals ``row``, from ``start`` until before ``stop``.
+        """The index of the first row that equals ``row``, between ``start`` and ``stop``.
 
         Parameters
         ----------
         row : dict
             The row to find.
         start, stop : int
-            Where to search, as in ``list.index``.
+            First index to search, and the index before which to stop, as in ``list.index``.
 
         Returns
         -------
@@ -203,7 +204,7 @@ class Rows(Generic[R]):
         return sum(mine == row for mine in self)
 
     def _made(self, start: int) -> list[R]:
-        """The next batch of dicts from an index on."""
+        """The batch of dicts that starts at an index."""
         part = self._table.slice(start, 1, min(_AT_ONCE, len(self) - start))
         return cast("list[R]", part.dicts(self._decimals))
 
@@ -237,7 +238,7 @@ class Rows(Generic[R]):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         **options
-            Options of the function of :mod:`liqdata.plot` with the name of the endpoint.
+            Options of the function in :mod:`liqdata.plot` that has the same name as the method that returned the rows.
 
         Returns
         -------
@@ -246,7 +247,7 @@ class Rows(Generic[R]):
         Raises
         ------
         BadQuery
-            For rows without a picture, such as orders.
+            For rows that have no plot function, such as orders.
 
         Examples
         --------
@@ -266,21 +267,23 @@ class Rows(Generic[R]):
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
+            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects, with equally many decimal places
+            in all cells of a column.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
-            number of columns done and the total. Exact columns of millions of rows take seconds.
+            number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
 
         Returns
         -------
         pandas.DataFrame
             With a :class:`~pandas.RangeIndex`. Times are ``datetime64[ms, UTC]``, text is pandas' string type, integers
-            are ``int64``, or ``Int64`` if one may be missing. Empty rows keep their columns and dtypes.
+            are ``int64``, or ``Int64`` if values may be missing. Without rows the frame still has its columns and
+            dtypes.
 
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -312,7 +315,7 @@ class Rows(Generic[R]):
             Money and prices as Float64, or as exact ``Decimal(38, s)`` with the smallest scale per column.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
-            number of columns done and the total. Exact columns of millions of rows take seconds.
+            number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
 
         Returns
         -------
@@ -322,7 +325,7 @@ class Rows(Generic[R]):
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -343,7 +346,7 @@ class Rows(Generic[R]):
             Money and prices as float64, or as exact ``decimal128(38, s)`` with the smallest scale per column.
         progress : bool or callable
             Show a progress bar of the columns (needs tqdm; on a terminal or in a notebook), or call a function with the
-            number of columns done and the total. Exact columns of millions of rows take seconds.
+            number of columns done and the total. With ``"decimal"``, a column of millions of rows takes seconds.
 
         Returns
         -------
@@ -353,7 +356,7 @@ class Rows(Generic[R]):
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -372,7 +375,7 @@ class Rows(Generic[R]):
             return self._table.arrow(exact, seen)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The Arrow C stream of the rows (money as float64); may be read several times.
+        """The Arrow C stream of the rows (money as float64); each call returns a new stream.
 
         ``requested_schema`` can change the types of text and times; other types in it are ignored.
         """
@@ -391,7 +394,7 @@ def _column(table: _core.Table, name: str, *, exact: bool) -> Any:
     kind = dict(zip(table.names(), table.kinds(), strict=True)).get(name, "text")
     if kind == "text":
         codes, names = table.codes(name)
-        # Distinct names are created once and taken by code; `take` needs at least one.
+        # Each distinct text is created once and copied to its rows by code; `take` needs at least one text.
         known = names or [""]
         own_text = int(pd.__version__.partition(".")[0]) >= _PANDAS_WITH_TEXT
         texts = pd.array(known, dtype="str") if own_text else np.array(known, dtype=object)

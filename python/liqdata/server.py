@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import math
 import os
 import re
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -23,50 +25,63 @@ __all__ = ["Limits", "Server", "serve"]
 
 _PORTS = 65535
 _MOST = 2**31
-# Bounds other than from 1 to _MOST.
+# Smallest and largest value of the limits that do not have the bounds 1 and _MOST.
 _BOUNDS = {"past": (0, _MOST), "past_queue": (0, _MOST), "past_memory": (0, 2**50), "answer_memory": (2**20, 2**50)}
-# Seconds between two deliveries of log records.
+# File descriptors that are left for everything but served connections: files of the market, sockets of a collector, and
+# connections that are being refused.
+_RESERVE = 192
+# The most open files that macOS accepts where the hard limit is infinite (OPEN_MAX).
+_OPEN_MAX = 10240
+# Seconds between two deliveries of log records to `logging`.
 _PROMPTLY = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits on what one client can cost the others; times are in seconds.
+    """Limits of the resources that clients can use; times are in seconds.
+
+    The HTTP status of a request beyond a limit is in parentheses.
 
     Parameters
     ----------
     connections : int
-        Concurrent connections. A new one replaces the connection that has been idle longest; if all are busy, it is
-        refused for a second (503).
+        Maximum number of concurrent connections. At the limit a new connection replaces the one that has been idle
+        longest. If all are busy, the new connection is refused; the client may retry after a second (503). The server
+        raises the soft limit of open files (``RLIMIT_NOFILE``) to the hard one,
+        leaves 192 files to other uses, and logs a warning if that reduces the limits.
     per_peer : int
-        Concurrent connections of one peer; a further one replaces its own that has been idle longest. Behind a trusted
-        proxy: concurrent requests of one client (429).
+        Maximum number of concurrent connections of one address. At the limit a new connection replaces the one of this
+        address that has been idle longest. Behind a trusted proxy: maximum number of concurrent requests of one client
+        (429).
     streams : int
-        Connections that may stream orders.
+        Maximum number of connections that stream orders.
+    streams_per_peer : int, optional
+        Maximum number of streams of one client, also behind a trusted proxy; a further one is refused (429). The
+        default is a quarter of ``streams``.
     past : int
-        Concurrent historical requests (``as_of=``), in addition to current ones; they have their own workers, reader
-        and row cache. 0 disables them (``BadQuery``).
+        Maximum number of concurrent historical requests (``as_of=``), in addition to current requests; historical
+        requests have their own workers, reader and row cache. 0 disables them (``BadQuery``).
     past_queue : int
-        Historical requests that wait; further ones are refused for a while (503).
+        Maximum number of historical requests that wait; further ones are refused, and may be retried later (503).
     past_memory : int
-        Cache for historical requests, in bytes.
+        Size of the cache for historical requests, in bytes.
     answer_memory : int
-        Memory of all replies, in bytes: cached ones (a little more than half) and those that clients are still reading.
-        Beyond it requests are refused (503).
+        Maximum memory of all replies, in bytes: cached replies (a little more than half of it) and replies that clients
+        are still reading. At the limit requests are refused (503).
     query, headers : int
-        Longest query string, and longest sum of header names and values, in bytes.
+        Maximum length of the query string, and maximum total length of header names and values, in bytes.
     idle : float
-        Longest wait for the complete head of the next request.
+        Maximum time to wait for the complete head (request line and headers) of the next request.
     head : float
-        Longest time from the first to the last byte of a head, and for the TLS handshake.
+        Maximum time from the first to the last byte of a head, and maximum time of the TLS handshake.
     request : float
-        Longest time from a complete head to the first byte of the reply (503).
+        Maximum time from a complete head to the first byte of the reply (503).
     stall : float
-        Longest time in which a client reads nothing of its reply.
+        Maximum time in which a client reads no byte of its reply.
     grace : float
-        Longest wait for running replies when the server closes.
+        Maximum time to wait for running replies when the server closes.
     trusted_proxies : sequence of str
-        Addresses and networks that may set ``X-Forwarded-For``; it is ignored from others.
+        Addresses and networks that may set ``X-Forwarded-For``; the header is ignored from other addresses.
 
     Raises
     ------
@@ -83,6 +98,7 @@ class Limits:
     connections: int = 512
     per_peer: int = 256
     streams: int = 256
+    streams_per_peer: int | None = None
     past: int = 1
     past_queue: int = 32
     past_memory: int = 128 * 2**20
@@ -99,9 +115,11 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
             if field.name == "trusted_proxies":
                 object.__setattr__(self, field.name, _texts(value, "limits", "addresses and networks"))
-            elif field.type == "int":
+            elif field.type in {"int", "int | None"}:
                 least, most = _BOUNDS.get(field.name, (1, _MOST))
                 if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                     allowed = f"a whole number from {least} to {most}"
@@ -127,7 +145,7 @@ class Server:
         self.market = market
         self._core = _core.Server(market._source.open_core(), host, port, settings)  # noqa: SLF001 - the native half of the market
         ended = threading.Event()
-        # The thread does not reference the server, so that garbage collection of the server ends it.
+        # The thread does not reference the server: otherwise the server would never be garbage collected.
         self._end = weakref.finalize(self, ended.set)
         threading.Thread(target=_deliver, args=(ended,), name="liqdata-logs", daemon=True).start()
 
@@ -137,7 +155,7 @@ class Server:
         return self._core.url
 
     def close(self) -> None:
-        """Finish running replies within the limit ``grace`` and stop; may be called again.
+        """Finish running replies within the limit ``grace``, then stop; may be called more than once.
 
         Examples
         --------
@@ -190,33 +208,36 @@ def serve(
     port : int
         Port to listen on, 0 to 65535; 0 picks a free one.
     token : str, path or sequence of str, optional
-        What a client must send as ``Authorization: Bearer`` (``Client(token=...)``): one token or several, each at
-        least 16 visible ASCII characters, or its digest as ``liqdata token`` prints it; or the path of a file with one
-        digest per line, which is reloaded when it changes. Without a token everybody may send requests.
+        Tokens, one of which a client must send as ``Authorization: Bearer`` (``Client(token=...)``). A token has at
+        least 16 visible ASCII characters; its digest, which ``liqdata token`` prints, can be given instead. A path
+        names a file with one digest per line, which is reloaded when it changes. Without tokens every client may send
+        requests.
     tls : tuple of two paths, optional
         Certificate chain and private key in PEM; both are reloaded when they change.
     hosts : sequence of str
-        Host names of the server besides its addresses and ``localhost``; requests with other names get 421.
+        Host names of the server, in addition to its addresses and ``localhost``. Requests for other host names are
+        refused with status 421.
     origins : sequence of str
-        Origins, such as ``"https://example.org"``, that may read replies in a browser (CORS).
+        Origins of web pages, such as ``"https://example.org"``, that may read replies in a browser (CORS).
     limits : Limits or mapping, optional
-        Limits per client; names and defaults are those of :class:`liqdata.server.Limits`.
+        Limits of the resources that clients can use; a mapping has the parameter names of
+        :class:`liqdata.server.Limits` as keys.
     public : bool
         Allow requests from other machines without a token.
     access_log : bool
         Log every reply to the logger ``liqdata.access`` at level INFO: client, request, status, size of the body in
-        bytes (``-`` if not yet known) and milliseconds to its first byte.
+        bytes (``-`` if not yet known) and milliseconds until the first byte of the reply.
 
     Returns
     -------
     Server
-        A context manager with ``url`` and ``close()``. It runs on own threads.
+        A running server; a context manager with ``url`` and ``close()``. It runs on its own threads.
 
     Raises
     ------
     BadQuery
-        For an option outside its bounds, a file without a token or certificate, and an address that other machines can
-        reach without a token or ``public=True``.
+        For an option outside its bounds, for a file that contains no token or certificate, and for an address that
+        other machines can reach if neither ``token`` nor ``public=True`` is given.
     OSError
         If the server cannot listen on the address.
 
@@ -230,7 +251,7 @@ def serve(
     from .market import Market
 
     if not isinstance(market, Market):
-        msg = f"market: a {type(market).__name__} cannot be served; a liqdata.Market can"
+        msg = f"market: a {type(market).__name__} cannot be served; allowed: a liqdata.Market"
         raise TypeError(msg)
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _PORTS:
         msg = f"port: {port!r} is not allowed; allowed: a whole number from 0 to {_PORTS}"
@@ -239,7 +260,7 @@ def serve(
         msg = f"host: {host!r} is not allowed; allowed: an address or name to listen on"
         raise BadQuery(msg, parameter="host")
     file = Path(token) if isinstance(token, os.PathLike) else None
-    chosen = asdict(limits_of(limits))
+    chosen = asdict(_within_open_files(limits_of(limits)))
     settings: dict[str, object] = {
         "tokens": [] if token is None or file else _tokens(token),
         "token_file": file,
@@ -247,7 +268,7 @@ def serve(
         "hosts": [_host(name) for name in _texts(hosts, "hosts", "names of the server, such as data.example.org")],
         "origins": [_origin(one) for one in _texts(origins, "origins", "origins, such as https://example.org")],
         "trusted_proxies": list(chosen.pop("trusted_proxies")),
-        "limits": {name: float(value) for name, value in chosen.items()},
+        "limits": {name: float(value) for name, value in chosen.items() if value is not None},
         "public": bool(public),
         "access_log": bool(access_log),
     }
@@ -255,7 +276,7 @@ def serve(
 
 
 def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
-    """The limits as an object, or :class:`~liqdata.BadQuery`."""
+    """Convert limits to an object; raise :class:`~liqdata.BadQuery` for a wrong one."""
     if given is None:
         return Limits()
     if isinstance(given, Limits):
@@ -266,13 +287,48 @@ def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:
     names = [field.name for field in fields(Limits)]
     for name in given:
         if name not in names:
-            msg = f"limits: {name!r} is no limit; allowed: {', '.join(names)}"
+            msg = f"limits: {name!r} is not a limit; allowed: {', '.join(names)}"
             raise BadQuery(msg, parameter="limits")
     return Limits(**given)  # type: ignore[arg-type]  # the class checks them
 
 
+def _within_open_files(limits: Limits) -> Limits:
+    """Raise the soft limit of open files to the hard one, and reduce the limits to what it allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return limits
+    infinite = resource.RLIM_INFINITY
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_MAX if hard == infinite else hard
+    if most != infinite and most < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == infinite:
+        return limits
+    room = max(most - _RESERVE, most // 4, 1)
+    # Half of the connections remain for other peers, and for requests that are no streams.
+    half = max(room // 2, 1)
+    within = replace(
+        limits,
+        connections=min(limits.connections, room),
+        per_peer=min(limits.per_peer, half),
+        streams=min(limits.streams, half),
+    )
+    if within != limits:
+        before, after = asdict(limits), asdict(within)
+        changes = [f"{name} from {before[name]} to {after[name]}" for name in before if before[name] != after[name]]
+        logging.getLogger("liqdata.server").warning(
+            "this process may open %d files, which reduces the limits: %s; ulimit -n or LimitNOFILE= allows more",
+            most,
+            ", ".join(changes),
+        )
+    return within
+
+
 def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
-    """One text or several, as a tuple."""
+    """Check one text or several, and return them as a tuple."""
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
         msg = f"{parameter}: a {type(given).__name__} is not allowed; allowed: {allowed}"
@@ -286,15 +342,15 @@ def _texts(given: object, parameter: str, allowed: str) -> tuple[str, ...]:
 
 
 def _host(name: str) -> str:
-    """A host name as requests send it."""
+    """A host name in the spelling of the ``Host`` header."""
     if "/" in name or any(map(str.isspace, name)):
-        msg = f"hosts: {name!r} is no name; allowed: the name alone, such as data.example.org"
+        msg = f"hosts: {name!r} is not a host name; allowed: the name alone, such as data.example.org"
         raise BadQuery(msg, parameter="hosts")
     return name.removesuffix(".")
 
 
 def _tokens(given: object) -> list[str]:
-    """Tokens as a list; no message contains them."""
+    """Check tokens and return them as a list; error messages never contain a token."""
     several = [given] if isinstance(given, str) else given
     allowed = "a text, several, or the path of a file"
     if not isinstance(several, Iterable) or isinstance(several, bytes | Mapping):
@@ -302,7 +358,7 @@ def _tokens(given: object) -> list[str]:
         raise BadQuery(msg, parameter="token")
     tokens = list(several)
     if not tokens or not all(isinstance(token, str) for token in tokens):
-        msg = f"token: {'none is given' if not tokens else 'one is no text'}; allowed: {allowed}"
+        msg = f"token: {'none is given' if not tokens else 'one is not text'}; allowed: {allowed}"
         raise BadQuery(msg, parameter="token")
     return tokens
 
@@ -327,7 +383,7 @@ _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 def _origin(text: str) -> str:
-    """An origin as browsers send it; origins are compared as text."""
+    """An origin in the spelling of browsers, because origins are compared as text."""
     from urllib.parse import urlsplit
 
     bare = text.removesuffix("/").lower()
@@ -340,8 +396,8 @@ def _origin(text: str) -> str:
     is_bare = bare == f"{parts.scheme}://{parts.netloc}" and _HOST.fullmatch(host)
     if parts.scheme not in _USUAL or not is_bare:
         msg = (
-            f"origins: {text!r} is no origin; allowed: scheme, host and port alone, as a browser spells them (a name "
-            "in ASCII, without a wildcard), such as https://example.org:8443"
+            f"origins: {text!r} is not an origin; allowed: scheme, host and port alone, as a browser spells them (a "
+            "name in ASCII, without a wildcard), such as https://example.org:8443"
         )
         raise BadQuery(msg, parameter="origins")
     return f"{parts.scheme}://{host}" + ("" if port in (None, _USUAL[parts.scheme]) else f":{port}")

@@ -1,4 +1,4 @@
-"""Streams of new orders and of closing cascades, for ``for`` and ``async for``."""
+"""Streams of new orders and of ended cascades, for ``for`` and ``async for``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class _Batch(Generic[R]):
-    """Received rows that were not yielded yet, and the id of the last one that was."""
+    """Received rows that were not yielded yet, and the id of the last yielded row."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -28,7 +28,7 @@ class _Batch(Generic[R]):
         self.ended = False
 
     def put(self, answer: tuple[_core.Table, list[str | None]] | None) -> None:
-        """Store received rows; ``None`` is the end."""
+        """Store received rows; ``None`` marks the end of the stream."""
         if answer is None:
             self.ended = True
             return
@@ -37,7 +37,7 @@ class _Batch(Generic[R]):
         self._left = len(ids)
 
     def row(self) -> R | None:
-        """The next row; ``None`` if more must be received."""
+        """Remove and return the next row; ``None`` if no received row is left."""
         for row, place in self._rows:
             self._left -= 1
             self._given = place
@@ -50,7 +50,7 @@ class _Batch(Generic[R]):
 
 
 class _Stream(Iterator[R]):
-    """Waits for rows."""
+    """Base of the blocking streams: it waits until rows arrive."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -58,9 +58,9 @@ class _Stream(Iterator[R]):
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last yielded row; another stream can continue after it.
+        """The id of the last yielded row; another stream can continue after this row.
 
-        ``None`` until the service sends one.
+        ``None`` until the service sends an id.
         """
         return self._batch.last_event_id
 
@@ -74,7 +74,9 @@ class _Stream(Iterator[R]):
         raise StopIteration
 
     def close(self) -> None:
-        """End the stream, also for a waiting thread; may be called again.
+        """End the stream, also if another thread waits for a row.
+
+        May be called more than once.
 
         Examples
         --------
@@ -95,7 +97,7 @@ class _Stream(Iterator[R]):
 
 
 class _AsyncStream(AsyncIterator[R]):
-    """Awaits rows."""
+    """Base of the asyncio streams: it awaits rows."""
 
     def __init__(self, core: _core.Stream, *, decimals: RowDecimals) -> None:
         self._core = core
@@ -103,9 +105,9 @@ class _AsyncStream(AsyncIterator[R]):
 
     @property
     def last_event_id(self) -> str | None:
-        """The id of the last yielded row; another stream can continue after it.
+        """The id of the last yielded row; another stream can continue after this row.
 
-        ``None`` until the service sends one.
+        ``None`` until the service sends an id.
         """
         return self._batch.last_event_id
 
@@ -121,7 +123,9 @@ class _AsyncStream(AsyncIterator[R]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """End the stream, also for a waiting task; may be called again.
+        """End the stream, also if another task waits for a row.
+
+        May be called more than once.
 
         Examples
         --------
@@ -147,8 +151,8 @@ class _AsyncStream(AsyncIterator[R]):
 class OrderStream(_Stream[OrderRow[Amount]], Generic[Amount]):
     """New orders as they arrive; made by ``stream_orders``.
 
-    It waits for the next order without a time limit; Ctrl-C interrupts the wait. Use ``with``, or :meth:`close` it.
-    After an error, iteration continues after the last order.
+    The stream waits for the next order without a time limit; Ctrl-C interrupts the wait. Use it in a ``with``
+    statement, or :meth:`close` it. After an error, further iteration continues after the last yielded order.
 
     Examples
     --------
@@ -175,7 +179,7 @@ class AsyncOrderStream(_AsyncStream[OrderRow[Amount]], Generic[Amount]):
 
 
 class CascadeStream(_Stream[CascadeRow[Amount]], Generic[Amount]):
-    """Cascades as they close; made by ``stream_cascades``.
+    """Cascades as they end; made by ``stream_cascades``.
 
     Otherwise like :class:`OrderStream`.
 
@@ -189,7 +193,7 @@ class CascadeStream(_Stream[CascadeRow[Amount]], Generic[Amount]):
 
 
 class AsyncCascadeStream(_AsyncStream[CascadeRow[Amount]], Generic[Amount]):
-    """Cascades as they close, for ``async for`` and ``async with``; a cancelled wait loses no cascade.
+    """Cascades as they end, for ``async for`` and ``async with``; a cancelled wait loses no cascade.
 
     Otherwise like :class:`CascadeStream`.
 

@@ -19,21 +19,22 @@ class Symbol:
     Attributes
     ----------
     coin : str
-        The coin, such as ``"BTC"``. The coin of a builder's market on Hyperliquid has its namespace: ``"XYZ:TSLA"``.
+        The coin, such as ``"BTC"``. On Hyperliquid third parties (builders) run own markets; the coins of such a market
+        have the name of the builder as prefix: ``"XYZ:TSLA"``.
     namespace : str or None
-        The builder's name in lower case, ``"xyz"`` of ``"xyz:TSLA"``; ``None`` for every other coin.
+        The name of the builder in lower case, such as ``"xyz"`` for ``"xyz:TSLA"``; ``None`` for every other coin.
     quote : str or None
         Quote currency of a pair, such as ``"USDT"``; ``None`` for a coin.
     pair : str or None
-        The pair in the spelling of this package, such as ``"BTCUSDT"``; ``None`` for a coin. Perpetual and dated
-        contracts share it.
+        The pair in the spelling of this package, such as ``"BTCUSDT"``; ``None`` for a coin. The perpetual and the
+        dated contracts of a pair have the same ``pair``.
     kind : {"perpetual", "dated", "spot", "option"} or None
-        Contract type of the spelling, perpetual by default; ``None`` for a coin.
+        Contract type that the spelling indicates, perpetual by default; ``None`` for a coin.
     exchange : str or None
-        The exchange, if one was named.
+        The exchange, if the text or the argument ``exchange`` names one.
     native_id : str or None
         The exchange's own name of the perpetual contract. ``None`` without an exchange, for a coin, for a contract of
-        another type, and if the name does not follow from the pair.
+        another type, and if the name cannot be derived from the pair.
     scale : int
         Number of coins in one listed unit: 1000 for ``"1000PEPEUSDT"``.
 
@@ -71,7 +72,7 @@ def parse(text: str, *, exchange: str | None = None) -> Symbol:
         Such as ``"BTC"``, ``"BTCUSDT"``, ``"BTC/USDT:USDT"``, ``"BTC-USDT-SWAP"``, ``"PF_XBTUSD"``, ``"BTCUSDT.P"``,
         ``"BINANCE:BTCUSDT"``, ``"xyz:TSLA"`` or ``"BTC-27NOV26-80000-C"``.
     exchange : str, optional
-        The exchange for ``native_id``.
+        The exchange to derive ``native_id`` for.
 
     Returns
     -------
@@ -93,10 +94,10 @@ def parse(text: str, *, exchange: str | None = None) -> Symbol:
     1000
     """
     if not isinstance(text, str):
-        message = f'symbol: {text!r} is no text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"'
+        message = f'symbol: {text!r} is not text; allowed: a coin such as "BTC" or a trading pair such as "BTCUSDT"'
         raise BadQuery(message, parameter="symbol")
     if exchange is not None and not isinstance(exchange, str):
-        message = f'exchange: {exchange!r} is no text; allowed: an exchange such as "binance"'
+        message = f'exchange: {exchange!r} is not text; allowed: an exchange such as "binance"'
         raise BadQuery(message, parameter="exchange")
     coin, namespace, quote, pair, kind, where, native_id, scale = _core.symbol(text, exchange)
     return Symbol(

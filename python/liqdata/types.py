@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     Amount = TypeVar("Amount", default=Decimal)
-else:  # Python supports defaults of type variables from 3.13 on
+else:  # type variables can have defaults only since Python 3.13
     from typing import TypeVar
 
     Amount = TypeVar("Amount")
@@ -103,13 +103,13 @@ Window: TypeAlias = Literal["1h", "4h", "12h", "24h", "1d"]
 """Rolling window of a realised total; ``1d`` is ``24h``."""
 
 Sampling: TypeAlias = Literal["complete", "latest", "largest_of_side", "latest_or_largest", "unknown"]
-"""Which liquidations an exchange publishes: all, or the latest or largest of an interval."""
+"""Which liquidations an exchange publishes: all of them, or only the latest or the largest one of each interval."""
 
 HistoryGroup: TypeAlias = Literal["coin", "symbol", "exchange", "side"]
 """Grouping columns of liquidations over time."""
 
 HeatmapRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "1M", "30d", "3M", "6M", "1y", "all"]
-"""Range of a heatmap: positions opened in this time.
+"""Range of a heatmap: time before *now* in which the included positions were opened.
 
 ``1d`` is ``24h``, ``1w`` is ``7d`` and ``30d`` is ``1M``; ``3M`` is 90 days, ``6M`` 180, ``1y`` 365, and ``all`` starts
 with the first bar.
@@ -119,13 +119,13 @@ MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d",
 """Range of a liquidation map, like :data:`HeatmapRange`."""
 
 ModelNumber: TypeAlias = Literal[2, 3]
-"""View of the estimate: 2 for USD of open interest exposed, 3 for USD expected to be reported."""
+"""View of an estimate: 2 for USD of open interest, 3 for USD expected to be reported as liquidated."""
 
 Side: TypeAlias = Literal["LONG", "SHORT"]
 """Side of the liquidated position."""
 
 MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
-"""The endpoint of an estimated map."""
+"""Name of the method that returned an estimated map."""
 
 ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions"]
 """A table of an archive."""
@@ -140,7 +140,7 @@ MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map; frames have :data:`Side`."""
 
 View: TypeAlias = Literal["exposure", "expected", "measured"]
-"""Meaning of the USD of a map: exposed open interest, expected liquidations, or observed positions."""
+"""Meaning of the USD in a map: open interest, liquidations expected to be reported, or observed positions."""
 
 Units: TypeAlias = Literal["usd", "relative"]
 """Unit of the amounts of an answer: USD, or relative ones where open interest is unknown."""
@@ -152,19 +152,19 @@ RowDecimals: TypeAlias = Literal["decimal", "float", "text"]
 """Type of exact amounts in dict rows: ``decimal.Decimal``, ``float``, or text with every digit."""
 
 Completeness: TypeAlias = Literal["sampled", "complete", "unknown"]
-"""Whether an exchange publishes every liquidation or a sample."""
+"""Whether an exchange publishes every liquidation (``complete``) or only some of them (``sampled``)."""
 
 KnownBy: TypeAlias = Literal["documented", "verified", "unknown"]
-"""Source of the completeness: the documentation of the exchange, or a check of its sequence numbers."""
+"""Evidence for the completeness: the documentation of the exchange, or a check of its sequence numbers."""
 
 ExchangeState: TypeAlias = Literal["starting", "live", "degraded", "down", "stopped"]
 """State of the connections to an exchange."""
 
 PriceKind: TypeAlias = Literal["avg_fill", "fill", "bankruptcy", "order", "liquidation"]
-"""Meaning of a price: average or single fill, bankruptcy, limit of the order, or liquidation price."""
+"""Meaning of a price: average or single fill, bankruptcy price, limit price of the order, or liquidation price."""
 
 InstrumentKind: TypeAlias = Literal["linear", "inverse"]
-"""Unit of the contract size: base units, or USD."""
+"""Unit of the contract size: base units (``linear``), or USD (``inverse``)."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -181,7 +181,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class WindowTotals(TypedDict):
-    """Long, short and total USD and the number of orders in one window."""
+    """Liquidated long, short and total USD, and the number of orders, in one window."""
 
     long_usd: float
     short_usd: float
@@ -221,7 +221,7 @@ class ExchangeRow(TypedDict, Generic[Amount]):
 class OrderRow(TypedDict, Generic[Amount]):
     """One liquidation order; ``qty`` in base units, ``timestamp`` in epoch milliseconds.
 
-    ``group_id`` is present with ``groups=True``.
+    ``group_id`` is present only with ``groups=True``.
     """
 
     exchange: str
@@ -243,7 +243,7 @@ class ChartRow(TypedDict, Generic[Amount]):
 
 
 class LevelTier(TypedDict):
-    """The strongest cluster of one leverage tier on either side; intensities are 0 to 1."""
+    """The strongest price level of one leverage tier on each side; intensities are 0 to 1."""
 
     longPrice: float
     longIntensity: float
@@ -252,9 +252,9 @@ class LevelTier(TypedDict):
 
 
 class Levels(TypedDict):
-    """Keys of the liquidation levels of a coin, which are a :class:`liqdata.Record`.
+    """Keys of the strongest liquidation levels of a coin, which are a :class:`liqdata.Record`.
 
-    ``tiers`` is keyed by leverage as text.
+    The keys of ``tiers`` are leverages as text.
     """
 
     symbol: str
@@ -264,7 +264,7 @@ class Levels(TypedDict):
 
 
 class Cluster(TypedDict):
-    """One liquidation cluster; ``distPct`` is the signed percent distance from the current price."""
+    """One liquidation level; ``distPct`` is its signed distance from the current price in percent."""
 
     price: float
     usd: float
@@ -272,7 +272,7 @@ class Cluster(TypedDict):
 
 
 class Pain(TypedDict):
-    """The strongest cluster on either side of one range, and the totals."""
+    """The strongest liquidation level on each side in one range, and the totals."""
 
     long: Cluster
     short: Cluster
@@ -281,9 +281,9 @@ class Pain(TypedDict):
 
 
 class MaxPain(TypedDict):
-    """Keys of the max pain of a coin over one day and over seven, which is a :class:`liqdata.Record`.
+    """Keys of the max pain of a coin over one day (``d1``) and seven days (``d7``), which is a :class:`liqdata.Record`.
 
-    Another service may omit one; check with ``"d1" in answer``.
+    A service other than liqdata may omit one of them; check with ``"d1" in answer``.
     """
 
     symbol: str
@@ -294,7 +294,7 @@ class MaxPain(TypedDict):
 
 
 class CoverageRow(TypedDict):
-    """Coverage of one exchange in a window; ``None`` if not measured."""
+    """Coverage of one exchange in a window; ``None`` marks values that were not measured."""
 
     exchange: str
     connected_share: float | None
@@ -358,7 +358,7 @@ class CascadeRow(TypedDict, Generic[Amount]):
 
 
 class UndercountRow(TypedDict, Generic[Amount]):
-    """Published and estimated USD of one exchange; ``None`` without an estimate."""
+    """Published and estimated USD of one exchange; the estimates are ``None`` if none is possible."""
 
     exchange: str
     sampling: Sampling
@@ -410,7 +410,7 @@ class TruthRow(TypedDict):
 
 
 class BarRow(TypedDict):
-    """One price bar of a coin; ``timestamp`` is its open, and it is known from ``closes_at`` on."""
+    """One price bar of a coin; ``timestamp`` is its open, ``closes_at`` its close."""
 
     symbol: str
     timestamp: int
@@ -424,7 +424,10 @@ class BarRow(TypedDict):
 
 
 class OpenInterestRow(TypedDict):
-    """One reading of a coin's open interest in base units, one side; ``exchange`` is ``None`` for a total."""
+    """One open-interest reading of a coin in base units, one side.
+
+    ``exchange`` is ``None`` for a total.
+    """
 
     symbol: str
     exchange: str | None
@@ -433,7 +436,9 @@ class OpenInterestRow(TypedDict):
 
 
 class MapRow(TypedDict):
-    """One estimated map as it was served; ``timestamp`` is the close of its last bar, ``explain`` is JSON text.
+    """One estimated map as the server sent it.
+
+    ``timestamp`` is the close of its last bar, ``explain`` is JSON text.
 
     ``version`` is the :attr:`liqdata.Model.version` of its model, ``None`` if not stored.
     """
@@ -476,7 +481,10 @@ class FindingRow(TypedDict):
 
 
 class IngestRow(TypedDict):
-    """An ingest and the rows that it brought in; ``files`` has a line for each file."""
+    """An ingest and the number of rows that it stored.
+
+    ``files`` is text with one line per file.
+    """
 
     id: str
     source: str | None
@@ -492,7 +500,10 @@ class IngestRow(TypedDict):
 
 
 class UndoRow(TypedDict):
-    """An ingest that was undone, or one to run again because it repeated ``run_again`` rows of it."""
+    """The undone ingest, or an ingest to run again.
+
+    An ingest to run again repeated ``run_again`` rows of the undone one.
+    """
 
     id: str
     source: str | None
@@ -505,8 +516,8 @@ class UndoRow(TypedDict):
 class GapRow(TypedDict):
     """An interval in which orders of an exchange may be missing, and its backfill.
 
-    ``holds`` is ``None`` for orders, and ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` if damage
-    affects those rows.
+    ``holds`` is ``None`` if orders are missing. It is ``"bars"``, ``"open_interest"``, ``"positions"`` or ``"maps"`` if
+    damage to a file removed rows of that table.
     """
 
     exchange: str
@@ -521,7 +532,7 @@ class GapRow(TypedDict):
 
 
 class LiquidationRow(TypedDict):
-    """One decoded liquidation; ``qty`` and ``value_usd`` are ``None`` without the contract's multiplier."""
+    """One decoded liquidation; ``qty`` and ``value_usd`` are ``None`` if the contract's multiplier is unknown."""
 
     exchange: str
     symbol: str
@@ -549,7 +560,7 @@ class Instrument(TypedDict):
 
 
 class ExchangeStatus(TypedDict):
-    """Status of one exchange; counts start with the collector, times are epoch ms."""
+    """Status of one exchange; counts begin when the collector starts, times are epoch ms."""
 
     exchange: str
     state: ExchangeState
@@ -592,7 +603,7 @@ class ExchangeStatus(TypedDict):
 
 
 class RawStatus(TypedDict):
-    """Status of stored frames; ``bytes`` are on disk, ``dropped`` frames could not be stored."""
+    """Status of the stored frames: ``bytes`` on disk, and ``dropped`` frames that could not be stored."""
 
     frames: int
     dropped: int
@@ -601,7 +612,7 @@ class RawStatus(TypedDict):
 
 
 class PositionsStatus(TypedDict):
-    """Status of position snapshots; counts start with the collector."""
+    """Status of position snapshots; counts begin when the collector starts."""
 
     live: bool
     accounts: int
@@ -614,7 +625,7 @@ class PositionsStatus(TypedDict):
 
 
 class CollectorStatus(TypedDict):
-    """Status of a collector; counts include durable new rows."""
+    """Status of a collector; counts include only new rows that are durable."""
 
     at: int
     since: int
@@ -624,6 +635,7 @@ class CollectorStatus(TypedDict):
     open_interest: int
     repeated: int
     waiting: int
+    log_bytes: int
     trouble: str | None
     raw: RawStatus
     filled: bool

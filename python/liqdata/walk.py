@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .source.convert import Origin
     from .types import OrderRow
 
-    Following = Callable[[], _core.Table | None]  # the next rows; None at the end
+    Following = Callable[[], _core.Table | None]  # returns the next table of rows; None at the end
 
 __all__ = ["AsyncOrderIterator", "OrderIterator"]
 
@@ -36,7 +36,7 @@ _Frame = Literal["float", "decimal"]
 
 
 class _Buffer(Generic[Amount]):
-    """Fetched tables, and the position of the next row in them."""
+    """Fetched tables, and the place of the next row in the first table."""
 
     def __init__(self, bar: ProgressBar, origin: Callable[[], Origin], *, groups: bool) -> None:
         self._bar = bar
@@ -51,32 +51,32 @@ class _Buffer(Generic[Amount]):
         self._bar.update(len(table))
 
     def row(self) -> OrderRow[Amount] | None:
-        """The next row; ``None`` if another table is needed."""
+        """Remove and return the next row; ``None`` if another table must be fetched."""
         while True:
             for row in self._rows:
                 return row
             if not self._tables:
                 return None
-            # Only one table is converted to dicts at a time. An interrupt during the conversion leaves the table in the
-            # list.
+            # Only one table at a time is converted to dicts. If Ctrl-C interrupts the conversion, the table is still in
+            # the list.
             table = self._tables[0]
             rows = iter(cast("list[OrderRow[Amount]]", table.dicts(self._origin().decimals)))
             self._rows, self._open, self._tables = rows, table, self._tables[1:]
 
     def _shut(self) -> None:
-        """Put the remaining rows of the current table back."""
+        """Put the rows of the current table that were not returned back into the list of tables."""
         left = operator.length_hint(self._rows)
         if self._open is not None and left:
             self._tables.insert(0, self._open.slice(len(self._open) - left, 1, left))
         self._rows, self._open = iter(()), None
 
     def table(self) -> _core.Table | None:
-        """Take the next table of received rows; ``None`` if there is none."""
+        """Remove and return the next table of rows; ``None`` if there is none."""
         self._shut()
         return self._tables.pop(0) if self._tables else None
 
     def rest(self) -> Rows[OrderRow[Amount]]:
-        """Take all received rows that the caller does not have yet."""
+        """Remove and return all rows that were fetched but not returned yet."""
         self._shut()
         table = _core.Table.joined_orders(self._tables, self._groups)
         self._tables = []
@@ -87,7 +87,7 @@ class _Buffer(Generic[Amount]):
 
 
 class _Status:
-    """The state that an iterator reports about its walk."""
+    """The state that an iterator reports about its walk over the orders."""
 
     _following: Any
     _origin: Callable[[], Origin]
@@ -95,7 +95,7 @@ class _Status:
 
     @property
     def complete(self) -> bool | None:
-        """Whether the walk returned everything requested; ``None`` before the end.
+        """Whether all requested rows were yielded; ``None`` before the end.
 
         False if the source has no older orders, or if files of an archive are damaged; :attr:`meta` has the reason.
 
@@ -110,7 +110,7 @@ class _Status:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Facts about the walk: source, as_of, simulated, ``complete``, and ``why`` if it is not complete."""
+        """Source, as_of, simulated, ``complete``, and the reason in ``why`` if rows are missing."""
         origin = self._origin()
         complete, why = self._ended()
         said = {} if why is None else {"why": why}
@@ -132,8 +132,8 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
     Iterating yields dicts. ``to_pandas``, ``to_polars`` and ``to_arrow`` read the remaining rows as columns, which is
     many times faster. The iterator is also an Arrow stream, fetched in pieces: ``polars.DataFrame(it)``,
-    ``pyarrow.table(it)``, duckdb. :meth:`to_parquet` writes a feed that is larger than memory. After an error,
-    iteration continues where it was.
+    ``pyarrow.table(it)``, duckdb. :meth:`to_parquet` can write a feed that is larger than memory. After an error,
+    further iteration continues after the last yielded row.
 
     Examples
     --------
@@ -167,10 +167,10 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
 
     @public_call
     def _more(self) -> bool:
-        """Fetch the next rows; whether there were any."""
+        """Fetch the next rows; return whether there were any."""
         if self._following is None:
             return False
-        # After an error the next call continues here.
+        # If this raises, the next call fetches the same rows again.
         table = self._following()
         if table is None:
             self._following = None
@@ -190,17 +190,18 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Parameters
         ----------
         decimals : {"float", "decimal"}
-            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects of one scale per column.
+            Money and prices as float64, or as exact :class:`~decimal.Decimal` objects, with equally many decimal places
+            in all cells of a column.
 
         Returns
         -------
         pandas.DataFrame
-            Empty, with its columns, if no row remains.
+            Without rows, but with all columns, if no row remains.
 
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -221,12 +222,12 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         polars.DataFrame
-            Empty, with its columns, if no row remains.
+            Without rows, but with all columns, if no row remains.
 
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -247,12 +248,12 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         Returns
         -------
         pyarrow.Table
-            Empty, with its columns, if no row remains.
+            Without rows, but with all columns, if no row remains.
 
         Raises
         ------
         ValueError
-            With ``decimals="decimal"``, if no scale holds every value of a column within 38 digits.
+            With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
         Examples
         --------
@@ -265,8 +266,8 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
     def to_parquet(self, path: str | os.PathLike[str], *, decimals: _Frame = "float") -> int:
         """Write all remaining rows to a Parquet file, in pieces; they may be larger than memory.
 
-        The file appears when it is complete: it is written under another name in the same folder, and removed after an
-        error. An existing file is replaced.
+        The rows are written to a temporary file in the same folder, which is renamed to ``path`` when it is complete
+        and deleted after an error. An existing file at ``path`` is replaced.
 
         Parameters
         ----------
@@ -285,11 +286,11 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
         OSError
             If the file cannot be written.
         ValueError
-            With ``decimals="decimal"``, for an amount of more than 18 decimals or 20 digits before the point.
+            With ``decimals="decimal"``, for an amount with more than 18 digits after the point or 20 before it.
 
         Notes
         -----
-        After an error the rows of the unfinished file are lost to this iterator: make another one.
+        After an error this iterator does not yield the rows of the unfinished file again: make another iterator.
 
         Examples
         --------
@@ -319,13 +320,13 @@ class OrderIterator(_Status, Iterator["OrderRow[Amount]"], Generic[Amount]):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow C stream of the remaining rows (money as float64); each piece is fetched when it is read.
 
-        Rows that the stream yields are removed from the iterator. The consumer raises an error of its own with the
-        message of ours.
+        Rows that the stream yields are removed from the iterator. If a fetch fails, the library that reads the stream
+        raises its own type of error, with the message of this package's error.
         """
         return _core.ArrowBatches(self._piece, self._groups).__arrow_c_stream__(requested_schema)
 
     def _piece(self) -> _core.Table | None:
-        """As :meth:`_table`; repeats a Ctrl-C to the interpreter, because Arrow consumers swallow it."""
+        """As :meth:`_table`, but raise a Ctrl-C also in the main thread, because Arrow readers suppress it."""
         try:
             return self._table()
         except KeyboardInterrupt:
@@ -470,14 +471,14 @@ class AsyncOrderIterator(_Status, AsyncIterator["OrderRow[Amount]"], Generic[Amo
 
 
 async def _to_thread(export: Callable[..., F], decimals: _Frame) -> F:
-    """Export on another thread, because large frames would block the event loop."""
+    """Call an export on another thread, because large frames would block the event loop."""
     import asyncio
 
     return await asyncio.to_thread(export, decimals=decimals)
 
 
 def at_most(following: Following, most: int | None) -> Following:
-    """Limit successive tables to a number of rows."""
+    """Limit successive tables to a total number of rows."""
     given = 0
     found: _core.Table | None = None
 
@@ -485,7 +486,7 @@ def at_most(following: Following, most: int | None) -> Following:
         nonlocal given, found
         if most is not None and given >= most:
             return None
-        # A table that an interrupted caller did not receive is returned again.
+        # A table that was fetched but not returned, because of an interrupt, is returned now.
         found = following() if found is None else found
         if found is None:
             return None
@@ -498,7 +499,7 @@ def at_most(following: Following, most: int | None) -> Following:
 
 
 def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, end: int | None) -> Following:
-    """Read successive large pages of a feed that does not change meanwhile."""
+    """Read successive pages of ``chunk`` rows from a feed that does not change during the walk."""
     offset = 0
     ended = False
 
@@ -510,7 +511,7 @@ def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, 
             if start is not None or end is not None:
                 found = _within(found, start, end)
             some = len(found) > 0
-            # Set last, so that a page that an interrupted caller did not receive is read again.
+            # Set last, so that after an interrupt the same page is read again.
             offset, ended = offset + read, read < chunk
             if some:
                 return found
@@ -520,7 +521,7 @@ def pages(page_of: Callable[[int], _core.Table], chunk: int, start: int | None, 
 
 
 def _within(table: _core.Table, start: int | None, end: int | None) -> _core.Table:
-    """The rows, newest first, from ``start`` until before ``end``."""
+    """The rows from ``start`` (inclusive) to ``end`` (exclusive) of a table sorted newest first."""
     ages = [-time for time in table.objects("timestamp", "decimal")]
     first = 0 if end is None else bisect_right(ages, -end)
     last = len(ages) if start is None else bisect_right(ages, -start)

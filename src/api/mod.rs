@@ -12,6 +12,7 @@ mod contract;
 mod endpoint;
 mod envelope;
 mod estimates;
+mod instant;
 mod observations;
 mod openapi;
 mod parameter;
@@ -30,6 +31,7 @@ pub use estimates::liqmap::Liqmap;
 pub use estimates::maps::Maps;
 pub use estimates::maps::ModelVersion;
 pub use estimates::maxpain::Maxpain;
+pub(crate) use instant::{allowed_instants, read_instant};
 pub use observations::bars::Bars;
 pub use observations::coverage::Coverage;
 pub use observations::gaps::Gaps;
@@ -53,7 +55,6 @@ pub use realised::overview::Overview;
 pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
-pub(crate) use time::read_instant;
 pub use time::{At, Bound, Period};
 
 /// Response header that marks a server with a simulated market.

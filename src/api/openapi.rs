@@ -20,29 +20,23 @@ const REFUSALS: [(&str, &str); 7] = [
         "400",
         "A value outside the contract; the body names the parameter.",
     ),
-    (
-        "401",
-        "No token that opens the service came with the request.",
-    ),
+    ("401", "The request has no valid token."),
     (
         "404",
-        "Nothing is known of what is asked about, or there is no such page.",
+        "The service has no data for this request, or the page does not exist.",
     ),
     (
         "406",
-        "None of the encodings that are accepted can be sent.",
+        "The service supports none of the encodings that the request accepts.",
     ),
     (
         "421",
-        "The service does not go by the name it was asked under.",
+        "The host name of the request is not one of this service.",
     ),
-    (
-        "429",
-        "Too many requests; Retry-After says when to come back.",
-    ),
+    ("429", "Too many requests; Retry-After says when to retry."),
     (
         "503",
-        "No answer at present; Retry-After says when to come back, where that is known.",
+        "The service cannot reply now; Retry-After says when to retry, if known.",
     ),
 ];
 
@@ -70,7 +64,7 @@ pub fn openapi(
         "info": {
             "title": "liqdata",
             "version": version,
-            "description": "Crypto liquidations: what was liquidated, and estimates of what would be.",
+            "description": "Crypto liquidation data: realised liquidations, and estimates of future ones.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -106,7 +100,7 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
         parameters.push(json!({
             "name": "Last-Event-ID", "in": "header", "required": false,
             "schema": {"type": "string"},
-            "description": "As last_event_id, which it goes before.",
+            "description": "The same as last_event_id; the header takes precedence.",
         }));
         json!({"text/event-stream": {
             "schema": {"type": "string"},
@@ -120,7 +114,8 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
         parameters.push(json!({
             "name": "Prefer", "in": "header", "required": false,
             "schema": {"type": "string", "enum": [EXPLAINED]},
-            "description": "As explain=1, for who asks services that may know nothing of that; Preference-Applied says so.",
+            "description": "The same as explain=1, for services that may not support that parameter; \
+             Preference-Applied confirms it.",
         }));
         json!({"application/json": {"schema": reply(entry)}})
     };
@@ -139,7 +134,7 @@ fn described(name: &str, meaning: &str, parameters: &[Value], content: &Value) -
     );
     responses.insert(
         "304".to_owned(),
-        json!({"description": "What If-None-Match or If-Modified-Since names still holds."}),
+        json!({"description": "The earlier answer that If-None-Match or If-Modified-Since refers to is still valid."}),
     );
     for (status, _) in REFUSALS {
         let document = format!("#/components/responses/{status}");
@@ -317,7 +312,7 @@ fn refusal() -> Value {
 fn explanation() -> Value {
     json!({
         "type": "object",
-        "description": "How the answer came to be; there with explain=1.",
+        "description": "How the answer was computed; present with explain=1.",
         "properties": {
             "source": {"type": "string"},
             "simulated": {"type": "boolean"},
@@ -371,7 +366,7 @@ fn pages() -> [(&'static str, Value); 6] {
     let max_age = json!({
         "name": "max_age", "in": "query", "required": false,
         "schema": {"type": "integer", "minimum": 0, "maximum": u32::MAX},
-        "description": "Refuse where the newest that is known is older than so many seconds.",
+        "description": "The service refuses the request if its newest observation is older than this many seconds.",
     });
     let index = || {
         json!({
@@ -388,7 +383,7 @@ fn pages() -> [(&'static str, Value); 6] {
             },
         })
     };
-    let list = "what this service has, with parameters";
+    let list = "the endpoints of this service, with their parameters";
     let text = json!({"text/plain": {"schema": {"type": "string"}}});
     [
         ("/", described("root", list, &[], &plain(index()))),

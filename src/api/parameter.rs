@@ -9,10 +9,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::api::argument::Argument;
+use crate::api::instant::{allowed_instants, instant_schema};
 use crate::api::refusal::BadQuery;
 use crate::model::{
-    BinWidth, Chosen, Coin, Millis, Model, Specification, Symbol, Vocabulary, did_you_mean,
-    exchange_name,
+    BinWidth, Chosen, Coin, Model, Specification, Symbol, Vocabulary, did_you_mean, exchange_name,
 };
 
 /// Name of the preference and query parameter that request an explanation.
@@ -23,12 +23,12 @@ pub const EVERYWHERE: [Parameter; 2] = [
     Parameter {
         name: EXPLAINED,
         default: Some("0"),
-        meaning: "whether to say how the answer came to be",
+        meaning: "whether the reply explains how it was computed",
         whole: true,
         fraction: false,
         optional: false,
         extension: true,
-        allowed: || "0 or 1: whether to say how the answer came to be".to_owned(),
+        allowed: || "0 or 1: whether the reply explains how it was computed".to_owned(),
         schema: || json!({"type": "integer", "enum": [0, 1]}),
         values: Vec::new,
         open: None,
@@ -36,16 +36,18 @@ pub const EVERYWHERE: [Parameter; 2] = [
     Parameter {
         name: "as_of",
         default: None,
-        meaning: "the instant to answer as of; the newest observation's where absent",
+        meaning: "instant at which the market is described; if absent, that of the newest observation",
         whole: false,
         fraction: false,
         optional: true,
         extension: true,
         allowed: || {
-            let iso = Millis::ISO;
-            format!("epoch milliseconds, or {iso}: the instant to answer as of")
+            format!(
+                "{}: the instant at which the market is described",
+                allowed_instants()
+            )
         },
-        schema: || json!({"type": "string", "minLength": 1}),
+        schema: instant_schema,
         values: Vec::new,
         open: None,
     },
@@ -55,7 +57,7 @@ pub const EVERYWHERE: [Parameter; 2] = [
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a field of its own in the list of endpoints"
+    reason = "each is a separate field in the list of endpoints"
 )]
 pub struct Parameter {
     /// Name in the query string and in the client's methods.
@@ -237,7 +239,7 @@ pub(crate) fn text_of<'a, R: Rule>(
         Some(Argument::Text(text)) => Ok(text),
         Some(other) => Err(BadQuery::new(
             name,
-            format!("{other:?} is of the wrong type"),
+            format!("{other:?} has the wrong type"),
             R::allowed(),
         )),
     }
@@ -333,14 +335,14 @@ fn blank(name: &'static str, text: &str, allowed: String) -> BadQuery {
 pub(crate) fn read(name: &'static str, text: &str, allowed: &str) -> Result<Symbol, BadQuery> {
     let symbol = Symbol::read(text).ok_or_else(|| blank(name, text, allowed.to_owned()))?;
     symbol.gives_orders().map_err(|reason| {
-        BadQuery::new(name, format!("{text:?} gives no rows: {reason}"), allowed)
+        BadQuery::new(name, format!("{text:?} has no rows: {reason}"), allowed)
     })?;
     match symbol.exchange() {
         None => Ok(symbol.of_any_contract()),
         Some(exchange) => Err(BadQuery::new(
             name,
             format!(
-                "{text:?} names an exchange too; {} Where one can be chosen, it is exchange={exchange:?}",
+                "{text:?} also names an exchange; {} Where an exchange can be selected, give exchange={exchange:?}",
                 did_you_mean(symbol.name())
             ),
             allowed.to_owned(),
@@ -423,7 +425,7 @@ impl Rule for BinWidth {
     const FRACTION: bool = true;
 
     fn allowed() -> String {
-        "a finite number above 0: how much price a bin spans".to_owned()
+        "a finite number above 0: the width of a price bin".to_owned()
     }
 
     fn schema() -> Value {
@@ -486,7 +488,13 @@ impl Rule for ModelChoice {
     }
 
     fn schema() -> Value {
-        json!({"anyOf": [{"type": "integer", "enum": [2, 3]}, {"type": "string"}]})
+        json!({"anyOf": [
+            {"type": "integer", "enum": [2, 3]},
+            {
+                "type": "string", "pattern": "^[A-Za-z0-9_-]+$",
+                "contentEncoding": "base64url", "contentMediaType": "application/json",
+            },
+        ]})
     }
 
     fn values() -> Vec<&'static str> {
@@ -519,7 +527,7 @@ impl Rule for ModelChoice {
             RawModel::Coded(text) => {
                 let unknown = || {
                     bad(format!(
-                        "{text:?} is neither a number nor a model's parameters"
+                        "{text:?} is neither a model number nor the encoded parameters of a model"
                     ))
                 };
                 let own = URL_SAFE_NO_PAD.decode(text).map_err(|_| unknown())?;

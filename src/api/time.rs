@@ -1,13 +1,16 @@
 //! Rules of time parameters: instants and period lengths.
 
+use serde_json::{Value, json};
+
 use crate::api::argument::Argument;
+use crate::api::instant::{allowed_instants, instant_schema, instant_text, read_instant};
 use crate::api::parameter::{Rule, text_of};
 use crate::api::refusal::BadQuery;
-use crate::model::{Millis, TimeBound, TimeUnit, read_span};
+use crate::model::{Millis, TimeBound, read_span};
 
 /// Implements [`Rule`] for values that are parsed from text.
 macro_rules! words {
-    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$checked:ident| $write:expr })+) => {$(
+    ($($(#[$about:meta])* $rule:ident = $value:ty { $allowed:literal; |$text:ident| $read:expr; |$checked:ident| $write:expr; $schema:tt })+) => {$(
         $(#[$about])*
         #[derive(Debug)]
         pub struct $rule;
@@ -18,6 +21,10 @@ macro_rules! words {
 
             fn allowed() -> String {
                 $allowed.to_owned()
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!($schema)
             }
 
             fn raw<'a>(
@@ -39,8 +46,6 @@ macro_rules! words {
     )+};
 }
 
-/// Smaller instants are written as ISO 8601, because their digits look like epoch seconds.
-const SHORT: u64 = 100_000_000_000;
 /// Thirty days as a range is written; `read_span` does not accept this spelling.
 const MONTH: &str = "1M";
 
@@ -54,7 +59,14 @@ words! {
             .or_else(|| (text == MONTH).then_some(30 * Millis::DAY))
             .or_else(|| read_span(text))
             .filter(|length| (1..=366 * Millis::DAY).contains(length) && length % Millis::MINUTE == 0);
-        |length| length.to_string()
+        |length| length.to_string();
+        {"anyOf": [
+            {
+                "type": "integer", "minimum": (Millis::MINUTE), "maximum": (366 * Millis::DAY),
+                "multipleOf": (Millis::MINUTE), "description": "milliseconds",
+            },
+            {"type": "string", "pattern": "^([1-9][0-9]{0,4}(m|min)|[1-9][0-9]{0,2}h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-6])d|([1-9]|[1-4][0-9]|5[0-2])w|1M)$"},
+        ]}
     }
 }
 
@@ -67,7 +79,11 @@ impl Rule for At {
     type Raw<'a> = &'a str;
 
     fn allowed() -> String {
-        format!("epoch milliseconds, or {}", Millis::ISO)
+        allowed_instants()
+    }
+
+    fn schema() -> Value {
+        instant_schema()
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
@@ -79,11 +95,7 @@ impl Rule for At {
     }
 
     fn text(at: &Millis) -> Option<String> {
-        Some(if at.0.unsigned_abs() < SHORT {
-            at.to_string()
-        } else {
-            at.0.to_string()
-        })
+        Some(instant_text(*at))
     }
 }
 
@@ -97,6 +109,11 @@ impl Rule for Bound {
 
     fn allowed() -> String {
         format!("{}, or a time before now such as -7d", At::allowed())
+    }
+
+    fn schema() -> Value {
+        let before_now = json!({"type": "string", "pattern": "^-.+$"});
+        json!({"anyOf": [instant_schema(), before_now]})
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
@@ -118,17 +135,6 @@ impl Rule for Bound {
             TimeBound::Ago(length) => Some(format!("-{length}ms")),
         }
     }
-}
-
-/// Parses an instant; the error says what is wrong with the text.
-pub(crate) fn read_instant(text: &str) -> Result<Millis, String> {
-    let unit = text.parse().ok().and_then(TimeUnit::of);
-    if let Some(unit) = unit.filter(|unit| *unit != TimeUnit::Milliseconds) {
-        return Err(format!(
-            "{text} looks like epoch {unit}; epoch milliseconds are meant"
-        ));
-    }
-    Millis::read(text).ok_or_else(|| format!("{text:?} is not an instant"))
 }
 
 pub(crate) use words;

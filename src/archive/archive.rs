@@ -471,18 +471,20 @@ impl Archive {
 
     /// Passes all matching orders to `sink`, in no particular order.
     ///
-    /// Returns the [`ArchiveSummary`] of the state that was read. For many orders [`Archive::fold_orders`] is faster,
-    /// if the aggregate can be split among threads.
+    /// Returns the state that `sink` has changed, and the [`ArchiveSummary`] of the archive that was read. If a
+    /// compaction disturbs the read, it starts again with a `new` state. For many orders [`Archive::fold_orders`] is
+    /// faster, if the aggregate can be split among threads.
     ///
     /// # Errors
     ///
     /// As [`Archive::orders`]; a damaged segment is skipped and logged.
-    pub fn visit_orders(
+    pub fn visit_orders<S>(
         &self,
         filter: &Filter,
-        sink: &mut dyn FnMut(OrderBrief<'_>),
-    ) -> Result<ArchiveSummary, ArchiveError> {
-        parallel::visit_orders(&self.store, filter, sink)
+        new: impl Fn() -> S,
+        sink: impl FnMut(&mut S, OrderBrief<'_>),
+    ) -> Result<(S, ArchiveSummary), ArchiveError> {
+        parallel::visit_orders(&self.store, filter, new, sink)
     }
 
     /// Passes the orders that arrived after `place` to `sink`, in order of arrival.
@@ -826,6 +828,12 @@ impl Archive {
     /// journal or a segment cannot be read.
     pub fn damage(&self) -> Result<Vec<DamagedPart>, ArchiveError> {
         damage_gaps::damage(&self.store)
+    }
+
+    /// Size of the write-ahead log, in bytes; see [`log_bytes`](crate::archive::log_bytes).
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        database::log_bytes(&self.store.folder)
     }
 
     /// Whether any process, including this one, has the archive open for writing.

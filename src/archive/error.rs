@@ -30,8 +30,8 @@ pub enum ArchiveError {
         message: String,
     },
     /// The archive has another format version than this build reads.
-    #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata that \
-             wrote it, then ingest them into a new archive", path.display())]
+    #[error("{} has archive format {version}; this build reads format {known}: export its rows with the liqdata \
+             version that wrote it, then ingest them into a new archive", path.display())]
     OtherVersion {
         /// Path of the journal.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum ArchiveError {
         message: String,
     },
     /// This process lacks a permission.
-    #[error("{}: {message}; see who may read and write it", path.display())]
+    #[error("{}: {message}; check its permissions", path.display())]
     Denied {
         /// Path of the file or folder.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum ArchiveError {
         kind: String,
     },
     /// The disk is full. The failed call has stored nothing; earlier commits are safe.
-    #[error("no space is left for {}; nothing of this call was stored", path.display())]
+    #[error("no space is left for {}; this call stored nothing", path.display())]
     DiskFull {
         /// Path of the file that was being written.
         path: PathBuf,
@@ -102,8 +102,8 @@ pub enum ArchiveError {
     /// The lock file or the journal was deleted or replaced since it was opened.
     ///
     /// The failed call has stored nothing.
-    #[error("{} was {what} since this process opened its archive: what it has open is no longer the archive's, and nothing \
-             of this call was kept; open the archive again (a new liqdata.open, or a new server or collector)", path.display())]
+    #[error("{} was {what} since this process opened its archive: the open files no longer belong to the archive, and \
+             this call stored nothing; open the archive again (a new liqdata.open, or a new server or collector)", path.display())]
     Replaced {
         /// Path of the lock file or the journal.
         path: PathBuf,

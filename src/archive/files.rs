@@ -150,7 +150,7 @@ pub(crate) type Identity = Option<(u64, u64)>;
 
 /// Identity of a file from its metadata.
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems say nothing")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems return no identity")]
 pub(crate) fn identity(found: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
     Some((found.dev(), found.ino()))
@@ -187,7 +187,7 @@ pub(crate) fn refuse_other_than_file(path: &Path) -> Result<(), ArchiveError> {
         Ok(found) => Err(ArchiveError::NotAnArchive {
             path: path.to_owned(),
             message: format!(
-                "it is {} and must be a plain file",
+                "it is {}; it must be a regular file",
                 if found.is_symlink() {
                     "a link"
                 } else if found.is_dir() {

@@ -246,6 +246,17 @@ impl Store {
         answered.map_err(|source| self.met(source))
     }
 
+    /// Queries the journal without a common transaction; `question` makes its own ones.
+    pub(crate) fn read<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let journal = self.journal()?;
+        let answered = question(&journal);
+        drop(journal);
+        answered.map_err(|source| self.met(source))
+    }
+
     /// Queries a damaged journal, with a separate transaction for each statement.
     ///
     /// In one transaction, every statement after a damaged page would fail. Without a common transaction, the results

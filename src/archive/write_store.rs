@@ -228,7 +228,8 @@ impl WriteStore {
     }
 
     fn blocked_by_reader(&self) -> ArchiveError {
-        let message = "a write failed, and a reader keeps the journal's log from being written out; try again";
+        let message =
+            "a write failed, and a reader prevents the checkpoint of the journal; try again";
         ArchiveError::Io {
             path: self.store.folder.join(database::FILE),
             source: std::io::Error::new(std::io::ErrorKind::ResourceBusy, message),
@@ -259,15 +260,16 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
         let name = entry.file_name();
         if ROW_KINDS.iter().any(|kind| name == kind.table) {
             return refused(format!(
-                "it holds rows in {:?} and no {}; restore that file",
+                "it contains the segment folder {:?} but no {}; restore {}",
                 name.to_string_lossy(),
+                database::FILE,
                 database::FILE
             ));
         }
         // A lock file alone is allowed: it remains if a writer is killed before it creates the journal.
         if name != lock::FILE {
             return refused(format!(
-                "it holds {:?} already; name a folder that is empty or does not exist",
+                "it already contains {:?}; name a folder that is empty or does not exist",
                 name.to_string_lossy()
             ));
         }

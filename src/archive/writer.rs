@@ -211,6 +211,24 @@ impl Writer {
         completeness: Completeness,
         at: Millis,
     ) -> Result<SessionId, ArchiveError> {
+        self.begin_late_session(exchange, completeness, at, 0)
+    }
+
+    /// As [`Writer::begin_session`], for a session that is extended to an instant at most `late` milliseconds after it.
+    ///
+    /// A read as of an instant uses the session up to `late` milliseconds before. So a later extension does not change
+    /// its result.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::begin_session`].
+    pub fn begin_late_session(
+        &mut self,
+        exchange: &str,
+        completeness: Completeness,
+        at: Millis,
+        late: i64,
+    ) -> Result<SessionId, ArchiveError> {
         check_name("exchange", exchange)
             .and_then(|()| check_time("started", at))
             .map_err(|(column, message)| ArchiveError::BadRow {
@@ -220,6 +238,6 @@ impl Writer {
                 message,
             })?;
         self.write
-            .change(|journal| pending::begin(journal, exchange, completeness, at))
+            .change(|journal| pending::begin(journal, exchange, completeness, at, late))
     }
 }

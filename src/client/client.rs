@@ -182,7 +182,7 @@ impl Client {
         if damaged > 0 && damaged != before {
             warn!(
                 target: ARCHIVE_LOG,
-                "{} says that {damaged} of its archive's files are damaged: rows are missing from its answers",
+                "{} reports that {damaged} files of its archive are damaged: rows are missing from its answers",
                 self.config().place()
             );
         }
@@ -356,7 +356,7 @@ impl fmt::Debug for Client {
 fn without_tls(config: &Config, cause: &Arc<NoClient>) -> Error {
     Error::NoAnswer {
         message: format!(
-            "https to {} needs trusted certificates and this machine shows none ({}); install the system's \
+            "https to {} needs trusted certificates, but this machine has none ({}); install the system's \
              certificates or set SSL_CERT_FILE to a PEM file",
             config.place(),
             fault::root(cause.as_ref())

@@ -19,8 +19,7 @@ const SECONDS: &str = "a number of seconds from 0.001 to 31536000";
 const RETRIES: &str = "a whole number from 0 to 100";
 const RATES: &str = "a number of requests per second from 0.000001 to 1000000";
 const BODIES: &str = "a whole number of bytes from 1 to 1099511627776";
-const HEADERS: &str =
-    "HTTP header names and values, apart from those that frame the request itself";
+const HEADERS: &str = "HTTP header names and values, except headers that the client sets itself";
 
 /// Headers that frame or route a request. The client sets them itself.
 const FRAMING: [&str; 8] = [
@@ -41,7 +40,7 @@ const FRAMING: [&str; 8] = [
 /// ```
 /// use liqdata::client::Config;
 ///
-/// Header values that must not appear in messages.
+/// let config = Config::new("https://data.example/v1/")?.timeout(30.0)?.retries(2)?;
 /// assert_eq!(config.base_url(), "https://data.example/v1");
 /// assert_eq!(Config::new("ftp://data.example").unwrap_err().parameter, "base_url");
 /// # Ok::<(), liqdata::api::BadQuery>(())
@@ -178,8 +177,9 @@ impl Config {
             if FRAMING.contains(&key.as_str()) {
                 return Err(refuse("is set by the client itself"));
             }
-            let mut value = HeaderValue::from_str(value.as_ref())
-                .map_err(|_| refuse("has a value with characters that no header may hold"))?;
+            let mut value = HeaderValue::from_str(value.as_ref()).map_err(|_| {
+                refuse("has a value with characters that are not allowed in a header")
+            })?;
             value.set_sensitive(true);
             if self.headers.insert(key, value).is_some() {
                 return Err(refuse("is given twice"));
@@ -209,7 +209,7 @@ impl Config {
         if suffix.trim().is_empty() || !suffix.bytes().all(printable) {
             return Err(BadQuery::new(
                 "user_agent",
-                format!("{:?} cannot stand in a header", shown(suffix)),
+                format!("{:?} is not allowed in a header", shown(suffix)),
                 "printable ASCII text",
             ));
         }

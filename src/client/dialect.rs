@@ -1,6 +1,6 @@
 //! `Dialect`: the paths and parameters of a service, and the decoders of its answers.
 //!
-//! The contract ([`api`](crate::api)) is one dialect; [`dialects`](super::dialects) lists all of them. A service with
+//! The contract ([`crate::api`]) is one dialect; [`dialects`](super::dialects) lists all of them. A service with
 //! another API gets one more file in that folder. A dialect names paths and parameters, decodes envelopes and units
 //! with the functions of [`wire`](crate::wire), and omits the questions that the service does not answer. Only clients
 //! use dialects: servers always speak the contract.
@@ -154,7 +154,7 @@ api::endpoints!(dialect);
 fn unanswered(dialect: &str, question: &str) -> BadQuery {
     BadQuery::new(
         "endpoint",
-        format!("{dialect} does not answer {question}"),
-        "what the service has; the contract has all",
+        format!("the dialect {dialect} does not support the query {question}"),
+        "queries that the service supports; a service with the contract's interface supports all",
     )
 }

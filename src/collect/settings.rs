@@ -479,7 +479,7 @@ fn check_exchange(name: &str, exchange: &ExchangeAddress) -> Result<(), Settings
     };
     if known.name() != name {
         let message = format!(
-            "{name:?} is not allowed; its name here is {:?}",
+            "{name:?} is not allowed; the name of this exchange is {:?}",
             known.name()
         );
         return refused("exchanges", message);

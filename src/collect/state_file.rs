@@ -43,7 +43,9 @@ pub(crate) fn write<T: Serialize>(archive: &Path, name: &str, state: &T) -> io::
     match fs::create_dir(&folder) {
         Err(fault) if fault.kind() != io::ErrorKind::AlreadyExists => return Err(fault),
         _ if !is_folder(archive) => {
-            return Err(io::Error::other(format!("{FOLDER} is a link or no folder")));
+            return Err(io::Error::other(format!(
+                "{FOLDER} is a link or not a folder"
+            )));
         }
         _ => {}
     }

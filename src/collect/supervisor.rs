@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::archive::{RawLine, RawLineKind, RawQueue, RawRetention, WriteQueue};
+use crate::archive::{RawLine, RawLineKind, RawQueue, RawRetention, WriteQueue, log_bytes};
 use crate::collect::clock::AdjustedClock;
 use crate::collect::environment::Environment;
 use crate::collect::health::coverage;
@@ -199,6 +199,7 @@ impl Supervisor {
             positions: self.poller.as_ref().map(|poller| poller.status()),
             repeated: count(&self.delivery.counts.repeated),
             waiting: self.delivery.waiting(),
+            log_bytes: log_bytes(&self.delivery.archive),
             trouble: self.delivery.trouble(),
             raw: self.delivery.raw.status(),
             is_filled: self

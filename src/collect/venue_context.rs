@@ -159,7 +159,12 @@ impl VenueContext {
             });
         }
         match corrected {
-            Some(0) => log::info!(target: "liqdata::feeds", "the clock of this machine is right"),
+            Some(0) => {
+                log::info!(
+                    target: "liqdata::feeds",
+                    "the clock of this machine agrees with the exchanges again"
+                );
+            }
             Some(ahead) => log::warn!(
                 target: "liqdata::feeds",
                 "the clock of this machine is {ahead} ms ahead of the exchanges; timestamps are corrected"

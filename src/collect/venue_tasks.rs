@@ -47,7 +47,7 @@ pub(crate) enum RequestFailure {
     Reply(#[from] Error),
     #[error("the exchange lists no markets")]
     NoMarkets,
-    #[error("the archive takes no rows")]
+    #[error("the archive does not accept rows at present")]
     NotTaken,
 }
 
@@ -81,11 +81,15 @@ impl VenueTasks {
     }
 
     /// Begins a session in the archive; `None` if the archive was closed.
-    pub(crate) async fn begin_session(&self, at: Millis) -> Option<SessionId> {
+    ///
+    /// The session is extended to an instant at most `late` milliseconds after it.
+    pub(crate) async fn begin_session(&self, at: Millis, late: i64) -> Option<SessionId> {
         self.has_begun.store(true, Ordering::Release);
         let completeness = self.context.venue.completeness();
         let delivery = &self.context.delivery;
-        delivery.begin(self.context.name(), completeness, at).await
+        delivery
+            .begin(self.context.name(), completeness, at, late)
+            .await
     }
 }
 

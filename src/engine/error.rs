@@ -7,7 +7,7 @@ use crate::model::Millis;
 #[non_exhaustive]
 pub enum EngineError {
     /// No bar of the coin has closed yet.
-    #[error("{coin:?} is unknown: no bar of it has closed by {now}; known are {}", listed(.known))]
+    #[error("{coin:?} is unknown: none of its bars has closed by {now}; known coins: {}", listed(.known))]
     UnknownCoin {
         /// The requested coin.
         coin: String,
@@ -60,7 +60,7 @@ pub enum EngineError {
         first: Millis,
     },
     /// The open interest of the requested exchange is unknown.
-    #[error("the open interest of {coin:?} on {exchange:?} is not known by {now}")]
+    #[error("the open interest of {coin:?} on {exchange:?} is unknown at {now}")]
     UnknownVenue {
         /// The requested coin.
         coin: String,
@@ -93,7 +93,7 @@ pub enum EngineError {
     },
     /// The bars of the coin cannot be resampled to the requested length.
     #[error(
-        "bars of {} cannot be made from the bars of {coin:?} of {}; {}",
+        "bars of {} cannot be made from the bars of {coin:?}, which have a length of {}; {}",
         span(*.size), either(.lengths), instead(.lengths, *.size)
     )]
     NoSuchLength {
@@ -108,7 +108,7 @@ pub enum EngineError {
 
 fn listed(names: &[String]) -> String {
     if names.is_empty() {
-        "no coins".to_owned()
+        "none".to_owned()
     } else {
         names.join(", ")
     }
@@ -126,7 +126,8 @@ fn instead(lengths: &[i64], size: i64) -> String {
         .iter()
         .any(|length| *length > 0 && size % length == 0)
     {
-        "no bar lies inside one, which opens at a multiple of its length since the epoch".to_owned()
+        "every bar crosses a boundary: bars of this length start at multiples of it since the epoch"
+            .to_owned()
     } else {
         format!("allowed: whole multiples of {}", either(lengths))
     }

@@ -326,7 +326,7 @@ impl MarketHistory for Market {
         self.check_instant(as_of)?;
         let mut rows = self.source.cascades(asked, as_of)?.ok_or_else(|| {
             let message = format!("there are more than {} events", asked.most);
-            let allowed = "more USD, a longer gap, a shorter range, or fewer coins";
+            let allowed = "a larger min_usd, a longer gap, a shorter range, or fewer coins";
             BadQuery::new("min_usd", message, allowed)
         })?;
         price(&mut rows, |coin, from, to| {

@@ -59,7 +59,7 @@ impl MapCounts {
         let count = u64::try_from(maps).unwrap_or(u64::MAX);
         self.lost.fetch_add(count, Ordering::Relaxed);
         if !self.losing.swap(true, Ordering::Relaxed) {
-            log::warn!(target: "liqdata::archive", "estimated maps are not kept: {why}");
+            log::warn!(target: "liqdata::archive", "estimated maps are not recorded: {why}");
         }
     }
 }
@@ -133,7 +133,7 @@ impl MapRecorder {
         let size = map.body.len();
         let waiting = self.counts.waiting.fetch_add(size, Ordering::Relaxed);
         let why = if waiting > 0 && waiting.saturating_add(size) > ROOM {
-            "they come faster than they can be written"
+            "maps arrive faster than they can be written"
         } else {
             let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
             if sender
@@ -142,7 +142,7 @@ impl MapRecorder {
             {
                 return;
             }
-            "the archive has been let go of"
+            "the archive has been closed"
         };
         self.counts.waiting.fetch_sub(size, Ordering::Relaxed);
         self.counts.lose(1, &why);
@@ -204,7 +204,7 @@ impl MapWriter {
         {
             Some(Ok(bytes)) if bytes < self.bytes_a_day => {}
             Some(Ok(bytes)) => {
-                let why = format!("those of the day take {bytes} bytes");
+                let why = format!("the maps of the day already take {bytes} bytes");
                 return self.counts.lose(sent, &why);
             }
             Some(Err(fault)) => return self.counts.lose(sent, &fault),

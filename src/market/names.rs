@@ -57,7 +57,7 @@ impl KnownNames {
     pub(crate) fn check_symbol(&self, symbol: &Symbol) -> Result<(), Refusal> {
         if let Some(listed) = self.in_another_scale(symbol) {
             let message = format!(
-                "{:?} was never observed here, and {listed:?} was, the same in another scale",
+                "{:?} was never observed here; the same pair is listed with another scale as {listed:?}",
                 symbol.name()
             );
             let allowed = format!("{listed:?}, or {:?} for all its pairs", symbol.coin());
@@ -89,7 +89,7 @@ impl KnownNames {
                 String::new()
             };
             format!(
-                "what was observed: {}{more}, or their pairs",
+                "an observed coin ({}{more}) or one of its pairs",
                 some.join(", ")
             )
         }))
@@ -147,10 +147,7 @@ fn unknown(
     }
     let allowed = match offered.as_slice() {
         [] => otherwise(),
-        offered => format!(
-            "a name that was observed; the nearest: {}",
-            offered.join(", ")
-        ),
+        offered => format!("an observed name; the most similar: {}", offered.join(", ")),
     };
     BadQuery::new(parameter, message, allowed).into()
 }

@@ -83,27 +83,26 @@ impl Refusal {
     /// Refuses an instant after the one that the archive was opened as of.
     pub(crate) fn later(asked: Millis, opened: Millis) -> Self {
         let message =
-            format!("{asked} is after {opened}, the instant the archive was opened as of");
+            format!("{asked} is after {opened}, the as_of with which the archive was opened");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// Refuses an instant after the newest observation.
     pub(crate) fn unknown_yet(asked: Millis, newest: Millis) -> Self {
-        let message =
-            format!("nothing is known of {asked}: the newest that is known is of {newest}");
+        let message = format!("{asked} is after the newest observation, {newest}");
         Self::new(RefusalCode::Later, Some("as_of"), message).allowing(NOT_LATER)
     }
 
     /// Refuses a query for orders in a market that has only totals by period.
     pub(crate) fn no_orders() -> Self {
-        let message = "the market has liquidated totals by period and no orders, so it has no realised answers; give orders, \
-                       or read the totals from the table that was given";
+        let message = "the market has liquidated totals by period and no orders, so it cannot answer queries about \
+                       orders; create the market with orders, or read the totals from your own table";
         Self::new(RefusalCode::NoOrders, None, message)
     }
 
     /// Refuses to return the observations of an archive as tables.
     pub(crate) fn not_tables() -> Self {
-        let message = "an archive is not handed over as tables; open it again by its path";
+        let message = "an archive cannot be returned as tables; open it by its path";
         Self::new(RefusalCode::NotTables, None, message)
     }
 
@@ -111,8 +110,8 @@ impl Refusal {
     #[must_use]
     pub fn gone(asked: Option<String>, newest: impl fmt::Display) -> Self {
         let message = format!(
-            "the market cannot go on from {:?}: what arrived since is missing from the stream; orders() and \
-             iter_orders() have it, and the stream goes on from {:?}",
+            "the stream cannot resume from {:?}: it skips the orders that arrived after that position and continues \
+             from {:?}; read the skipped orders with orders() or iter_orders()",
             asked.unwrap_or_default(),
             newest.to_string(),
         );
@@ -172,7 +171,7 @@ impl From<EngineError> for Refusal {
                     refusal.message += &exchange_meant(exchange, all);
                 }
                 refusal.allowed = Some(if known.is_empty() {
-                    "none, as no reading of it names an exchange".to_owned()
+                    "none, because no reading of the coin names an exchange".to_owned()
                 } else {
                     known.join(", ")
                 });
@@ -191,7 +190,7 @@ impl From<ArchiveError> for Refusal {
         match error {
             ArchiveError::BadRange { parameter, message } => {
                 Self::new(RefusalCode::EmptyRange, Some(parameter), message)
-                    .allowing("a stretch of time that is not empty")
+                    .allowing("a time range that is not empty")
             }
             error => Self {
                 message: error.to_string(),

@@ -105,7 +105,7 @@ impl Connector {
             }
             _ => {
                 return Err(format!(
-                    "{proxy} is none of http, https, socks5 and socks5h"
+                    "{proxy} has an unsupported scheme; allowed: http, https, socks5 and socks5h"
                 ));
             }
         }

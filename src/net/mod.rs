@@ -3,6 +3,7 @@
 //! Nothing in this module depends on a service or exchange.
 
 mod connect;
+mod given_file;
 mod limiter;
 mod loopback;
 mod proxy;
@@ -11,6 +12,7 @@ mod tls;
 
 pub(crate) use connect::Connector;
 pub use connect::{ByteStream, Dial};
+pub(crate) use given_file::{kind_name, plain_length};
 pub(crate) use limiter::Limiter;
 pub(crate) use loopback::{is_local_name, is_loopback};
 pub(crate) use proxy::{Proxies, Proxy};

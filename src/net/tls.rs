@@ -9,6 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
 
+use crate::net::plain_length;
+
 /// Why an HTTP client cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoClient {
@@ -36,8 +38,10 @@ pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
 /// If `SSL_CERT_DIR` is also set, the library would silently ignore such a file.
 fn check(file: &Path) -> Result<(), String> {
     let shown = file.display();
-    let mut certificates = CertificateDer::pem_file_iter(file)
-        .map_err(|fault| format!("{NAMED}: {shown} cannot be read: {fault}"))?;
+    let unread =
+        |fault: &dyn std::fmt::Display| format!("{NAMED}: {shown} cannot be read: {fault}");
+    plain_length(file).map_err(|fault| unread(&fault))?;
+    let mut certificates = CertificateDer::pem_file_iter(file).map_err(|fault| unread(&fault))?;
     match certificates.next() {
         Some(Ok(_)) => Ok(()),
         Some(Err(fault)) => Err(format!("{NAMED}: {shown} has no certificate: {fault}")),

@@ -14,7 +14,7 @@ use crate::model::{
 const SLIP: f64 = 0.93;
 
 const ALLOWED: &str =
-    "a coin such as \"BTC\" or a trading pair such as \"BTCUSDT\", in whichever spelling";
+    "a coin such as \"BTC\" or a trading pair such as \"BTCUSDT\", in any spelling";
 
 /// Coin, namespace, quote, pair, kind, exchange, exchange's own id, scale.
 type Parts = (
@@ -60,7 +60,7 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
             .collect();
         let nearest = nearest(symbol.name(), pairs.iter().map(String::as_str), SLIP);
         if let Some(first) = nearest.first() {
-            let problem = format!("{text:?} is no pair that is known; did you mean {first:?}?");
+            let problem = format!("{text:?} is not a known trading pair; did you mean {first:?}?");
             let allowed = format!("the nearest: {}", nearest.join(", "));
             return Err(BadQuery::new("symbol", problem, allowed));
         }
@@ -69,8 +69,9 @@ fn read(text: &str, exchange: Option<&str>) -> Result<Parts, BadQuery> {
     if let (Some(asked), Some(named)) = (exchange, symbol.exchange())
         && asked != named
     {
-        let problem = format!("{asked:?} is asked about, and {text:?} names {named:?}");
-        let allowed = "the same exchange, or one of the two";
+        let problem =
+            format!("exchange={asked:?} contradicts the symbol {text:?}, which names {named:?}");
+        let allowed = "the same exchange in both, or only one of them";
         return Err(BadQuery::new("exchange", problem, allowed));
     }
     let exchange = exchange.or(symbol.exchange());

@@ -10,29 +10,28 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
-use futures_util::StreamExt;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
 use super::reject::Rejection;
 use crate::server::access::guard::{Access, Guarded};
-use crate::server::access::peers::{Peers, UnderWay};
+use crate::server::access::peers::{PeerCount, Peers};
 use crate::server::access::tls::Tls;
 use crate::server::admission::backpressure::UnreadBytes;
 use crate::server::admission::connection_slots::{Answering, Connection, SlotGuard};
 use crate::server::admission::limits::Limits;
-use crate::server::answers::response::{EVENTS, sign};
+use crate::server::admission::stream_slots::StreamSlots;
+use crate::server::answers::response::sign;
 use crate::server::metrics::traffic::Traffic;
 
 /// Path of the metrics page, which receives the counters in [`ServerState`].
@@ -47,42 +46,10 @@ pub(crate) struct ServerState {
     pub(crate) local: bool,
     pub(crate) tls: Option<Tls>,
     pub(crate) access_log: bool,
-    pub(crate) peers: Arc<Peers>,
-    pub(crate) followers: StreamPlaces,
+    pub(crate) peers: Peers,
+    pub(crate) streams: StreamSlots,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) unread: Arc<UnreadBytes>,
-}
-
-/// The limit on open event streams, and the shutdown signal that ends them.
-pub(crate) struct StreamPlaces {
-    places: Arc<Semaphore>,
-    stopping: watch::Receiver<()>,
-}
-
-impl StreamPlaces {
-    pub(crate) fn new(places: Arc<Semaphore>, stopping: watch::Receiver<()>) -> Self {
-        Self { places, stopping }
-    }
-
-    /// Returns `response`, or a refusal if it is an event stream and too many streams are open. An admitted stream ends
-    /// when the server stops.
-    fn admit(&self, response: Response<Body>) -> Response<Body> {
-        if response.headers().get(CONTENT_TYPE) != Some(&EVENTS) {
-            return response;
-        }
-        match Arc::clone(&self.places).try_acquire_owned() {
-            Ok(place) => {
-                let mut stopping = self.stopping.clone();
-                let stopped = async move {
-                    let _place = place;
-                    while stopping.changed().await.is_ok() {}
-                };
-                let chunks = |body: Body| body.into_data_stream().take_until(Box::pin(stopped));
-                response.map(|body| Body::from_stream(chunks(body)))
-            }
-            Err(_) => signed(Rejection::Busy.into_response()),
-        }
-    }
 }
 
 impl ServerState {
@@ -91,7 +58,7 @@ impl ServerState {
         &self,
         peer: IpAddr,
         mut request: Request<Incoming>,
-    ) -> (Response<Body>, Option<UnderWay>) {
+    ) -> (Response<Body>, Option<PeerCount>) {
         let began = Instant::now();
         let path = request.uri().path().to_owned();
         if path == METRICS {
@@ -108,7 +75,7 @@ impl ServerState {
         &self,
         peer: IpAddr,
         mut request: Request<Incoming>,
-    ) -> (Response<Body>, Option<UnderWay>) {
+    ) -> (Response<Body>, Option<PeerCount>) {
         if let Err(rejection) = self.limits.check(&request) {
             return (signed(rejection.into_response()), None);
         }
@@ -134,7 +101,7 @@ impl ServerState {
         let within = self.limits.request;
         let answer = self.router.clone().oneshot(request.map(Body::new));
         let mut response = match timeout(within, answer).await {
-            Ok(Ok(response)) => self.followers.admit(response),
+            Ok(Ok(response)) => self.streams.admit(asking, passed.token, response),
             Err(_) => signed(Rejection::TooSlow { within }.into_response()),
         };
         // The client may have several requests under way. The answers to its other requests may exceed the bound by
@@ -167,8 +134,8 @@ pub(crate) async fn serve(
             };
             match agreed {
                 Ok(Ok(stream)) => talk(Arc::clone(&state), stream, peer, &seat, stopping).await,
-                Ok(Err(failure)) => log::debug!("{peer} and this server found no TLS: {failure}"),
-                Err(_) => log::debug!("{peer} took too long to agree on TLS"),
+                Ok(Err(failure)) => log::debug!("the TLS handshake with {peer} failed: {failure}"),
+                Err(_) => log::debug!("the TLS handshake with {peer} took too long"),
             }
         }
     }
@@ -312,7 +279,7 @@ struct Sent {
     asking: IpAddr,
     unread: Arc<UnreadBytes>,
     _answering: Answering,
-    _under_way: Option<UnderWay>,
+    _under_way: Option<PeerCount>,
 }
 
 impl hyper::body::Body for Sent {

@@ -14,17 +14,18 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::connection::{ServerState, StreamPlaces, serve, turn_away};
+use super::connection::{ServerState, serve, turn_away};
 use crate::server::access::guard::Access;
 use crate::server::access::peers::{Peers, one_client};
 use crate::server::access::tls::Tls;
 use crate::server::admission::backpressure::UnreadBytes;
 use crate::server::admission::connection_slots::ConnectionSlots;
 use crate::server::admission::limits::Limits;
+use crate::server::admission::stream_slots::StreamSlots;
 use crate::server::metrics::traffic::Traffic;
 
 /// Maximum number of connections beyond the limit that receive a refusal at a time. Further ones are closed without
-/// one.
+/// one. Servers with few connections refuse at most a quarter of their number at a time.
 const TURNED_AWAY: usize = 64;
 
 /// Maximum time to send the refusal to a connection beyond the limit.
@@ -36,8 +37,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Divisor of the answer memory that gives the maximum unread bytes of one peer.
 const OF_ONE_PEER: usize = 4;
 
-/// Interval at which token and certificate files are checked.
-const RENEWAL: Duration = Duration::from_secs(1);
+/// Maximum interval at which request heads that take too long are searched for.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Interval at which token and certificate files are checked. A revoked token ends its streams within a second.
+const RELOAD: Duration = Duration::from_millis(250);
 
 /// Settings of a server: limits, access, TLS and proxies.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +121,7 @@ pub async fn run_with(
     let (running, stopping) = watch::channel(());
     let seats = ConnectionSlots::new(&limits);
     let places = Arc::new(Semaphore::new(limits.streams));
+    let tokens = access.tokens.clone();
     let state = Arc::new(ServerState {
         limits,
         router,
@@ -125,15 +130,16 @@ pub async fn run_with(
         tls,
         access_log,
         peers: Peers::new(trusted_proxies, limits.per_peer),
-        followers: StreamPlaces::new(Arc::clone(&places), stopping.clone()),
+        streams: StreamSlots::new(&limits, Arc::clone(&places), tokens, stopping.clone()),
         unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),
         traffic: Arc::new(Traffic::of(Arc::clone(&seats), places, limits.streams)),
     });
-    let anteroom = Arc::new(Semaphore::new(TURNED_AWAY));
+    let anteroom = TURNED_AWAY.min(limits.connections / 4).max(1);
+    let anteroom = Arc::new(Semaphore::new(anteroom));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
-    let mut sweeps = ticks((limits.head / 8).clamp(Duration::from_millis(10), RENEWAL));
-    let mut renewals = ticks(RENEWAL);
+    let mut sweeps = ticks((limits.head / 8).clamp(Duration::from_millis(10), SWEEP));
+    let mut reloads = ticks(RELOAD);
     loop {
         let (stream, peer) = tokio::select! {
             biased;
@@ -143,14 +149,14 @@ pub async fn run_with(
                 seats.sweep();
                 continue;
             }
-            _ = renewals.tick() => {
-                renew(&state);
+            _ = reloads.tick() => {
+                reload(&state);
                 continue;
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => (stream, address.ip().to_canonical()),
                 Err(failure) => {
-                    outlast(failure).await?;
+                    outlast(failure, &seats).await?;
                     continue;
                 }
             },
@@ -167,7 +173,7 @@ pub async fn run_with(
         } else if let Ok(place) = Arc::clone(&anteroom).try_acquire_owned() {
             state.traffic.turns_away();
             log::warn!(
-                "{} connections, all of them busy: turning one away",
+                "{} connections, all of them busy: refusing another",
                 seats.count()
             );
             connections.spawn(turned_away(Arc::clone(&state), stream, peer, place));
@@ -193,7 +199,7 @@ async fn turned_away(
         .await
         .is_err()
     {
-        log::debug!("{peer} was turned away and did not go");
+        log::debug!("{peer} was refused and did not close its connection");
     }
 }
 
@@ -204,11 +210,11 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 }
 
 /// Reads token and certificate files again if they changed.
-fn renew(state: &Arc<ServerState>) {
+fn reload(state: &Arc<ServerState>) {
     let state = Arc::clone(state);
     // File access may block, so it runs on a blocking thread.
     tokio::task::spawn_blocking(move || {
-        state.access.tokens.look();
+        state.streams.reload_tokens();
         if let Some(tls) = &state.tls {
             tls.look();
         }
@@ -216,7 +222,7 @@ fn renew(state: &Arc<ServerState>) {
 }
 
 /// Returns an accept error only if it is permanent. Pauses first if the process may have run out of file descriptors.
-async fn outlast(failure: io::Error) -> io::Result<()> {
+async fn outlast(failure: io::Error, seats: &ConnectionSlots) -> io::Result<()> {
     match failure.kind() {
         io::ErrorKind::ConnectionAborted
         | io::ErrorKind::ConnectionReset
@@ -225,6 +231,8 @@ async fn outlast(failure: io::Error) -> io::Result<()> {
         io::ErrorKind::InvalidInput => Err(failure),
         _ => {
             log::error!("a connection could not be accepted: {failure}");
+            // Without a free file descriptor, only the end of another connection lets the next one in.
+            seats.evict_idlest();
             sleep(ACCEPT_PAUSE).await;
             Ok(())
         }

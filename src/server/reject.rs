@@ -25,7 +25,7 @@ pub enum Rejection {
     #[error("{}", message_of(.0))]
     Refused(#[from] Refusal),
     /// No page of the service has this path.
-    #[error("{path:?} is no path of this service; GET /api lists them")]
+    #[error("{path:?} is not a path of this service; GET /api lists its paths")]
     NoSuchPath {
         /// Path of the request.
         path: String,
@@ -62,8 +62,8 @@ pub enum Rejection {
     Unauthorized,
     /// The `Host` header names another server.
     #[error(
-        "this server has no name {host:?}; allowed: its address, localhost, and the names it was given \
-         (serve(hosts=...), --allow-host)"
+        "{host:?} is not a name of this server; allowed: its address, localhost, and the names given with \
+         serve(hosts=...) or --allow-host"
     )]
     Misdirected {
         /// Host name in the request.
@@ -77,9 +77,17 @@ pub enum Rejection {
         /// Maximum number of requests under way.
         allowed: usize,
     },
+    /// A client follows too many event streams.
+    #[error("{open} event streams of yours are open; allowed: {allowed} at once")]
+    TooManyStreams {
+        /// Number of open streams.
+        open: usize,
+        /// Maximum number of open streams.
+        allowed: usize,
+    },
     /// The peer has not read enough of its earlier answers.
     #[error(
-        "{used} bytes of answers to you are not read yet; allowed: {allowed} before the next question"
+        "you have not read {used} bytes of earlier answers; allowed: {allowed} before the next query"
     )]
     Unread {
         /// Number of unread bytes.
@@ -88,7 +96,7 @@ pub enum Rejection {
         allowed: usize,
     },
     /// The answer takes longer than the time limit.
-    #[error("the answer was not made within {} s", within.as_secs_f64())]
+    #[error("the answer was not computed within {} s", within.as_secs_f64())]
     TooSlow {
         /// The time limit.
         within: Duration,
@@ -189,7 +197,7 @@ impl Rejection {
             Self::HeadersTooLong { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, None),
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, "Bearer"))),
             Self::Misdirected { .. } => (StatusCode::MISDIRECTED_REQUEST, None),
-            Self::TooMany { .. } | Self::Unread { .. } => {
+            Self::TooMany { .. } | Self::TooManyStreams { .. } | Self::Unread { .. } => {
                 (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "1")))
             }
             Self::TooSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some((RETRY_AFTER, "5"))),

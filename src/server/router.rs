@@ -6,12 +6,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, VARY};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, VARY};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::FutureExt;
+use hyper::body::Body as HttpBody;
 use tokio::runtime::Handle;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -73,10 +74,11 @@ pub(crate) fn pages(shared: PageState) -> Router {
         .route("/metrics", get(metrics))
         .fallback(no_such_path)
         .method_not_allowed_fallback(read_only)
+        .layer(from_fn(mark_identity_refused))
         .layer(
             CompressionLayer::new()
                 .quality(CompressionLevel::Fastest)
-                .compress_when(SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE)),
+                .compress_when(Compressible),
         )
         .layer(from_fn_with_state(shared.clone(), settle))
         .layer(from_fn_with_state(shared.clone(), finish))
@@ -138,6 +140,59 @@ async fn read_only(method: Method) -> Rejection {
     Rejection::ReadOnly { method }
 }
 
+/// Marks the response to a request that refuses bodies without an encoding.
+#[derive(Clone, Copy, Debug)]
+struct IdentityRefused;
+
+/// Marks a response before compression, which does not see the request.
+async fn mark_identity_refused(request: Request, next: Next) -> Response {
+    let refused = refuses_identity(request.headers());
+    let mut response = next.run(request).await;
+    if refused {
+        response.extensions_mut().insert(IdentityRefused);
+    }
+    response
+}
+
+/// Whether `Accept-Encoding` excludes bodies without an encoding, by name or by the wildcard.
+fn refuses_identity(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT_ENCODING).iter();
+    let codings = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    let mut others = false;
+    for coding in codings {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix(['q', 'Q']);
+        let excluded = weight
+            .and_then(|weight| weight.strip_prefix('='))
+            .is_some_and(|weight| weight.starts_with('0') && weight.bytes().all(is_zero));
+        match name.trim() {
+            "*" => others = excluded,
+            name if name.eq_ignore_ascii_case("identity") => return excluded,
+            _ => {}
+        }
+    }
+    others
+}
+
+fn is_zero(digit: u8) -> bool {
+    matches!(digit, b'0' | b'.')
+}
+
+/// Selects the responses to compress: those worth it, and all to requests that accept nothing else.
+#[derive(Clone, Copy, Debug)]
+struct Compressible;
+
+impl Predicate for Compressible {
+    fn should_compress<B: HttpBody>(&self, response: &axum::http::Response<B>) -> bool {
+        let needed = response.extensions().get::<IdentityRefused>().is_some()
+            && response.status() != StatusCode::NOT_MODIFIED;
+        NotForContentType::SSE.should_compress(response)
+            && (needed || SizeAbove::new(WORTH_COMPRESSING).should_compress(response))
+    }
+}
+
 /// Compresses the body of an answer on a blocking thread, within the concurrency limit of the answer's lane. Caches the
 /// compressed body if the answer is cached.
 async fn settle(State(shared): State<PageState>, request: Request, next: Next) -> Response {
@@ -193,6 +248,14 @@ pub(crate) async fn finish(
         // The compression layer sets this status if it supports none of the accepted encodings, but leaves the body as
         // it is. The refusal replaces that body.
         Ok(response) if response.status() == StatusCode::NOT_ACCEPTABLE => {
+            Rejection::NotAcceptable.into_response()
+        }
+        // An event stream is never compressed.
+        Ok(response)
+            if response.status() == StatusCode::OK
+                && response.extensions().get::<IdentityRefused>().is_some()
+                && !response.headers().contains_key(CONTENT_ENCODING) =>
+        {
             Rejection::NotAcceptable.into_response()
         }
         Ok(response) => response,

@@ -17,8 +17,9 @@ use crate::server::admission::memory::Memory;
 use crate::server::answers::answer_cache::Encoded;
 use crate::server::metrics::market_state::LastState;
 
-/// Interval of keep-alive comments on event streams.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Interval of keep-alive comments on event streams. After a hang-up the first comment provokes a reset, and the second
+/// one fails.
+const KEEP_ALIVE: Duration = Duration::from_millis(1500);
 
 /// Share of the answer memory for cached answers about the present, in sixteenths.
 const ENCODED: usize = 6;

@@ -13,7 +13,7 @@ const ALIKE: f64 = 0.75;
 
 /// The fault reason of rows that name an unknown exchange.
 pub(crate) const UNKNOWN_EXCHANGE: &str =
-    "not one that is known (new_exchange=True, --new-exchange takes it)";
+    "not a known exchange (new_exchange=True or --new-exchange accepts it)";
 
 /// An exchange name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,14 +44,16 @@ impl UnknownExchange {
         }
         let nearest = self.nearest.iter().map(|name| format!("{name:?}"));
         format!(
-            "a name that is known, the nearest: {}",
+            "a known name; the most similar: {}",
             nearest.collect::<Vec<_>>().join(", ")
         )
     }
 
     /// The name and the most similar known name, for a one-line message.
     pub(crate) fn in_a_line(&self) -> String {
-        format!("{}{}", self.shown(), self.hint())
+        let hint = self.nearest.first();
+        let hint = hint.map_or_else(String::new, |name| format!(" ({})", did_you_mean(name)));
+        format!("{}{hint}", self.shown())
     }
 }
 

@@ -22,6 +22,7 @@ mod raw_table;
 mod reading;
 mod row_fault;
 mod rules;
+mod spreadsheet_text;
 
 pub(crate) use amounts::AmountColumn;
 pub(crate) use archive_tables::{bar_table, interest_table, order_table};
@@ -41,3 +42,4 @@ pub(crate) use reading::{
 pub use row_fault::RowFault;
 pub(crate) use row_fault::first;
 pub(crate) use rules::{ContractBook, HOW, Judge, Judged, Spacing, Spacings, other_length};
+pub(crate) use spreadsheet_text::plain_text;

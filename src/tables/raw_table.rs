@@ -113,14 +113,14 @@ impl RawTable {
             if meant.count() > 1 {
                 return Err(ColumnFault {
                     column,
-                    message: "stands twice".to_owned(),
+                    message: "is given twice".to_owned(),
                 });
             }
             let (leader, rows) = *first.get_or_insert((name, cells.len()));
             if cells.len() != rows {
                 return Err(ColumnFault {
                     column,
-                    message: format!("has {} rows where {leader:?} has {rows}", cells.len()),
+                    message: format!("has {} rows, but {leader:?} has {rows}", cells.len()),
                 });
             }
         }

@@ -248,7 +248,7 @@ where
 }
 
 pub(super) fn not_a_number(text: &str) -> String {
-    format!("{} is not a number as JSON writes one", shown(text))
+    format!("{} is not a valid JSON number", shown(text))
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ pub(super) fn instant(text: &str) -> Result<Millis, String> {
 
 fn no_instant(text: &str) -> String {
     format!(
-        "{} is no instant; whole epoch milliseconds, epoch seconds below 1e11 or ISO 8601, \
-         none finer than a millisecond and none outside the years 1 to 9999, are allowed",
+        "{} is not an instant; allowed: whole epoch milliseconds, epoch seconds below 1e11 or ISO 8601, not finer \
+         than a millisecond and within the years 1 to 9999",
         shown(text)
     )
 }

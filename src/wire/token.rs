@@ -290,7 +290,7 @@ impl<'de> Read<'de> for AxisInstant {
     }
 }
 
-/// An instant in any spelling of [`instant`].
+/// An instant in any format that [`instant`] parses: epoch seconds, epoch milliseconds or ISO 8601.
 #[derive(Debug)]
 pub(super) struct Instant(pub(super) Millis);
 

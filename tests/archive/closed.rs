@@ -269,7 +269,7 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     for (cut, message) in [
         (
             cut(Some(1), None),
-            "start: 2024-10-04T01:00:00Z is within a day",
+            "start: 2024-10-04T01:00:00Z is not the start of a UTC day",
         ),
         (cut(None, Some(25)), "end: "),
         (cut(Some(48), Some(24)), "is not after the start"),

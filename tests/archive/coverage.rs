@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use liqdata::archive::{
     Archive, ArchiveError, Batch, Completeness, Counter, CounterKind, Evidence, Gap, GapCause,
-    GapOutcome, GapState, Measurement, MeasurementKind, TopicGap, VenueCoverage,
+    GapOutcome, GapState, Measurement, MeasurementKind, PendingExchange, TopicGap, VenueCoverage,
+    Writer,
 };
 use liqdata::model::{Millis, TimeRange};
 
@@ -295,8 +296,8 @@ fn what_was_recovered_is_missing_until_it_was() {
             .map(|range| (range.start, range.end))
             .collect::<Vec<_>>()
     };
-    assert_eq!(known(at(35)), [(at(0), at(10)), (at(30), at(60))]);
-    assert_eq!(known(at(40)), [(at(0), at(20)), (at(30), at(60))]);
+    assert_eq!(known(at(35)), [(at(0), at(10)), (at(30), at(35))]);
+    assert_eq!(known(at(40)), [(at(0), at(20)), (at(30), at(40))]);
     let coverage = &writer.coverage(at(0), at(60)).unwrap()[0];
     assert_eq!(coverage.connected_share, Some(50.0 / 60.0));
     assert_eq!(
@@ -346,7 +347,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
         let covered = writer.coverage_of(at(0), at(60), &BTreeMap::new(), Some(at(minutes)));
         covered.unwrap()[0].connected_share.unwrap() * 60.0
     };
-    assert_eq!((known(39), known(45), known(50)), (55.0, 57.5, 60.0));
+    assert_eq!((known(39), known(45), known(50)), (34.0, 42.5, 50.0));
     let missed = writer.gap_statuses(at(0), at(60), None).unwrap();
     assert_eq!(missed[0].state, GapState::Recovered);
 }
@@ -410,6 +411,103 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
     assert_eq!([end(Some(45)), end(None)], [Some(at(40)); 2]);
     let missed = writer.gap_statuses(at(0), at(60), Some(at(20))).unwrap();
     assert_eq!(missed[0].end, at(20));
+}
+
+#[test]
+fn no_later_record_of_a_session_changes_what_was_covered_as_of_an_instant() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let late = 3 * Millis::MINUTE;
+    let run = writer
+        .begin_late_session("binance", Completeness::Complete, at(0), late)
+        .unwrap();
+    let known = |writer: &Archive, minutes| {
+        let of = |covered: BTreeMap<String, Vec<TimeRange>>| covered["binance"].clone();
+        let as_of = Some(at(minutes));
+        (
+            of(writer.covered(at(0), at(99), as_of).unwrap()),
+            of(writer.fully_covered(at(0), at(99), as_of).unwrap()),
+            writer
+                .coverage_of(at(0), at(60), &BTreeMap::new(), as_of)
+                .unwrap(),
+            writer.gap_statuses(at(0), at(99), as_of).unwrap(),
+        )
+    };
+    let seen = |writer: &mut Writer, minutes, gaps| {
+        let seen = vec![(run, at(minutes))];
+        let batch = Batch {
+            seen,
+            gaps,
+            ..Batch::default()
+        };
+        writer.append(&batch).unwrap();
+    };
+    seen(&mut writer, 9, vec![]);
+    let before = [2, 6, 10, 12].map(|minutes| known(&writer, minutes));
+    assert_eq!(before[1].0, [TimeRange::new(at(0), at(3))]);
+    assert_eq!(before[3].0, [TimeRange::new(at(0), at(9))]);
+    // It goes on, after a time in which nothing was received, and another one of lower completeness begins.
+    seen(&mut writer, 40, vec![gap(9, 20, "closed")]);
+    let other = writer.begin_session("binance", Completeness::Sampled, at(50));
+    writer
+        .append(&Batch {
+            seen: vec![(other.unwrap(), at(60))],
+            ..Batch::default()
+        })
+        .unwrap();
+    assert_eq!(
+        [2, 6, 10, 12].map(|minutes| known(&writer, minutes)),
+        before
+    );
+    let now = writer.covered(at(0), at(99), Some(at(43))).unwrap();
+    let ranges = [TimeRange::new(at(0), at(9)), TimeRange::new(at(20), at(40))];
+    assert_eq!(now["binance"], ranges);
+}
+
+#[test]
+fn a_startup_gap_stays_known_as_of_the_time_before_its_session() {
+    let folder = Folder::new();
+    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+    let pending = |exchange: &str, until, why: Option<&str>| Batch {
+        pending: vec![PendingExchange {
+            exchange: exchange.to_owned(),
+            since: at(0),
+            until: at(until),
+            why: why.map(str::to_owned),
+        }],
+        ..Batch::default()
+    };
+    let known = |writer: &Archive, as_of: Option<i64>| {
+        let as_of = as_of.map(at);
+        let gaps = writer.gap_statuses(at(0), at(99), as_of).unwrap();
+        let coverage = writer
+            .coverage_of(at(0), at(60), &BTreeMap::new(), as_of)
+            .unwrap();
+        let names: Vec<String> = coverage.into_iter().map(|one| one.exchange).collect();
+        let ends: Vec<Millis> = gaps.into_iter().map(|gap| gap.end).collect();
+        (names, ends)
+    };
+    for (exchange, why) in [("okx", None), ("htx", Some("refused"))] {
+        for until in [1, 2, 9] {
+            writer.append(&pending(exchange, until, why)).unwrap();
+        }
+    }
+    let before = [0, 1, 2, 5].map(|minutes| known(&writer, Some(minutes)));
+    let both = vec!["htx".to_owned(), "okx".to_owned()];
+    assert_eq!(before[0], (vec![], vec![]));
+    assert_eq!(before[3], (both.clone(), vec![at(5); 2]));
+    for exchange in ["okx", "htx"] {
+        writer
+            .begin_session(exchange, Completeness::Complete, at(10))
+            .unwrap();
+    }
+    assert_eq!(
+        [0, 1, 2, 5].map(|minutes| known(&writer, Some(minutes))),
+        before
+    );
+    // Now only the exchange that could not be reached has a gap.
+    assert_eq!(known(&writer, None), (both, vec![at(10)]));
+    assert!(writer.verify().unwrap().is_sound());
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     drop(journal);
 
     let fault = Archive::read(folder.archive()).unwrap_err().to_string();
-    assert!(fault.contains("line 31 of orders"), "{fault}");
+    assert!(fault.contains("row 31 of table orders"), "{fault}");
     assert!(fault.contains("1 more"), "{fault}");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
@@ -294,10 +294,13 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
         .unwrap();
     drop(journal);
     let fault = reader.orders(&Filter::default()).unwrap_err();
-    assert!(fault.to_string().contains("line 4 of orders"), "{fault}");
+    assert!(
+        fault.to_string().contains("row 4 of table orders"),
+        "{fault}"
+    );
     let another = Archive::read(folder.archive()).unwrap_err();
     assert!(
-        another.to_string().contains("line 4 of orders"),
+        another.to_string().contains("row 4 of table orders"),
         "{another}"
     );
     // What a read has met, a look meets again.
@@ -416,7 +419,9 @@ fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_a
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &everything).unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-        let refused = reader.visit_orders(&everything, &mut |_| ()).unwrap_err();
+        let refused = reader
+            .visit_orders(&everything, || (), |(), _| ())
+            .unwrap_err();
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         drop(reader);
 
@@ -580,7 +585,7 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
         .unwrap();
     let refused = Archive::read(folder.archive()).unwrap_err().to_string();
     assert!(
-        refused.contains("the last number of orders is 10, and not 3"),
+        refused.contains("the last row id of table orders is 10, but the journal records 3"),
         "{refused}"
     );
     drop(journal);
@@ -722,7 +727,7 @@ fn an_order_of_a_number_that_was_never_given_is_refused_however_large_that_is() 
             .unwrap();
         let reader = Archive::read(folder.archive()).unwrap();
         let refused = count(&reader, &Filter::default()).unwrap_err().to_string();
-        let wanted = format!("line {number} of orders is not where it was written");
+        let wanted = format!("row {number} of table orders has an id above the last assigned one");
         assert!(refused.contains(&wanted), "{refused}");
     }
 }
@@ -748,7 +753,9 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
         let told = [
             count(&reader, &everything).map(drop),
             count(&reader, &of_coin).map(drop),
-            reader.visit_orders(&everything, &mut |_| ()).map(drop),
+            reader
+                .visit_orders(&everything, || (), |(), _| ())
+                .map(drop),
             reader.arrivals(0, 100, &mut |_| ()).map(drop),
             reader
                 .tail(ArrivalPosition::default(), 100, &mut |_| ())
@@ -758,7 +765,10 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
             let refused = refused.unwrap_err();
             assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
             let refused = refused.to_string();
-            assert!(refused.contains("line 31 of orders"), "{change}: {refused}");
+            assert!(
+                refused.contains("row 31 of table orders"),
+                "{change}: {refused}"
+            );
         }
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn told() -> ImportedSession {
         completeness: Completeness::Sampled,
         start: Millis(START),
         end: Millis(START + 2 * Millis::DAY),
+        known_at: Millis(START + 2 * Millis::DAY),
     }
 }
 
@@ -119,7 +120,11 @@ fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
         (filed.rejected[0].row, filed.rejected[0].differs),
         (1, false)
     );
-    assert!(filed.rejected[0].message.contains("outside the bar"));
+    assert!(
+        filed.rejected[0]
+            .message
+            .contains("outside the range of the bar")
+    );
 }
 
 #[test]

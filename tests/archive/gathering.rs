@@ -63,9 +63,8 @@ fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, ArchiveSummary)
 
 /// The same, one by one; and by the reader of whole rows.
 fn read(archive: &Archive, filter: &Filter) -> [Vec<String>; 2] {
-    let mut briefly = Vec::new();
-    archive
-        .visit_orders(filter, &mut |order| briefly.push(told(&order)))
+    let (briefly, _) = archive
+        .visit_orders(filter, Vec::new, |all, order| all.push(told(&order)))
         .unwrap();
     let rows = sound(archive.orders(filter).unwrap());
     let whole = rows.iter().map(|row| told(&OrderBrief::from(row)));

@@ -120,7 +120,7 @@ fn a_folder_in_use_is_not_made_an_archive() {
     fs::remove_file(folder.archive().join("journal.sqlite")).unwrap();
     let refused = Archive::create_or_open(folder.archive()).unwrap_err();
     assert!(
-        refused.to_string().contains("restore that file"),
+        refused.to_string().contains("restore journal.sqlite"),
         "{refused}"
     );
 }

@@ -139,7 +139,7 @@ fn a_name_that_leaves_the_folder_is_refused_with_every_checksum_as_it_should_be(
                 let refused = opened.unwrap_err();
                 assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
                 assert!(
-                    refused.to_string().contains("no name that this package"),
+                    refused.to_string().contains("is not a valid segment path"),
                     "{name:?}: {refused}"
                 );
             }
@@ -269,7 +269,7 @@ fn nobody_waits_for_a_pipe() {
         if name == "part" {
             let reader = Archive::read(folder.archive()).unwrap();
             let scan = reader.orders(&Filter::default()).unwrap();
-            assert!(scan.damaged[0].reason.contains("plain file"), "{scan:?}");
+            assert!(scan.damaged[0].reason.contains("regular file"), "{scan:?}");
         } else {
             let refused = Archive::create_or_open(folder.archive()).unwrap_err();
             assert!(refused.to_string().contains("a pipe"), "{name}: {refused}");

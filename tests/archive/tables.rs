@@ -89,7 +89,7 @@ fn are_imported_alike(given: &[Tables]) {
     let mut other = Archive::create_or_open(filled.archive()).unwrap();
     fill_days(&mut other);
     for tables in given {
-        let sessions = tables.orders.sessions();
+        let sessions = tables.orders.covered_time().sessions(None);
         let import = |writer: &mut Writer| {
             let scope = scope(&sessions, UNTIL);
             let (outcome, is_whole) = writer.import(tables.clone(), scope, &mut |_| true).unwrap();
@@ -328,7 +328,7 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
     // Files are put into their places 32 at a time.
     for most in [0, 1, 2, 3, 4, 150] {
         let mut asked = 0;
-        let told = tables.orders.sessions();
+        let told = tables.orders.covered_time().sessions(None);
         let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| {
             asked += 1;
             asked <= most
@@ -347,7 +347,7 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
     assert!(left > 0, "the disk was waited for");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     assert_eq!(pending(), 0);
-    let told = tables.orders.sessions();
+    let told = tables.orders.covered_time().sessions(None);
     let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| true);
     assert!(filed.unwrap().1);
     let found = writer.verify().unwrap();

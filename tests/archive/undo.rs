@@ -28,7 +28,7 @@ fn bars(coin: &str, minutes: impl Iterator<Item = i64>, price: i64) -> BarTable 
 }
 
 fn import(writer: &mut Writer, tables: Tables, origin: &IngestOrigin) -> ImportOutcome {
-    let sessions = tables.orders.sessions();
+    let sessions = tables.orders.covered_time().sessions(None);
     let scope = ImportScope {
         sessions: &sessions,
         until: UNTIL,
@@ -220,6 +220,7 @@ fn an_undo_ends_the_coverage_of_its_sessions_and_no_other() {
         completeness: Completeness::Unknown,
         start: whole.0,
         end: collected,
+        known_at: collected,
     };
     let (sessions, ingest) = ([again], origin("again"));
     let scope = ImportScope {

@@ -382,7 +382,7 @@ fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_repaired() {
     let mut lines = said(&folder);
     lines.retain(|line| line.contains("journal.sqlite is damaged"));
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains("is not as it was written"), "{lines:?}");
+    assert!(lines[0].contains("has a wrong checksum"), "{lines:?}");
 
     assert!(Archive::repair(folder.archive()).unwrap().is_sound());
     becomes(&market, 0);

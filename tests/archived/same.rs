@@ -71,8 +71,8 @@ fn an_archive_answers_as_tables_of_the_same_rows_do() {
         let refused: Vec<&String> = said.iter().filter(|said| !said.starts_with('{')).collect();
         let reasons = [
             "start at",
-            "is not known by",
-            "is not known by",
+            "is unknown at",
+            "is unknown at",
             "is out of bounds",
         ];
         let told =
@@ -147,7 +147,7 @@ fn a_market_opened_as_of_an_instant_stays_there() {
     assert!(
         refused
             .iter()
-            .all(|said| said.starts_with("400") && said.contains("as of")),
+            .all(|said| said.starts_with("400") && said.contains("as_of")),
         "{refused:?}"
     );
 }

@@ -209,7 +209,7 @@ async fn what_a_market_told_before_it_closed_is_not_missing() {
         let archive = Archive::read(folder.archive()).unwrap();
         let until = Millis(i64::MAX / 2);
         let mut gaps = archive.topic_gaps(Millis(0), until, None).unwrap();
-        gaps.retain(|gap| gap.reason.starts_with("closed since"));
+        gaps.retain(|gap| gap.reason.starts_with("the market closed"));
         gaps
     };
     collecting
@@ -353,7 +353,7 @@ async fn what_takes_too_many_requests_in_halves_as_well_is_open_and_says_why() {
     let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
     busy_hour(&doubles);
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(with_requests(1)));
-    let why = "backfill given up after 1 requests (backfill_requests)";
+    let why = "backfill stopped after 1 requests (backfill_requests)";
     // While nobody is heard that is on record as well.
     collecting
         .until("it is on record", |_| {

@@ -470,7 +470,7 @@ async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at
     assert_eq!(kept, expected);
     let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
     for venue in TIMED {
-        for reason in ["is more than 60 s ahead", "old on a live channel"] {
+        for reason in ["is more than 60 s in the future", "old on a live channel"] {
             let named = |line: &&str| line.contains(reason) && line.contains(&format!("{venue}|"));
             assert!(aside.lines().any(|line| named(&line)), "{venue}: {reason}");
         }

@@ -63,7 +63,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
         .until_of("okx", "it is said", |one| {
             one.trouble
                 .as_ref()
-                .is_some_and(|said| said.contains("are used instead"))
+                .is_some_and(|said| said.contains("is used instead"))
         })
         .await;
     let refused_until = now(doubles.of("okx"));

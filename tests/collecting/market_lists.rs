@@ -436,7 +436,7 @@ async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
     collecting
         .until_of("bybit", "the coin is named", |one| {
             let said = one.trouble.as_deref().unwrap_or_default();
-            said == "coins: \"NOSUCH\" is listed by none of bybit"
+            said == "coins: \"NOSUCH\" is not listed by any of bybit"
         })
         .await;
     collecting.stop().await;

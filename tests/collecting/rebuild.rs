@@ -21,9 +21,9 @@ fn total(archive: &Path, as_of: Option<Millis>) -> (Decimal, usize) {
     };
     let rows = reader.orders(&filter).unwrap().rows;
     let sum = rows.iter().map(|row| row.order.value_usd).sum();
-    let mut briefly = (Decimal::ZERO, 0);
-    reader
-        .visit_orders(&filter, &mut |brief| {
+    let none = || (Decimal::ZERO, 0);
+    let (briefly, _) = reader
+        .visit_orders(&filter, none, |briefly, brief| {
             briefly.0 += brief.value_usd;
             briefly.1 += 1;
         })

@@ -518,7 +518,7 @@ fn an_unknown_coin_is_refused_with_the_known_ones() {
     let refused = levels(&observations.at(None), "DOGE", None).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        r#""DOGE" is unknown: no bar of it has closed by 2026-06-11T00:00:00Z; known are BTC"#
+        r#""DOGE" is unknown: none of its bars has closed by 2026-06-11T00:00:00Z; known coins: BTC"#
     );
     let early = observations.at(Some(Millis(NOW - HOUR)));
     assert!(matches!(

@@ -93,7 +93,10 @@ fn a_length_that_the_bars_cannot_be_made_into_is_refused() {
             message.starts_with(&format!("bars of {name} cannot be made")),
             "{message}"
         );
-        assert!(message.contains("\"BTC\" of 5 min;"), "{message}");
+        assert!(
+            message.contains("\"BTC\", which have a length of 5 min;"),
+            "{message}"
+        );
     }
     assert!(refused(&small, MINUTE).ends_with("allowed: whole multiples of 5 min"));
     // For every range.

@@ -140,7 +140,7 @@ def test_the_command_makes_tokens_and_a_file_of_their_digests_is_read_again(mark
         file.write_text(f"{ben_line}\n")
         eventually(lambda: status(server, Authorization=asks["ann"])[0] == 401)
     file.write_text("plain-text-token-of-ann\n")
-    with pytest.raises(liqdata.BadQuery, match="line 1: no digest") as caught:
+    with pytest.raises(liqdata.BadQuery, match="line 1: not a token digest") as caught:
         liqdata.serve(market, token=file)
     assert "plain-text" not in str(caught.value)
     with pytest.raises(liqdata.BadQuery, match="no-such-file"):
@@ -214,7 +214,7 @@ def test_a_page_of_a_known_origin_alone_may_read_the_answers(market):
 
 
 def test_beyond_this_machine_a_server_needs_a_token_or_the_word_public(market):
-    with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may ask") as caught:
+    with pytest.raises(liqdata.BadQuery, match="everybody who reaches it may send queries") as caught:
         liqdata.serve(market, EVERYWHERE)
     assert caught.value.parameter == "host"
     for how in ({"token": TOKEN}, {"public": True}):
@@ -288,7 +288,7 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
         with liqdata.Client(server.url, token=TOKEN) as client:
             assert client.overview() == market.overview()
     key.write_text("nothing")
-    with pytest.raises(liqdata.BadQuery, match=r"key\.pem holds no private key"):
+    with pytest.raises(liqdata.BadQuery, match=r"key\.pem contains no private key"):
         liqdata.serve(market, tls=(certificate, key))
 
 
@@ -298,6 +298,8 @@ def test_tls_with_a_certificate_that_is_replaced_while_the_server_runs(market, m
 def test_the_limits_are_those_of_the_native_half():
     told = dataclasses.asdict(Limits())
     assert told.pop("trusted_proxies") == ()
+    # A quarter of the streams.
+    assert told.pop("streams_per_peer") is None
     assert told == _core.limits()
 
 
@@ -538,7 +540,7 @@ def _core_digest(token):
         ("hosts = []", "allow_host"),
         ("port = true", "a whole number"),
         ("port = ", "is not TOML"),
-        ("[limit]\nconnection = 5", "is no limit"),
+        ("[limit]\nconnection = 5", "is not a limit"),
         ('certificate = "one.pem"', "--key"),
     ],
 )

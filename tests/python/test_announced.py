@@ -75,7 +75,7 @@ def beyond(name):
 def test_no_parameter_that_is_not_the_contracts_is_passed_over(script, connect, name):
     for parameter in beyond(name):
         service = script(passing_over())
-        with pytest.raises(BadQuery, match=f"does not announce {parameter} of {name}") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce {parameter} for {name}") as refused:
             getattr(connect(service), name)(**{parameter: BEYOND[parameter]})
         assert refused.value.parameter == parameter
         assert paths(service) == {"/api"}, (name, parameter)
@@ -88,7 +88,7 @@ def test_no_value_that_is_not_the_contracts_is_passed_over(script, connect, name
     listed = [{"name": parameter, "values": ["1d", "2"]}]
     for index in (NOWHERE, answer({"endpoints": [{"name": name, "parameters": listed}]})):
         service = script(passing_over(index))
-        with pytest.raises(BadQuery, match=f"does not announce {told} of {name}") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce {told} for {name}") as refused:
             getattr(connect(service), name)(**asked)
         assert refused.value.parameter == parameter
         assert paths(service) == {"/api"}

@@ -432,7 +432,7 @@ def test_a_read_that_is_denied_is_called_one_and_no_write(tmp_path, denied):
     what.chmod(0o755)
     assert done.returncode == 0, done.stderr
     assert str(path) in done.stdout
-    assert "see who may read and write it" in done.stdout
+    assert "check its permissions" in done.stdout
     assert "cannot be written" not in done.stdout
     assert "ermission denied" in done.stdout
 

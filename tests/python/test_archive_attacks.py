@@ -70,7 +70,7 @@ def test_no_record_is_read_or_written_behind_a_link_and_none_waits_for_a_pipe(tm
         assert not any(SECRET.encode() in found.read_bytes() for found in (tmp_path / "kept").rglob("*.jsonl"))
     (archive / name).unlink()
     os.mkfifo(archive / name)
-    with pytest.raises(ArchiveError, match=rf"{name}: it is no plain file"):
+    with pytest.raises(ArchiveError, match=rf"{name}: it is not a regular file"):
         liqdata.ingest(archive, file)
 
 
@@ -263,7 +263,7 @@ def test_a_forged_list_of_files_leads_nowhere_else(kept, tmp_path, path):
     statement = "UPDATE manifest SET path = ? WHERE path = (SELECT min(path) FROM manifest WHERE holds = 'orders')"
     kept.put("many/here/journal.sqlite", forged(journal, tmp_path, statement, path))
     kept.requests.clear()
-    with pytest.raises(ArchiveError, match="no name that this package gives a file of orders"):
+    with pytest.raises(ArchiveError, match="is not a valid segment path for table orders"):
         opened()
     assert outside(tmp_path) == []
     assert not Path("/liqdata-evil.parquet").exists()

@@ -35,7 +35,7 @@ def paths(service):
 def test_as_of_is_not_asked_of_a_service_that_does_not_announce_it(script, connect, method):
     for index in (NOWHERE, answer(b"<html>"), answer({"everywhere": [{"name": "explain"}]})):
         service = script(service_of(index))
-        with pytest.raises(BadQuery, match=f"does not announce as_of of {method}") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce as_of for {method}") as refused:
             getattr(connect(service), method)(as_of=THEN)
         assert refused.value.parameter == "as_of"
         assert paths(service) == {"/api"}
@@ -135,7 +135,7 @@ def test_bars_of_another_coin_are_no_answer(script, connect):
     index = answer({"extensions": [{"name": "bars", "path": "/api/bars"}]})
     client = connect(script(service_of(index, answer({"success": True, "data": [bar]}))))
     assert len(client.bars("btcusdt")) == 1
-    with pytest.raises(UnexpectedReply, match="'BTC' is not 'ETH', which was asked for"):
+    with pytest.raises(UnexpectedReply, match="'BTC' is not the requested 'ETH'"):
         client.bars("ETH")
 
 

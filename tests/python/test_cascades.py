@@ -302,7 +302,7 @@ def test_an_archive_that_grows_is_told_as_if_it_were_read_anew(tmp_path, bars):
         ({"symbol": []}, "symbol", "None for everything"),
         ({"symbol": 7}, "symbol", "a coin, a pair or several"),
         ({"symbol": "BTCC"}, "symbol", "BTC"),
-        ({"start": NOW + DAY}, "start", "after the newest that is known"),
+        ({"start": NOW + DAY}, "start", "after the newest observation"),
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
@@ -351,7 +351,7 @@ def test_clients_of_either_face_are_told_what_the_archive_tells(archive, connect
             assert told == wanted, asked
             assert told.columns == wanted.columns
             assert told.meta["source"] == server.url
-        with pytest.raises(BadQuery, match="after the newest that is known"):
+        with pytest.raises(BadQuery, match="after the newest observation"):
             client.cascades(start=NOW + DAY)
 
 

@@ -123,7 +123,9 @@ def test_a_later_start_fetches_only_what_it_needs(s3, folder):
 def test_an_address_is_of_one_archive_and_never_gets_less(s3, folder, tmp_path):
     export(folder)
     other = buckets.archive(tmp_path / "other")
-    with pytest.raises(ArchiveError, match="s3://kept/here holds another archive; each collector needs an address"):
+    with pytest.raises(
+        ArchiveError, match="s3://kept/here contains another archive; each archive needs its own address"
+    ):
         export(other)
     for less in ({"start": NOW - DAY}, {"tables": "orders"}):
         with pytest.raises(
@@ -204,7 +206,7 @@ def test_a_damaged_object_is_named_left_out_and_read_again_once_it_is_whole(s3, 
     s3.put(f"here/{names[1]}", whole[1][:-7])
     caplog.clear()
     with caplog.at_level("WARNING", "liqdata.archive"), liqdata.open("s3://kept/here") as market:
-        assert f"the file has {len(whole[1]) - 7} bytes and was written with {len(whole[1])}" in caplog.text
+        assert f"the file has {len(whole[1]) - 7} bytes, but was written with {len(whole[1])}" in caplog.text
         assert len(list(market.iter_orders())) > 0
     s3.put(f"here/{names[1]}", whole[1])
     with liqdata.open("s3://kept/here") as market, liqdata.open(folder) as local:
@@ -225,7 +227,7 @@ def test_a_damaged_list_is_named_and_written_anew_once_it_is_gone(s3, folder):
     body[body.index(b"okxcomplete")] ^= 1
     s3.put("here/journal.sqlite", bytes(body))
     with pytest.raises(
-        ArchiveError, match=r"s3://kept/here/journal\.sqlite is damaged: (row 1 missing|line 1 of runs)"
+        ArchiveError, match=r"s3://kept/here/journal\.sqlite is damaged: (row 1 missing|row 1 of table runs)"
     ):
         liqdata.open("s3://kept/here")
     for body in (b"nonsense", b""):
@@ -248,7 +250,7 @@ def test_a_damaged_file_is_not_exported_and_what_was_there_stays(s3, folder):
     body[100] ^= 1
     file.write_bytes(body)
     before = s3.get("here/journal.sqlite")
-    with pytest.raises(ArchiveError, match=r"is damaged: the file's SHA-256 is .* see what `liqdata verify`") as raised:
+    with pytest.raises(ArchiveError, match=r"is damaged: the file's SHA-256 is .* run `liqdata verify`") as raised:
         export(folder)
     assert raised.value.path == str(file)
     file.unlink()
@@ -306,19 +308,19 @@ def ends(done):
 def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch):
     with liqdata.open(folder) as market:
         for options, message in [
-            ({"url": " "}, "url: ' ' is no address; allowed: s3://bucket/prefix"),
-            ({"url": str(folder)}, "is the archive itself or within it; allowed: another folder"),
-            ({"url": folder / "orders"}, "is the archive itself or within it"),
-            ({"url": f"file://{folder}/"}, "is the archive itself or within it"),
+            ({"url": " "}, "url: ' ' is not an address; allowed: s3://bucket/prefix"),
+            ({"url": str(folder)}, "is the archive itself or a folder in it; allowed: another folder"),
+            ({"url": folder / "orders"}, "is the archive itself or a folder in it"),
+            ({"url": f"file://{folder}/"}, "is the archive itself or a folder in it"),
             ({"url": "ftp://host/x"}, "url: 'ftp://host/x' is not allowed"),
             ({"url": "s3://"}, "url: 's3://' is not allowed"),
             ({"url": "s3://kept/x?versionId=1"}, "is not allowed"),
-            ({"url": 3}, "url: 3 is no address"),
-            ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is within a day"),
-            ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is within a day"),
-            ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no day from '2100-01-01' on is over"),
+            ({"url": 3}, "url: 3 is not an address"),
+            ({"url": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
+            ({"url": "s3://kept/x", "end": "2026-05-31T01:00Z"}, "end: .* is not the start of a UTC day"),
+            ({"url": "s3://kept/x", "start": "2100-01-01"}, "start: no UTC day from '2100-01-01' on has ended"),
             ({"url": "s3://kept/x", "tables": ["trades"]}, "tables: 'trades' is not allowed"),
-            ({"url": "s3://kept/x", "tables": ()}, r"tables: \(\) names none"),
+            ({"url": "s3://kept/x", "tables": ()}, r"tables: \(\) names no table"),
             ({"url": "s3://kept/x", "partition": "hour"}, "partition: 'hour' is not allowed; allowed: 'day'"),
         ]:
             with pytest.raises(BadQuery, match=message) as refused:
@@ -334,10 +336,10 @@ def test_addresses_and_options_that_mean_nothing_are_refused(folder, monkeypatch
     for options, message in [
         ({"path": str(folder), "start": NOW - DAY}, "start: the archive .* is on this machine"),
         ({"path": folder, "cache": "x"}, "cache: the archive"),
-        ({"path": []}, r"path: \[\] names nothing"),
+        ({"path": []}, r"path: \[\] names no archive"),
         ({"path": ["s3://kept/x", "s3://kept/x/"]}, "names one address twice"),
-        ({"path": ["s3://kept/x", str(folder)]}, "is no address"),
-        ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is within a day"),
+        ({"path": ["s3://kept/x", str(folder)]}, "is not an address"),
+        ({"path": "s3://kept/x", "start": NOW - HOUR}, "start: .* is not the start of a UTC day"),
     ]:
         with pytest.raises(BadQuery, match=message):
             liqdata.open(**options)

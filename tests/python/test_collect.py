@@ -106,7 +106,7 @@ def test_asking_for_the_past_ends_by_itself_even_where_nobody_answers(capsys, tm
     code, out, err = run(capsys, "collect", archive, "--exchanges", "okx", "--once", "--settings", str(file))
     assert code == cli.FAILED
     assert "no exchange answered: okx: " in err
-    assert "kept 0 orders" in out
+    assert "stored 0 orders" in out
     assert "cannot be read" in out
 
 
@@ -123,7 +123,7 @@ def test_a_signal_ends_it_gracefully(tmp_path, nowhere, number):
         process.send_signal(number)
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "kept 0 orders" in out
+    assert "stored 0 orders" in out
     # The archive is free again.
     _core.Collector(archive, ["okx"], [], nowhere, once=False).stop()
 
@@ -149,7 +149,8 @@ def test_a_flood_of_troubles_is_a_line_at_once_and_one_a_minute(capsys, monkeypa
         "troubles": 0,
         "connected_share": None,
     }
-    status = {"at": 0, "exchanges": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "trouble": None}
+    status = {"at": 0, "exchanges": [venue], "orders": 0, "bars": 0, "open_interest": 0, "waiting": 0, "log_bytes": 0}
+    status["trouble"] = None
     status["raw"] = {"trouble": None}
     lines = _collect._Lines()
 
@@ -187,15 +188,24 @@ def test_a_screen_has_a_line_for_every_exchange_and_says_what_is_not_covered(cap
     }
     okx = venue | {"exchange": "okx", "state": "live", "events": 7, "uncovered_count": 2}
     gate = venue | {"exchange": "gate", "state": "down", "trouble": "socket: no pong"}
-    counts = {"orders": 7, "bars": 0, "open_interest": 0, "waiting": 0}
+    counts = {"orders": 7, "bars": 0, "open_interest": 0, "waiting": 0, "log_bytes": 65 << 20}
     status = {"at": 0, "exchanges": [okx, gate], **counts, "trouble": None}
     status["raw"] = {"trouble": None}
     status["positions"] = {"positions": 1234, "snapshots": 2, "trouble": "the tape was lost"}
+    assert "65 MiB of log behind a stopped reader" in _collect._summary(status)
     console.print(_collect._table(status))
     shown = capsys.readouterr().out
     for told in ("2 snapshots (the last of 1,234 positions)", "positions: the tape was lost"):
         assert told in shown
-    for told in ("kept 7 orders", "okx", "live", "gate", "down", "gate: socket: no pong", "okx: 2 topics not covered"):
+    for told in (
+        "stored 7 orders",
+        "okx",
+        "live",
+        "gate",
+        "down",
+        "gate: socket: no pong",
+        "okx: 2 topics not covered",
+    ):
         assert told in shown
 
 

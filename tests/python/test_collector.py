@@ -62,14 +62,14 @@ def test_what_exchanges_tell_is_in_the_market_while_the_block_goes_on_and_in_the
         with liqdata.collect(archive, exchanges=["okx", "bybit"], settings=shape) as collector:
             market = collector.market()
             live(collector)
-            assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 exchanges live, 0 orders kept)"
+            assert repr(collector) == f"Collector({str(archive)!r}, at work, 2 of 2 exchanges live, 0 orders stored)"
             with market.stream_orders() as stream:
                 happened = [row for rows in tell(do="liquidate", count=4).values() for row in rows]
                 seen = [next(stream) for _ in happened]
             assert market.overview()["24h"]["cnt"] == len(happened)
         assert told(seen) == told(happened)
     assert collector.closed
-    assert repr(collector) == f"Collector({str(archive)!r}, closed, {len(happened)} orders kept)"
+    assert repr(collector) == f"Collector({str(archive)!r}, closed, {len(happened)} orders stored)"
     status = collector.status()
     assert status["orders"] == len(happened)
     assert {venue["state"] for venue in status["exchanges"]} == {"stopped"}
@@ -121,7 +121,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
     [
         ({"exchanges": ["mtgox"]}, "exchanges", "binance, bybit, okx"),
         ({"exchanges": "Hyperliquid"}, "exchanges", "but positions: positions=True collects those"),
-        ({"exchanges": []}, "exchanges", "names nothing; leave it out to mean all"),
+        ({"exchanges": []}, "exchanges", "names nothing; omit it to select all"),
         ({"exchanges": [7]}, "exchanges", "7 is not a name"),
         ({"exchanges": 7}, "exchanges", "a name, or several"),
         ({"coins": ":/:"}, "coins", '"BTC"'),
@@ -131,7 +131,7 @@ def test_settings_come_as_file_text_or_mapping(tmp_path, nowhere):
         ({"once": "yes"}, "once", "True or False"),
         ({"settings": {"pace": {"poll": -1}}}, "settings", "pace.poll"),
         ({"settings": {"pace": {"poll": float("nan")}}}, "settings", "allowed: texts, numbers"),
-        ({"settings": {"pace": {"poll": Decimal(1)}}}, "settings", "a Decimal is no setting"),
+        ({"settings": {"pace": {"poll": Decimal(1)}}}, "settings", "a Decimal is not a setting"),
         ({"settings": "coins = [nothing"}, "settings", "coins"),
         ({"settings": "no-such-file.toml"}, "settings", "no-such-file.toml cannot be read"),
         ({"settings": 7}, "settings", "a int is not allowed"),

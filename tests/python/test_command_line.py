@@ -10,8 +10,10 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from decimal import Decimal
@@ -126,7 +128,10 @@ MISTAKES = {
         ["end", "not after the start"],
     ),
     "a gap without a unit": (["cascades", "--demo", "--gap", "60"], ["60 has no unit", '"60s"']),
-    "a file behind --csv": (["coins", "--demo", "--csv", "/x.csv"], ["'/x.csv'", "print: put > FILE behind"]),
+    "a file behind --csv": (
+        ["coins", "--demo", "--csv", "/x.csv"],
+        ["'/x.csv'", "print to standard output: append > FILE"],
+    ),
     "a picture of another kind": (["liqmap", "--demo", "--png", "x.bmp"], ["png: 'x.bmp'", "ends in .png"]),
     "a file of tokens that is not there": (
         ["serve", "new", "--collect", "--token-file", "/no.txt"],
@@ -186,7 +191,7 @@ def test_the_folder_above_a_new_archive_is_named_where_it_is_missing(capsys, tmp
     ):
         code, out, err = run(capsys, *words)
         assert (code, out) == (1, "")
-        assert f"no/archive cannot be made: there is no folder {tmp_path / 'no'}" in err
+        assert f"no/archive cannot be created: there is no folder {tmp_path / 'no'}" in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -292,14 +297,118 @@ def test_a_file_that_cannot_be_written_is_told_before_anybody_is_asked(capsys, t
         assert "Errno" not in err
 
 
+OPENINGS = """
+import os, pathlib, socket, sys
+import liqdata
+from liqdata.cli import main
+
+path = sys.argv[1]
+os.environ["SSL_CERT_FILE"] = path
+market = liqdata.demo()
+for opening in (
+    lambda: liqdata.collect("archive", settings=path),
+    lambda: liqdata.serve(market, port=0, token=pathlib.Path(path)),
+    lambda: liqdata.serve(market, port=0, tls=(path, path)),
+    lambda: liqdata.Client(base_url="https://127.0.0.1:1").coins(),
+    lambda: main(["collect", "archive", "--settings", path]),
+    lambda: main(["serve", "--demo", "--config", path]),
+    lambda: main(["serve", "--demo", "--certificate", path, "--key", path]),
+    lambda: main(["token", "--add", path, "me"]),
+    lambda: main(["coins", "--url", "http://127.0.0.1:1", "--header", f"@{path}"]),
+):
+    try:
+        opening()
+    except liqdata.LiqdataError as error:
+        print(error, *getattr(error, "__notes__", ()), file=sys.stderr)
+    print(file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
+def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, kind):
+    path = tmp_path / "it"
+    if kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(path))
+    else:
+        os.mkfifo(path)
+    # A process of its own: opening a pipe would block this one.
+    words = [sys.executable, "-c", OPENINGS, str(path)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    said = [line for line in done.stderr.splitlines() if f"it is {kind}" in line]
+    assert len(said) == 9, done.stderr
+
+
+@pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
+def test_a_pipe_whose_reader_ends_early_stays(tmp_path, name, option):
+    pytest.importorskip("pyarrow")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def read_a_little():
+        with pipe.open("rb") as reader:
+            reader.read(1)
+
+    reading = threading.Thread(target=read_a_little)
+    reading.start()
+    words = [sys.executable, "-m", "liqdata", name, "--demo", option, str(pipe)]
+    subprocess.run(words, check=False, capture_output=True, timeout=120)
+    reading.join()
+    assert pipe.is_fifo()
+    assert {file.name for file in tmp_path.iterdir()} == {"pipe"}
+
+
+def test_an_answer_replaces_the_file_that_a_link_names(capsys, tmp_path):
+    pytest.importorskip("pyarrow")
+    link, file = tmp_path / "link.parquet", tmp_path / "file.parquet"
+    file.write_text("old")
+    link.symlink_to(file)
+    assert run(capsys, "coins", "--demo", "--parquet", str(link))[0] == 0
+    assert link.is_symlink()
+    assert file.read_bytes()[:4] == b"PAR1"
+
+
+def test_a_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(capsys, tmp_path):
+    names = ["@SUM(1+1)", "+CMD", "=HYPERLINK(1)", "'QUOTED"]
+    count = len(names)
+    orders = {
+        "exchange": ["okx"] * count,
+        "symbol": names,
+        "side": ["LONG"] * count,
+        "price": [2.0] * count,
+        "qty": [3.0] * count,
+        "value_usd": [6.0] * count,
+        "timestamp": [1781136000000 + number for number in range(count)],
+    }
+    with liqdata.serve(liqdata.Market(orders=orders)) as server:
+        code, out, _ = run(capsys, "orders", "--url", server.url, "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert not [cell for row in rows for cell in row.values() if cell[0] in "=+-@\t"]
+    assert {row["price"] for row in rows} == {"2"}, "numbers stay numbers"
+    file = tmp_path / "orders.csv"
+    file.write_text(out)
+    for path, files in (("of_file", [file]), ("of_frame", [])):
+        frame = {name: [row[name] for row in rows] for name in rows[0]}
+        done = liqdata.ingest(tmp_path / path, *files, **({} if files else {"orders": frame}))
+        assert done.new == count
+        with liqdata.open(tmp_path / path) as market:
+            assert [row["symbol"] for row in market.iter_orders(start=0)] == names[::-1]
+
+
 @pytest.mark.parametrize("name,option", [("coins", "--parquet"), ("liqmap", "--png")])
 def test_a_file_of_an_answer_is_there_once_it_is_whole_and_no_pipe_is_replaced(capsys, tmp_path, name, option):
     pytest.importorskip("pyarrow")
     file, pipe = tmp_path / "file.png", tmp_path / "pipe"
     assert run(capsys, name, "--demo", option, str(file))[0] == 0
     os.mkfifo(pipe)
-    with atomic_write(pipe) as itself:
-        assert itself == pipe
+    received = []
+    reading = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reading.start()
+    with atomic_write(pipe) as whole:
+        whole.write_bytes(b"all of it")
+    reading.join()
+    assert received == [b"all of it"]
     assert pipe.is_fifo()
     assert {path.name for path in tmp_path.iterdir()} == {"file.png", "pipe"}
 

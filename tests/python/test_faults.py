@@ -54,7 +54,7 @@ def test_refused_has_status_body_and_wait(connect, script):
     client = connect(service)
     error = fails(Refused, client.overview)
     assert (error.status, error.body, error.retry_after) == (429, "slow down", 61.0)
-    assert str(error).endswith("(429 Too Many Requests): slow down; it wants to be asked again in 61 s")
+    assert str(error).endswith("(429 Too Many Requests): slow down; retry after 61 s")
     assert client.overview() == OK
 
 

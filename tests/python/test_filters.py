@@ -109,7 +109,7 @@ def test_a_service_that_does_not_announce_the_amount_is_not_asked(script, connec
     # It would pass over what it does not know, and send orders of any size.
     told = {"endpoints": [{"name": name, "parameters": [{"name": "limit"}]} for name in ("orders", "largest")]}
     service = script(answer(json.dumps(told).encode()) if listed else answer({"success": False}, 404))
-    with pytest.raises(BadQuery, match="does not announce min_usd of") as refused:
+    with pytest.raises(BadQuery, match="does not announce min_usd for") as refused:
         ask(connect(service))
     assert refused.value.parameter == "min_usd"
     assert {request.path for request in service.requests} == {"/api"}
@@ -135,7 +135,7 @@ def test_questions_of_the_contract_need_no_list(script, connect):
 def test_a_stream_of_so_many_usd_is_not_begun_where_nobody_announces_it(script):
     service = script(answer({"success": False}, 404))
     with liqdata.Client(service.url) as client, client.stream_orders(min_usd=5) as stream:
-        with pytest.raises(BadQuery, match="does not announce min_usd of stream") as refused:
+        with pytest.raises(BadQuery, match="does not announce min_usd for stream") as refused:
             next(stream)
         assert refused.value.parameter == "min_usd"
     assert [request.path for request in service.requests] == ["/api"]

@@ -130,7 +130,7 @@ def test_a_share_that_cannot_be_is_said(tables: dict[str, Any], market: liqdata.
         explain = other.liqmap("BTC", "7d").meta["explain"]
     longs, shorts = explain["kappa"]
     assert longs > 1.0 > shorts
-    assert explain["fit"]["doubt"].startswith(f"{longs:.2f} USD of longs were realised per USD of the map")
+    assert explain["fit"]["doubt"].startswith(f"{longs:.2f} USD of longs were liquidated per USD of the map")
     assert "doubt" not in market.liqmap("BTC", "7d").meta["explain"]["fit"]
 
 
@@ -251,7 +251,7 @@ def test_a_market_with_liquidations_pickles(market: liqdata.Market) -> None:
         ({"symbol": ["BTC-27NOV26-80000-C", "BTC"]}, r"column 'symbol', row 0.*option"),
         ({"long_usd": [1.0, -1.0]}, r"column 'long_usd', row 1.*-1"),
         ({"short_usd": [1.0, float("nan")]}, r"column 'short_usd', row 1"),
-        ({"timestamp": [0, 0]}, r"column 'timestamp', row 1.*before that of row 0 ends"),
+        ({"timestamp": [0, 0]}, r"column 'timestamp', row 1.*before the period of row 0 ends"),
         ({"interval": [timedelta(hours=1), timedelta(hours=2)]}, r"column 'interval', row 1.*one length"),
         ({"interval": ["90s", "90s"]}, r"column 'interval', row 0"),
     ],
@@ -272,8 +272,11 @@ def test_a_table_of_liquidations_that_cannot_be_meant_is_refused(change: dict[st
 @pytest.mark.parametrize(
     "times,words",
     [
-        (1e6, r"USD of BTC liquidated from .* are .* times the .* USD traded in its bars; give amounts in USD"),
-        (1 / 80_000, r"as units of BTC they would be .* of it; give amounts in USD, so multiply"),
+        (
+            1e6,
+            r"USD of BTC liquidated in the .* ms from .* on are .* times the .* USD traded in its bars; give",
+        ),
+        (1 / 80_000, r"read as units of BTC, they would be .* of the traded volume; multiply"),
     ],
 )
 def test_amounts_in_a_wrong_unit_are_refused(tables: dict[str, Any], times: float, words: str) -> None:

@@ -217,6 +217,39 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         assert now.history(by=(), start=NOW - 9 * DAY, as_of=at) == rows
 
 
+def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
+    """Whatever time they are of: before, within and after what was known then, and of another exchange."""
+    folder, begun = tmp_path / "archive", NOW - NOW % DAY - 3 * DAY
+
+    def bring(minutes, late, exchange="okx"):
+        order = {"exchange": exchange, "symbol": "BTCUSDT", "side": "LONG", "price": 100, "qty": 1}
+        rows = [{**order, "timestamp": begun + minute * MINUTE} for minute in minutes]
+        times = [{**row, "received_at": row["timestamp"] + late} for row in rows]
+        liqdata.ingest(folder, orders=samples.columns(times))
+
+    def known(at):
+        market = liqdata.open(folder)
+        history = market.history(by=(), interval="1h", start=begun - DAY, end=begun + DAY, as_of=at)
+        undercount = market.undercount(as_of=at)
+        return [dict(row) for row in (*history, *market.coverage(as_of=at), *market.gaps(as_of=at), *undercount)]
+
+    bring(range(0, 300, 7), 400)
+    instants = [begun + minutes * MINUTE for minutes in (31, 119, 180, 299, 301, 700)]
+    before = [known(at) for at in instants]
+    assert before[2][0]["covered"] == 1.0
+    for minutes, late, exchange in [
+        (range(-600, -300, 9), DAY, "okx"),
+        (range(3, 300, 10), DAY, "okx"),
+        (range(0, 900, 7), DAY, "okx"),
+        (range(701, 990, 9), 0, "okx"),
+        (range(-60, 990, 9), DAY, "bybit"),
+    ]:
+        bring(minutes, late, exchange)
+        assert [known(at) for at in instants] == before
+    later = {row["exchange"]: row["connected_share"] for row in liqdata.open(folder).coverage(as_of=begun + 3 * DAY)}
+    assert later.keys() == {"okx", "bybit"}
+
+
 @pytest.mark.parametrize(
     "asked,parameter,words",
     [
@@ -226,7 +259,7 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         ({"by": "venue"}, "by", "'exchange'"),
         ({"by": ("coin", "coin")}, "by", "one of"),
         ({"by": None}, "by", "or none (in Python ()) for totals"),
-        ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not tell 2 symbols apart"),
+        ({"symbol": ["BTC", "ETH"], "by": "side"}, "by", "does not show which of the 2 symbols"),
         ({"symbol": []}, "symbol", "None for everything"),
         ({"symbol": [1]}, "symbol", "such as BTC"),
         ({"symbol": " "}, "symbol", "such as BTC"),
@@ -235,7 +268,7 @@ def test_an_archive_of_an_instant_knows_nothing_that_came_later(archive):
         ({"min_usd": -1}, "min_usd", "from 0 on"),
         ({"min_usd": float("nan")}, "min_usd", "from 0 on"),
         ({"min_usd": "many"}, "min_usd", "from 0 on"),
-        ({"start": NOW + DAY}, "start", "after the newest that is known"),
+        ({"start": NOW + DAY}, "start", "after the newest observation"),
         ({"start": NOW, "end": NOW - 1}, "end", "later instant"),
     ],
 )
@@ -386,7 +419,7 @@ def test_a_service_says_why_it_refuses(archive, connect):
     with liqdata.open(archive) as market, liqdata.serve(market) as server, pytest.raises(BadQuery) as refused:
         connect(server).history(start=NOW + DAY)
     assert refused.value.parameter == "start"
-    assert "after the newest that is known" in str(refused.value)
+    assert "after the newest observation" in str(refused.value)
 
 
 NOWHERE = answer({"success": False}, 404)

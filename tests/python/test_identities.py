@@ -66,7 +66,10 @@ def test_the_last_column_is_the_map_of_all_open_positions(market, symbol, range)
 @pytest.mark.parametrize("symbol", COINS)
 @pytest.mark.parametrize("range", ["12h", "24h"])
 def test_a_column_does_not_change_later(market, symbol, range):
-    later, then = market.heatmap(symbol, range), market.heatmap(symbol, range, as_of=market.now - timedelta(hours=2, minutes=7))
+    later, then = (
+        market.heatmap(symbol, range),
+        market.heatmap(symbol, range, as_of=market.now - timedelta(hours=2, minutes=7)),
+    )
     assert then.meta["partial"] is not None
     times = np.intersect1d(later.times, then.times)
     assert len(times) >= 60

@@ -18,11 +18,11 @@ RECORDED = os.environ.get("LIQDATA_REAL_DATA")
 @pytest.mark.parametrize(
     "name, text, said",
     [
-        ("x.csv", "a,b,c\n1,2,3\n", "are those of no format"),
+        ("x.csv", "a,b,c\n1,2,3\n", "do not match any format"),
         ("x.csv", "", "it is empty"),
         ("x.csv", "1,2,3\n", "it has no header"),
         ("x.json", '{"code": "0", "data": []}', "CoinGlass"),
-        ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with the contract"),
+        ("BTCUSDT.csv", LIQUIDATIONS + "\n" + force(1) + "\n", "does not begin with a contract"),
         ("x.csv", "timestamp,open,high,low,close,volume\n1704153600000,1,2,1,1,1\n", "give exchange="),
     ],
 )
@@ -60,7 +60,7 @@ def test_files_that_are_none_are_refused(tmp_path, folder):
     for file in (tmp_path / "nowhere.csv", tmp_path):
         with pytest.raises(BadQuery, match="files: "):
             liqdata.ingest(folder, file)
-    with pytest.raises(BadQuery, match="a dict is no file"):
+    with pytest.raises(BadQuery, match="a dict is not a file"):
         liqdata.ingest(folder, {"timestamp": []})
 
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_cut_short_gives_what_it_has_and_says_where_it_ends(tmp_p
     (reason,) = done.refused
     assert ("fewer cells" if cut == "line" else "cut short") in reason
     assert done.cut_short == (str(file),)
-    assert "cut short" in str(done)
+    assert "truncated" in str(done)
     assert not (folder / "finished.jsonl").exists()
     assert cli.main(["ingest", str(folder), str(file)]) == 1
     # The whole file later adds the rest, and nothing twice.

@@ -58,7 +58,7 @@ def test_an_order_of_which_nothing_was_filled_is_refused_by_reason(tmp_path, fol
     done = liqdata.ingest(folder, file)
     assert (done.rows, done.new) == (4, 1)
     assert done.refused == {
-        "accumulated_fill_quantity: nothing of the order was filled": 2,
+        "accumulated_fill_quantity: no part of the order was filled": 2,
         "side: not BUY or SELL": 1,
     }
     assert done.first["side: not BUY or SELL"] == f"{file}:5 (HOLD)"
@@ -166,7 +166,7 @@ def test_a_contract_that_came_later_is_refused_in_another_ingest_as_well(tmp_pat
     assert liqdata.ingest(folder, ticker("binance-futures", "BTCUSDT", "100")).new == 1
     done = liqdata.ingest(folder, ticker("binance-delivery", "BTCUSD_PERP", "1000"))
     assert (done.rows, done.new) == (1, 0)
-    assert next(iter(done.refused)).startswith("symbol: names another contract of the coin")
+    assert next(iter(done.refused)).startswith("symbol: names another contract than the other")
     # A line of the record that was cut short takes nothing from the others.
     with (folder / "ingested.jsonl").open("a") as record:
         record.write('{"at": "2')

@@ -94,7 +94,7 @@ def test_a_file_of_coins_that_is_said_to_be_in_usd_is_refused(tmp_path, folder):
     liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
     lines = [f"{START + place * HOUR},1,9,1,500" for place in range(1, 9)]
     file = written(tmp_path, "BTCUSDT-1h-oi.csv", *lines, header=OHLC)
-    with pytest.raises(BadQuery, match="times the volume of a day") as refused:
+    with pytest.raises(BadQuery, match="times the daily volume") as refused:
         liqdata.ingest(folder, file, exchange="binance", format="coinglass_open_interest_usd")
     assert str(file) in str(refused.value)
 
@@ -126,8 +126,8 @@ def test_a_reading_that_is_implausible_as_usd_is_refused_alone_and_the_rest_goes
     done = liqdata.ingest(folder, file, after)
     assert (done.rows, done.new, done.refused) == (8, 6, {NO_USD: 1, NO_PRICE: 1})
     row = 5 if ending == "csv" else 3
-    assert done.first[NO_USD].startswith(f"{file}:{row} (500 USD would be ")
-    assert "as base units it would be" in done.first[NO_USD]
+    assert done.first[NO_USD].startswith(f"{file}:{row} (500 USD at the price ")
+    assert "read as base units it is" in done.first[NO_USD]
     with liqdata.open(folder) as market:
         kept = list(market.open_interest("BTC", start=START))
     held = [row["open_interest"] for row in kept if row["exchange"] == "binance"]
@@ -142,7 +142,8 @@ def test_a_file_most_of_which_is_no_usd_is_refused_whole_and_what_came_before_it
     liqdata.ingest(folder, prices(tmp_path, hours=24), exchange="binance")
     before = written(tmp_path, "a.csv", f"{START + HOUR},BTC,okx,60000", header="t,coin,venue,oi_usd")
     file = interest(tmp_path, f"b.{ending}", readings(50_000.0, 50_000.0, *[500.0] * 6))
-    with pytest.raises(BadQuery, match=r"500 USD would be .* times the volume of a day; as base units") as refused:
+    said = r"500 USD at the price .* times the daily volume; read as base units"
+    with pytest.raises(BadQuery, match=said) as refused:
         liqdata.ingest(folder, before, file)
     assert str(file) in str(refused.value)
     with liqdata.open(folder) as market:
@@ -193,7 +194,7 @@ def test_totals_in_parquet_are_told_the_same(tmp_path, folder):
 def test_answers_and_orders_of_coinglass_say_what_to_bring_instead(tmp_path, folder):
     answer = Path(tmp_path, "answer.json")
     answer.write_text(json.dumps({"code": "0", "data": []}))
-    with pytest.raises(BadQuery, match="history of prices or of open interest to a CSV file"):
+    with pytest.raises(BadQuery, match="history of prices or open interest to a CSV file"):
         liqdata.ingest(folder, answer)
     orders = written(tmp_path, "orders.csv", "1,Binance,2,3,1", header="time,exchange_name,price,usd_value,side")
     with pytest.raises(BadQuery, match="use the exchange's own"):

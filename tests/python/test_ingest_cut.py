@@ -149,7 +149,7 @@ def test_a_position_with_a_cell_that_is_no_number_is_refused_by_column_and_row(t
 def test_a_position_of_an_impossible_leverage_is_refused_alone_and_named(tmp_path, form, cell):
     files, tables = made(form, POSITIONS | {"leverage": [10.0, 5.0, cell]}, tmp_path)
     done = liqdata.ingest(tmp_path / "archive", *files, **tables)
-    reason = "positions: leverage cannot be kept as it is"
+    reason = "positions: leverage cannot be stored exactly"
     assert (done.new, done.refused) == (2, {reason: 1})
     assert ":2 (" in done.first[reason]
 

@@ -103,7 +103,7 @@ def test_a_column_that_stands_twice_is_refused_before_anything_is_read(tmp_path,
     parquet.write_table(given, bad)
     with pytest.raises(BadQuery) as raised:
         liqdata.ingest(folder, good, bad)
-    assert str(raised.value) == f'files: {bad}: column "{known}" stands twice; allowed: once'
+    assert str(raised.value) == f'files: {bad}: column "{known}" is given twice; allowed: once'
     assert raised.value.parameter == "files"
     assert (folder / "ingested.jsonl").read_bytes() == before
     with liqdata.open(folder) as market:
@@ -201,7 +201,7 @@ def test_a_column_of_pairs_has_the_symbols_where_there_is_no_other(tmp_path, fol
         (["exchange"], None, "nothing names the exchange of its rows"),
         (["side", "qty"], None, 'as orders they lack "qty", "side"'),
         ([], "open_interest", 'as open_interest they lack "open_interest"'),
-        ([], "force_orders", "as force_orders: it is no format of a file of columns"),
+        ([], "force_orders", "as force_orders: this format does not apply to a file of columns"),
     ],
 )
 def test_what_a_file_lacks_to_be_of_a_kind_is_named(tmp_path, folder, without, format, said):
@@ -305,7 +305,7 @@ def test_bars_that_do_not_say_how_long_they_are_are_those_of_the_whole_file(tmp_
     [
         ("side", "up", '("up")'),
         ("qty", 1e-40, ")"),
-        ("exchange", "bnance", '("bnance"; did you mean "binance"?)'),
+        ("exchange", "bnance", '("bnance" (did you mean "binance"?))'),
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused_alone_wherever_it_stands(tmp_path, folder, column, cell, said):
@@ -330,7 +330,7 @@ def test_rows_that_are_refused_alone_are_named_by_their_place_in_the_file(tmp_pa
     file = tmp_path / "orders.parquet"
     parquet.write_table(pyarrow.table(table), file, row_group_size=1_000)
     done = liqdata.ingest(folder, file)
-    reason = "value_usd: more than ten times off price × qty"
+    reason = "value_usd: not within a factor of ten of price × qty"
     assert (done.rows, done.new, done.refused) == (9_000, 8_997, {"qty: blank": 1, reason: 2})
     assert done.first["qty: blank"] == f"{file}:8000"
     assert done.first[reason].startswith(f"{file}:5001 (")
@@ -413,7 +413,7 @@ def test_readings_that_count_in_coins_and_in_usd_are_refused_before_a_row_is_kep
     readings |= {"open_interest": np.full(rows, 7.0), "open_interest_usd": np.full(rows, 700.0)}
     file = tmp_path / "interest.parquet"
     parquet.write_table(pyarrow.table(readings), file, row_group_size=1_000)
-    with pytest.raises(BadQuery, match='column "open_interest" and "open_interest_usd" are both there'):
+    with pytest.raises(BadQuery, match='column "open_interest" and "open_interest_usd" are both given'):
         liqdata.ingest(folder, file, exchange="okx")
     assert not (folder / "journal.sqlite").exists()
 
@@ -433,9 +433,9 @@ def test_readings_in_usd_of_a_long_file_are_judged_as_those_of_a_short_one(tmp_p
     done = liqdata.ingest(folder, file, exchange="okx")
     (reason,) = done.refused
     assert (done.new, done.refused[reason]) == (rows - 1, 1)
-    assert done.first[reason].startswith(f"{file}:5000 (700 USD would be")
+    assert done.first[reason].startswith(f"{file}:5000 (700 USD at the price")
     readings["oi_usd"] = np.where(np.arange(rows) < 2_500, 700_000.0, 700.0)
     most = tmp_path / "most.parquet"
     parquet.write_table(pyarrow.table(readings), most, row_group_size=1_000)
-    with pytest.raises(BadQuery, match="times the volume of a day; as base units"):
+    with pytest.raises(BadQuery, match="times the daily volume; read as base units"):
         liqdata.ingest(folder, most, exchange="bybit")

@@ -41,9 +41,9 @@ def test_snapshots_of_positions_are_kept_and_those_of_no_market_refused(tmp_path
         liqdata.ingest(archive, positions=given)
     assert refused.value.parameter == "positions"
     done = liqdata.ingest(archive, positions=given, exchange="Hyperliquid")
-    reason = "positions: the price of the snapshot is not the market's"
+    reason = "positions: the price of the snapshot differs from the market price"
     assert (done.rows, done.new, done.refused) == (8, 6, {reason: 2})
-    assert done.first[reason].startswith("positions:4 (125 at 2024-01-02T00:20:00Z, where the market's was 101")
+    assert done.first[reason].startswith("positions:4 (125 at 2024-01-02T00:20:00Z, but the market price was 101")
     assert liqdata.ingest(archive, positions=given, exchange="hyperliquid").repeated == 6
     with liqdata.open(archive) as market:
         before, after = (market.positions("BTC", as_of=START + minutes * MINUTE) for minutes in (25, 30))
@@ -110,7 +110,7 @@ def test_positions_name_their_coin_by_either_column(tmp_path, name):
     given["symbol"] = [name] * len(coins)
     assert liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid").new == 2
     assert liqdata.ingest(tmp_path / "archive", positions=given | {"coin": coins}, exchange="hyperliquid").repeated == 2
-    with pytest.raises(BadQuery, match=r"\"BTC-PERP\" is another coin than symbol says, \"ETHUSDT\"; allowed: one"):
+    with pytest.raises(BadQuery, match=r"\"BTC-PERP\" contradicts the column symbol, \"ETHUSDT\"; allowed: one"):
         liqdata.ingest(tmp_path / "other", positions=given | {"coin": coins, "symbol": ["ETHUSDT"] * 2}, exchange="okx")
 
 
@@ -124,10 +124,10 @@ def test_a_position_that_is_not_worth_its_quantity_is_refused_and_the_others_are
     }
     archive = tmp_path / "archive"
     done = liqdata.ingest(archive, positions=table, exchange="hyperliquid")
-    row = "positions: value_usd over qty is not the price of the snapshot"
-    snapshot = "positions: the rows of the snapshot do not agree on its price, and no other price is known"
+    row = "positions: value_usd divided by qty differs from the price of the snapshot"
+    snapshot = "positions: the rows of the snapshot have different prices, and no other price is known"
     assert (done.rows, done.new, done.refused) == (6, 3, {row: 1, snapshot: 2})
-    assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, where the price")
+    assert done.first[row].startswith("positions:2 (value_usd 300 for qty 30 at 2024-01-02T00:00:00Z, but the price")
     assert row in str(done)
     with liqdata.open(archive) as market:
         assert market.positions("BTC")["qty"].tolist() == [1, 2, 50]
@@ -163,11 +163,11 @@ def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up
     done = liqdata.ingest(tmp_path / "archive", positions=given, exchange="hyperliquid")
     assert (done.rows, done.new, sum(done.refused.values())) == (len(rows), 2349, 88)
     (first,) = done.first.values()
-    assert "105234 at 2026-01-26T10:39:18Z, where the market's was 87884" in first
+    assert "105234 at 2026-01-26T10:39:18Z, but the market price was 87884" in first
     with liqdata.open(tmp_path / "archive") as market:
         map = market.liqmap("BTC", source="positions", as_of="2026-02-22T17:00:00Z")
     assert map.current_price == pytest.approx(67541)
     last = [level for level in levels if level["t"] == "2026-02-22T16:30:40Z"]
     at_liquidation = sum(float(level["value"]) * float(level["price"]) / 67541 for level in last)
     assert map.total.sum() == pytest.approx(at_liquidation)
-    assert (map.units, map.meta["view"]) == ("USD of positions that were seen", "measured")
+    assert (map.units, map.meta["view"]) == ("USD of observed positions", "measured")

@@ -109,7 +109,7 @@ def test_an_order_of_a_time_before_1970_is_refused_alone_with_its_place(tmp_path
     done = liqdata.ingest(folder, *files, **given)
     assert (done.new, sum(done.refused.values())) == (2, 1)
     ((reason, first),) = done.first.items()
-    assert reason == "orders: timestamp cannot be kept as it is"
+    assert reason == "orders: timestamp cannot be stored exactly"
     assert first == f"{place} ({at} ms is not between 1970 and 9999)"
     is_sound(folder)
 

@@ -54,7 +54,7 @@ def test_tardis_liquidations_have_the_side_of_the_order_and_the_time_of_receipt(
 def test_trades_have_the_header_of_liquidations_and_are_not_taken_for_them(tmp_path, folder):
     line = f"binance-futures,BTCUSDT,{START * 1000},{START * 1000},7,sell,40000,1"
     for name, said in [
-        ("binance-futures_trades_2024-01-02_BTCUSDT.csv.gz", "it has trades"),
+        ("binance-futures_trades_2024-01-02_BTCUSDT.csv.gz", "contains trades"),
         ("BTCUSDT.csv.gz", 'give format="tardis_liquidations"'),
     ]:
         file = written(tmp_path, name, line, header=TARDIS)
@@ -167,7 +167,7 @@ def test_a_fill_that_is_not_what_it_should_be_is_refused_alone(tmp_path, folder)
         "side",
         "px",
         "coin",
-        "the fill is not as it should be",
+        "the fill has an unexpected format",
         "the line is neither a fill nor a block of fills",
     }
     assert done.first["side: not A or B"].startswith(f"{file}:3 ")
@@ -211,5 +211,5 @@ def test_a_reservoirs_fills_are_those_of_a_node(tmp_path, folder):
     parquet.write_table(usde, tmp_path / "others.parquet")
     done = liqdata.ingest(folder, tmp_path / "others.parquet")
     assert (done.rows, done.new, sum(done.refused.values())) == (2, 0, 2)
-    with pytest.raises(BadQuery, match="of no one kind"):
+    with pytest.raises(BadQuery, match="do not match exactly one kind"):
         liqdata.ingest(folder, file, format="orders")

@@ -82,9 +82,9 @@ def test_lines_of_an_exchange_nobody_knows_are_refused_and_read_again_once_it_is
     cells += [line.replace("bnance", "okex").replace(str(START), str(START + 5 * MINUTE)) for line in cells]
     file = written(tmp_path, "table.csv", *cells, header=",".join(table))
     done = liqdata.ingest(folder, file)
-    reason = "exchange: not one that is known (new_exchange=True, --new-exchange takes it)"
+    reason = "exchange: not a known exchange (new_exchange=True or --new-exchange accepts it)"
     assert (done.rows, done.new, done.refused) == (2, 1, {reason: 1})
-    assert done.first[reason] == f'{file}:2 ("bnance"; did you mean "binance"?)'
+    assert done.first[reason] == f'{file}:2 ("bnance" (did you mean "binance"?))'
     # Nothing is taken for read: the same file is asked for anew, and its line is there.
     assert liqdata.ingest(folder, file).refused == {reason: 1}
     assert liqdata.ingest(folder, file, new_exchange=True).new == 1

@@ -155,9 +155,9 @@ def test_periods_that_say_only_when_they_open_need_their_length():
     assert joined["cnt"].tolist() == history["cnt"][2:4].tolist()
     foreign = pd.DataFrame({name: [1.0, 2.0] for name in ("open", "high", "low", "close")})
     foreign["timestamp"] = moments([NOW, NOW + MINUTE], "pandas")
-    with pytest.raises(BadQuery, match="when they open"):
+    with pytest.raises(BadQuery, match="is their start"):
         liqdata.join_asof(at, foreign)
-    with pytest.raises(BadQuery, match="when they open"):
+    with pytest.raises(BadQuery, match="is their start"):
         liqdata.join_asof(at, foreign.set_index("timestamp"))
     assert liqdata.join_asof(at, foreign.assign(interval=MINUTE))["close"].isna().all()
     now = pd.DataFrame({"timestamp": moments([NOW + MINUTE], "pandas")})
@@ -215,17 +215,23 @@ ONE = pd.DataFrame({"timestamp": moments([NOW], "pandas"), "value": [1.0]})
 @pytest.mark.parametrize(
     "left, right, options, parameter, said",
     [
-        ([{"timestamp": NOW}], ONE, {}, "left", "a list is no frame"),
-        (ONE, {"timestamp": [NOW]}, {}, "right", "a dict is no frame"),
+        ([{"timestamp": NOW}], ONE, {}, "left", "a list is not a frame"),
+        (ONE, {"timestamp": [NOW]}, {}, "right", "a dict is not a frame"),
         (ONE, ONE["timestamp"], {}, "right", r"to_frame\(\) makes one"),
         (ONE, pl.from_pandas(ONE), {}, "right", "both of pandas or both of polars"),
         (pl.from_pandas(ONE).lazy(), ONE, {}, "left", r"collect\(\)"),
         (ONE[["value"]], ONE, {}, "left_on", "'value'"),
         (ONE, ONE[["value"]], {}, "right_on", "'value'"),
-        (ONE, ONE, {"left_on": "when"}, "left_on", "'when' is no column of left; allowed: one of 'timestamp', 'value'"),
-        (ONE, ONE, {"right_on": "when"}, "right_on", "no column of right"),
-        (ONE, ONE, {"by": "coin"}, "by", "'coin' is no column of left"),
-        (ONE.assign(coin="A"), ONE, {"by": "coin"}, "by", "no column of right"),
+        (
+            ONE,
+            ONE,
+            {"left_on": "when"},
+            "left_on",
+            "'when' is not a column of left; allowed: one of 'timestamp', 'value'",
+        ),
+        (ONE, ONE, {"right_on": "when"}, "right_on", "not a column of right"),
+        (ONE, ONE, {"by": "coin"}, "by", "'coin' is not a column of left"),
+        (ONE.assign(coin="A"), ONE, {"by": "coin"}, "by", "not a column of right"),
         (ONE, ONE, {"by": 3}, "by", "names of columns"),
         (ONE, ONE.assign(timestamp=NOW // 1000), {}, "right", "epoch seconds"),
         (ONE.assign(timestamp="2026-06-01"), ONE, {}, "left", r"pd\.to_datetime\(frame\['timestamp'\], utc=True\)"),
@@ -237,10 +243,10 @@ ONE = pd.DataFrame({"timestamp": moments([NOW], "pandas"), "value": [1.0]})
         (ONE, ONE, {"tolerance": "soon"}, "tolerance", '"90s"'),
         (ONE, ONE, {"tolerance": True}, "tolerance", "True"),
         (ONE, ONE, {"interval": "7s"}, "interval", "whole minutes"),
-        (ONE, ONE, {"suffix": ""}, "suffix", "stand twice"),
+        (ONE, ONE, {"suffix": ""}, "suffix", "two columns"),
         (ONE, pd.concat([ONE.assign(symbol="A"), ONE.assign(symbol="B")]), {}, "by", "2 different symbols"),
         (ONE, pd.concat([ONE.assign(side="A"), ONE.assign(side="B")]), {}, "by", r"by='side', or by=\(\)"),
-        (pd.concat([ONE, ONE], axis=1), ONE, {}, "left", "stands twice"),
+        (pd.concat([ONE, ONE], axis=1), ONE, {}, "left", "two columns"),
     ],
 )
 def test_what_cannot_be_joined_leads_back(left, right, options, parameter, said):

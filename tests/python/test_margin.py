@@ -90,7 +90,7 @@ def test_at_the_price_equity_is_the_margin_of_the_brackets(side, notional, lever
         ({"contract": "spot"}, "contract", "'linear' or 'inverse'"),
         ({"margin_of": "last"}, "margin_of", "'mark' or 'entry'"),
         ({"mmr": None}, "exchange", "mmr=, or exchange=, symbol= and notional="),
-        ({"mmr": None, "contract": "inverse"}, "mmr", "brackets are known of linear contracts"),
+        ({"mmr": None, "contract": "inverse"}, "mmr", "brackets are known only for contract='linear'"),
         ({"mmr": None, "exchange": "bybit", "symbol": "BTC", "notional": 1e3}, "exchange", "binance, hyperliquid"),
         ({"mmr": None, "exchange": "binance", "symbol": "BTC"}, "notional", "mmr="),
         ({"mmr": None, "exchange": "binance", "symbol": "NOPE", "notional": 1e3}, "symbol", "BTCUSDT"),

@@ -73,7 +73,10 @@ def test_what_is_not_allowed_is_refused_by_name(name, value):
 @pytest.mark.parametrize(
     "given,words",
     [
-        ({"mmr": [0.0] * 13 + [0.1]}, "entry 13 is 0.1, of leverage 125; allowed: from 0 to 0.004 there"),
+        (
+            {"mmr": [0.0] * 13 + [0.1]},
+            "entry 13, for leverage 125, is 0.1; allowed: for this entry, from 0 to 0.004 (half",
+        ),
         ({"mmr": [0.0] * 13}, "allowed: one rate for all tiers, or 14 rates"),
         ({"weights": [float("inf")] * 14}, "weights: inf is not finite; allowed: a number from 0 to 1e100"),
         ({"kappa0": float("nan")}, "kappa0: nan is not finite"),
@@ -193,7 +196,7 @@ def test_our_server_takes_the_same_over_http(market):
             bins = json.load(reply)["bins"]
         assert bins
         wrong = base64.urlsafe_b64encode(b'{"phi0": 7}').decode().rstrip("=")
-        for text, said in (("4", "4 is not allowed"), ("four", "neither a number"), (wrong, "phi0")):
+        for text, said in (("4", "4 is not allowed"), ("four", "neither a model number"), (wrong, "phi0")):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(f"{server.url}/api/liq-map?model={text}")
             assert refused.value.code == 400

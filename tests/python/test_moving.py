@@ -249,7 +249,7 @@ def test_a_forked_child_has_to_make_its_own(archive):
         ({"speed": float("nan")}, "speed", "a number above 0"),
         ({"speed": float("inf")}, "speed", "a number above 0"),
         ({"speed": "fast"}, "speed", "not a number"),
-        ({"start": START + 9 * DAY}, "start", "after all that arrives"),
+        ({"start": START + 9 * DAY}, "start", "no row arrives after"),
         ({"start": START, "end": START}, "end", "is not after the start"),
         ({"start": "yesterday"}, "start", "is not an instant"),
         ({"path": "s3://bucket/prefix"}, "path", "on this machine"),
@@ -266,7 +266,7 @@ def test_an_archive_that_is_none_or_empty_is_refused(tmp_path):
     with pytest.raises(ArchiveError):
         liqdata.replay(tmp_path / "none")
     _core.ArchiveWriter(tmp_path / "empty").close()
-    with pytest.raises(BadQuery, match="nothing that could arrive"):
+    with pytest.raises(BadQuery, match="no rows that arrive"):
         liqdata.replay(tmp_path / "empty")
 
 

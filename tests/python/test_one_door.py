@@ -211,6 +211,9 @@ def is_meant(table, name, faults):
     # A file of text is read row by row: its first bars together tell the length of all.
     if table.kind == "bars" and name in TEXTS and None in table.columns.get("interval", [None]):
         return True
+    # The format of a file of text is detected: BUY or SELL in its first order refuses the file and names the format.
+    if table.kind == "orders" and name in TEXTS and str(table.columns["side"][0]).upper() in {"BUY", "SELL"}:
+        return True
     # A market counts bars and readings without an exchange for the coin as a whole.
     return name == "Market" and table.kind != "orders" and ("exchange", "missing") in faults
 

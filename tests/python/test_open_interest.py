@@ -133,8 +133,8 @@ def test_one_unit_taken_for_the_other_is_refused_with_both_readings(coin, share)
     liqdata.Market(bars=table, open_interest=held(coin, usd, column="open_interest_usd"))
     said = refusal(held(coin, usd), bars=table)
     assert said.startswith('open_interest: column "open_interest", row ')
-    assert f"{coin} would be " in said
-    assert "times the volume of a day" in said
+    assert f"{coin} at the price " in said
+    assert "times the daily volume" in said
     assert said.endswith("if it is USD, name the column open_interest_usd")
     if 0.0005 < share / price < 1:
         return  # a small exchange may hold so little
@@ -148,8 +148,8 @@ def test_one_reading_in_the_other_unit_is_found():
     values = [11_000.0 + place for place in range(40)]
     values[17] *= 87_900.0
     said = refusal(held("BTC", values), bars=table)
-    assert said.startswith('open_interest: column "open_interest", row 17: 9.68e8 BTC would be 8.')
-    assert "as USD it would be 1" in said
+    assert said.startswith('open_interest: column "open_interest", row 17: 9.68e8 BTC at the price 88715 is 8.')
+    assert "read as USD it is 1" in said
 
 
 def test_what_price_and_volume_cannot_tell_is_taken_as_it_is_named():

@@ -8,7 +8,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
@@ -141,6 +141,66 @@ def test_each_default_and_each_word_of_a_vocabulary_is_taken(told, server):
                 assert status == 200, (path, query, body)
                 asked += 1
     assert asked > 40
+
+
+# Values by the name of their parameter, and whether the server takes their form.
+FORMS = {
+    "as_of": {
+        "2026-06-11T08:00:00.25Z": True,
+        "2026-06-11t10:00:00+02:00": True,
+        "2026-06-11": True,
+        100_000_000_000: True,
+        99_999_999_999_999: True,
+        0: False,
+        -1: False,
+        1_781_136_000: False,
+        100_000_000_000_000: False,
+        "now": False,
+        "2026-02-30": False,
+    },
+    "interval": {
+        "5m": True,
+        "366d": True,
+        "1M": True,
+        "90min": True,
+        300_000: True,
+        60_001: False,
+        "367d": False,
+        "0m": False,
+    },
+    "min_usd": {"0": True, "1000.5": True, "007": True, "-1": False, "1e999": False, "many": False},
+    "gap": {"1ms": True, "24h": True, "1000": True, "5": False, "25h": False, "0s": False},
+    "by": {"none": True, "side,coin": True, "coin,symbol,exchange,side": True, "coin,coin": False, "none,coin": False},
+    "version": {"unknown": True, " ": False},
+}
+FORMS["start"] = FORMS["end"] = FORMS["as_of"]
+
+
+def test_a_value_has_the_form_that_is_described_where_the_server_takes_it(told, server):
+    asked = 0
+    for path, page in told["paths"].items():
+        if "text/event-stream" in page["get"]["responses"]["200"]["content"]:
+            continue
+        for each in page["get"]["parameters"]:
+            validator = Draft202012Validator(each["schema"], format_checker=FormatChecker())
+            for value, taken in FORMS.get(each["name"], {}).items():
+                assert validator.is_valid(value) == taken, (path, each["name"], value)
+                query = urllib.parse.urlencode({each["name"]: value})
+                status, body = fetch(server.url, f"{path}?{query}")
+                # What is taken may still be out of what a market knows.
+                reason = body["error"]["message"] if status == 400 else ""
+                refused = reason != "" and "the newest observation" not in reason
+                assert refused != taken, (path, query, body)
+                asked += 1
+    assert asked > 200
+
+
+def test_a_small_number_of_milliseconds_is_refused_with_the_bounds(server):
+    for path, name in (("/api/liquidations/coins", "as_of"), ("/api/bars", "start"), ("/api/gaps", "end")):
+        for value in ("0", "31536000000", "-86400000"):
+            status, body = fetch(server.url, f"{path}?{name}={value}")
+            assert (status, body["error"]["parameter"]) == (400, name)
+            assert "from 100000000000 to 99999999999999" in body["error"]["allowed"]
 
 
 def test_a_server_with_a_token_says_so_to_who_has_it():

@@ -151,7 +151,7 @@ def test_what_is_done_on_this_machine_is_not_done_to_an_address(address, tmp_pat
     }
     for name, doing in doings.items():
         with pytest.raises(
-            liqdata.BadQuery, match="is an address, and this is done to an archive on this machine"
+            liqdata.BadQuery, match="is an address, but this operation needs an archive on this machine"
         ) as no:
             doing(address)
         assert no.value.parameter == "path", name

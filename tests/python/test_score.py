@@ -147,13 +147,13 @@ def test_what_comes_later_changes_no_earlier_prediction_by_a_bit(period):
 def test_a_function_that_knows_what_came_later_is_refused():
     table, seen = bars(20), moves(bars(20))
     ahead = grids(table)
-    with pytest.raises(liqdata.BadQuery, match="know nothing of what came later") as caught:
+    with pytest.raises(liqdata.BadQuery, match="use no later data") as caught:
         liqdata.score(lambda at: ahead(at + timedelta(hours=1)), totals(seen.opens, lumpy(seen)), bars=table)
     assert caught.value.parameter == "maps"
     # What its earlier columns count was learnt later.
     heatmap = grids(table, kind="heatmap")(opened(seen)[-1])
     heatmap.meta["explain"]["fit"] = {"state": "fitted"}
-    with pytest.raises(liqdata.BadQuery, match="all columns of a fitted heatmap") as caught:
+    with pytest.raises(liqdata.BadQuery, match="every column of a fitted heatmap") as caught:
         liqdata.score(heatmap, totals(seen.opens, lumpy(seen)), bars=table)
     assert caught.value.parameter == "maps"
 
@@ -324,7 +324,7 @@ def test_published_formulas_are_baselines_by_name():
     in_base = liqdata.score(source, totals(seen.opens, usd), bars=table, open_interest=readings, baselines=["interest"])
     told = [next(row for row in one.references() if row["map"] == "baseline: interest") for one in (in_usd, in_base)]
     assert told[0]["ig"] == pytest.approx(told[1]["ig"], rel=1e-6)
-    with pytest.raises(liqdata.BadQuery, match="which the baseline 'interest' is made of"):
+    with pytest.raises(liqdata.BadQuery, match="which the baseline 'interest' needs"):
         liqdata.score("interest", totals(seen.opens, usd), bars=table)
 
 
@@ -597,12 +597,16 @@ def mistakes():
 
     return [
         ((source, {"timestamp": [1], "long_usd": [1.0]}, table, {}), "realised", "column 'short_usd' is missing"),
-        ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 cannot be"),
+        ((source, with_("long_usd", 3, -2.0), table, {}), "realised", "column 'long_usd', row 3: -2 is not allowed"),
         ((source, with_("long_usd", 3, "much"), table, {}), "realised", "row 3: 'much' is not a number"),
-        ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "stands twice"),
-        ((source, with_("timestamp", 3, good["timestamp"][3] + 1), table, {}), "realised", "no multiple of 3600000 ms"),
+        ((source, with_("timestamp", 3, good["timestamp"][2]), table, {}), "realised", "is given twice"),
+        (
+            (source, with_("timestamp", 3, good["timestamp"][3] + 1), table, {}),
+            "realised",
+            "not a multiple of 3600000 ms",
+        ),
         ((source, {**good, "timestamp": good["timestamp"] // 1000}, table, {}), "realised", "look like epoch seconds"),
-        ((source, {**good, "symbol": ["ETH"] * len(usd)}, table, {}), "realised", "none of its rows is of 'BTC'"),
+        ((source, {**good, "symbol": ["ETH"] * len(usd)}, table, {}), "realised", "no row has the symbol 'BTC'"),
         ((source, 7, table, {}), "realised", "a int is not a table"),
         ((source, good, None, {}), "bars", "bars: None"),
         ((source, good, with_("low", 3, 1e9, table), {}), "bars", "allowed: 0 < low <= close <= high"),
@@ -630,7 +634,7 @@ def mistakes():
             "bars",
             "it is empty",
         ),
-        ((lambda _: 3, good, table, {}), "maps", "a int came back"),
+        ((lambda _: 3, good, table, {}), "maps", "a int was returned"),
         ((lambda at: replace(grids(table)(at), symbol="WBTC"), good, table, {}), "maps", "a map is of 'WBTC'"),
         (([], good, table, {}), "maps", "has no maps"),
     ]
@@ -707,7 +711,7 @@ def test_several_symbols_give_a_card_each():
     alone = liqdata.score(source, totals(seen.opens, usd), bars=table)
     assert repr(alone.tables) == repr(cards["BTC"].tables)
     for realised, prices in ((totals(seen.opens, usd), both[1]), (both[0], table)):
-        with pytest.raises(liqdata.BadQuery, match="as several are asked"):
+        with pytest.raises(liqdata.BadQuery, match="because several coins are scored"):
             liqdata.score(source, realised, bars=prices, symbol=["BTC", "ETH"])
 
 

@@ -60,6 +60,6 @@ def test_damage_of_the_service_is_warned_of_once_and_stands_beside_answers(scrip
         assert client.exchanges().meta["damaged"] == 2
         said = [record for record in caplog.records if record.name == "liqdata.archive"]
         assert [record.levelname for record in said] == ["WARNING"]
-        assert "2 of its archive's files are damaged" in said[0].getMessage()
+        assert "2 files of its archive are damaged" in said[0].getMessage()
         service.play(answer(rows))
         assert "damaged" not in client.coins().meta

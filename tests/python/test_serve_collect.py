@@ -171,7 +171,7 @@ def test_it_serves_what_is_there_and_ends_when_told(tmp_path, nowhere, number):
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "kept 0 orders" in out
+    assert "stored 0 orders" in out
     assert "as it is collected" in err
     # The archive is free again.
     _core.ArchiveWriter(archive).close()

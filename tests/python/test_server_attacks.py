@@ -6,9 +6,11 @@ import itertools
 import os
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 import trustme
@@ -114,7 +116,7 @@ def test_an_origin_is_understood_as_a_browser_spells_it(market, given, spelled):
     ],
 )
 def test_an_origin_that_no_browser_sends_is_refused(market, origin):
-    with pytest.raises(liqdata.BadQuery, match="is no origin; allowed: scheme, host and port") as refused:
+    with pytest.raises(liqdata.BadQuery, match="is not an origin; allowed: scheme, host and port") as refused:
         liqdata.serve(market, origins=[origin])
     assert refused.value.parameter == "origins"
 
@@ -174,6 +176,139 @@ def test_whoever_is_no_trusted_proxy_says_nothing_of_who_asks(market):
         said = [followers.follow(f"192.0.2.{number}") for number in range(4)]
         assert said[:2] == [200, 200]
         assert set(said[2:]) == {503}
+
+
+# Streams.
+
+
+def test_one_client_leaves_places_of_the_stream_to_others_and_frees_its_own_by_hanging_up(market):
+    limits = {"streams": 8, "trusted_proxies": ["127.0.0.1"]}
+    with ExitStack() as stack, liqdata.serve(market, limits=limits) as server:
+        others = Followers(server, stack)
+        with ExitStack() as greedy:
+            followers = Followers(server, greedy)
+            assert [followers.follow("192.0.2.1") for _ in range(4)] == [200, 200, 429, 429]
+            assert others.follow("192.0.2.2") == 200
+        gone = time.monotonic()
+        while others.follow("192.0.2.1") != 200:
+            assert time.monotonic() - gone < 5
+            time.sleep(0.1)
+
+
+def test_the_share_of_streams_can_be_chosen(market):
+    with ExitStack() as stack, liqdata.serve(market, limits={"streams": 8, "streams_per_peer": 8}) as server:
+        followers = Followers(server, stack)
+        assert [followers.follow("192.0.2.1") for _ in range(8)] == [200] * 8
+    with pytest.raises(liqdata.BadQuery, match="streams_per_peer: 0 is not allowed"):
+        liqdata.serve(market, limits={"streams_per_peer": 0})
+
+
+def test_a_stream_of_a_revoked_token_ends_and_is_not_opened_again(market, tmp_path):
+    from liqdata.cli.commands.serve_options import token
+
+    (kept, line), (revoked, other) = token("kept"), token("revoked")
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"{line}\n{other}\n")
+    with liqdata.serve(market, token=tokens) as server:
+        with liqdata.Client(server.url, token=revoked) as client, client.stream_orders() as stream:
+            # Replaced as a whole, as programs that write secrets do.
+            (tmp_path / "new").write_text(f"{line}\n")
+            (tmp_path / "new").replace(tokens)
+            began = time.monotonic()
+            with pytest.raises(liqdata.Refused) as caught:
+                next(stream)
+            assert caught.value.status == 401
+            # A second until the stream ends, and another before the client asks again.
+            assert time.monotonic() - began < 5
+        with liqdata.Client(server.url, token=kept) as client:
+            assert client.overview() == market.overview()
+
+
+# Open files.
+
+
+@contextmanager
+def limited(files, *words):
+    """A server of the command, of which the shell limits the open files; yields the process and its port."""
+    command = f'ulimit {files}; exec "$0" -m liqdata serve --demo "$@"'
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command, sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process, int(process.stdout.readline().strip().rpartition(":")[2])
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def opened(port, stack):
+    return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+
+
+def answered(port):
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request("GET", "/health")
+        return connection.getresponse().status
+
+
+def test_idle_connections_do_not_use_up_the_files_of_a_process_that_may_open_few():
+    with ExitStack() as stack, limited("-n 128") as (process, port):
+        idle = [opened(port, stack) for _ in range(200)]
+        for number, one in enumerate(idle):
+            if number % 2:
+                one.sendall(b"GET /health HTTP/1.1\r\nx-slow: ")
+        assert answered(port) == 200
+        # Streams of one client are no way around it.
+        statuses = []
+        for _ in range(60):
+            one = opened(port, stack)
+            one.sendall(b"GET /api/liquidations/stream HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            statuses.append(one.recv(100).split(b" ")[1])
+        assert statuses.count(b"200") == 4
+        assert answered(port) == 200
+        process.terminate()
+        said = process.communicate(timeout=30)[1]
+    assert said.count("reduces the limits") == 1
+    assert "may open 128 files" in said
+    assert "connections from 512 to 32, per_peer from 256 to 16, streams from 256 to 16" in said
+
+
+def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one():
+    resource = pytest.importorskip("resource")
+    with limited("-S -n 64") as (process, port):
+        assert answered(port) == 200
+        soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        assert soft == hard > 64
+        process.terminate()
+        assert "reduces" not in process.communicate(timeout=30)[1] or hard < 704
+
+
+GREEDY = """
+import os, resource, sys
+import liqdata
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+server = liqdata.serve(liqdata.demo())
+held = []
+try:
+    while True:
+        held.append(os.open(os.devnull, os.O_RDONLY))
+except OSError:
+    for _ in range(20):
+        os.close(held.pop())
+print(server.url, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_idle_connections_make_room_where_others_use_up_the_files():
+    pytest.importorskip("resource")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with ExitStack() as stack, subprocess.Popen([sys.executable, "-c", GREEDY], **pipes, text=True) as process:
+        port = int(process.stdout.readline().strip().rpartition(":")[2])
+        for _ in range(50):
+            opened(port, stack)
+        assert answered(port) == 200
+        process.stdin.close()
 
 
 # TLS.

@@ -61,9 +61,9 @@ def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
             # An archive in which nobody was listened to has nothing to tell; that is said, not a refusal.
             assert '"24h"' in found.stdout, found.stderr
             for wrong, why in (
-                (asked, "TLS|shows none"),
+                (asked, "TLS|has none"),
                 (re.sub(r"LIQDATA_TOKEN=\S+ \S+ ", "", asked_with_our_own), "a token is required"),
-                (asked_with_our_own.replace("=ca.pem", "=no.pem"), "shows none"),
+                (asked_with_our_own.replace("=ca.pem", "=no.pem"), "has none"),
             ):
                 refused = typed(wrong.replace(PLACE, here), there)
                 assert (refused.returncode, refused.stdout) == (1, "")

@@ -239,7 +239,7 @@ def test_a_service_that_does_not_announce_them_is_told_by_name(script, connect):
     for index in (answer({"success": False}, 404), answer(b'{"extensions": [{"name": "stream", "parameters": []}]}')):
         service = script(index)
         stream = connect(service).stream_cascades()
-        with pytest.raises(BadQuery, match="does not announce events of stream") as refused:
+        with pytest.raises(BadQuery, match="does not announce events for stream") as refused:
             read(stream, 1)
         assert refused.value.parameter == "events"
         assert {request.path for request in service.requests} == {"/api"}

@@ -109,7 +109,7 @@ def test_what_is_listed_by_the_thousand_is_a_pair_of_its_own(source):
 @pytest.mark.parametrize("listed,asked", [("PEPEUSDT", "1000PEPEUSDT"), ("1000PEPEUSDT", "PEPE/USDT:USDT")])
 def test_a_pair_that_is_listed_in_another_scale_alone_is_refused_with_it(listed, asked):
     market = liqdata.Market(orders=orders([listed]), now=NOW)
-    with pytest.raises(BadQuery, match=f'"{listed}" was, the same in another scale'):
+    with pytest.raises(BadQuery, match=f'listed with another scale as "{listed}"'):
         market.orders(asked)
 
 
@@ -298,11 +298,11 @@ def test_an_exchanges_own_name_means_the_pair_again(exchange, pair):
         ("", None, "symbol", "names nothing"),
         ("-", None, "symbol", "names nothing"),
         ("BTC?USDT", None, "symbol", "names nothing"),
-        (3, None, "symbol", "no text"),
+        (3, None, "symbol", "not text"),
         ("BTCSUDT", None, "symbol", "BTCUSDT"),
         ("BTCUSTD", None, "symbol", "BTCUSDT"),
         ("BTCUSDT", "bnance", "exchange", 'did you mean "binance"'),
-        ("BTCUSDT", 3, "exchange", "no text"),
+        ("BTCUSDT", 3, "exchange", "not text"),
         ("BYBIT:BTCUSDT", "okx", "exchange", "bybit"),
     ],
 )

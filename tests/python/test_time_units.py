@@ -98,7 +98,7 @@ def test_an_argument_in_another_unit_is_refused_by_the_name_of_that_unit(market,
         (lambda: market.bars("BTC", start=value), "start"),
         (lambda: market.history("BTC", end=value), "end"),
     ):
-        with pytest.raises(liqdata.BadQuery, match=f"looks like epoch {unit}; epoch milliseconds are meant") as refused:
+        with pytest.raises(liqdata.BadQuery, match=f"looks like epoch {unit}; give epoch milliseconds") as refused:
             ask()
         assert refused.value.parameter == parameter
 

@@ -168,15 +168,15 @@ def test_a_snapshot_of_another_price_or_time_is_left_out_and_said(market, own):
     count = len(good["side"])
     mock = {**good, "timestamp": [NOW - HOUR] * count, own: [PRICE * 1.2] * count}
     early = {**good, "timestamp": [NOW - 300 * 24 * HOUR] * count}
-    with pytest.raises(liqdata.BadQuery, match=r"positions: .* is over at a price of"):
+    with pytest.raises(liqdata.BadQuery, match=r"positions: .* would already be liquidated"):
         liqdata.score_truth(market, positions={**good, own: [0.995 * PRICE * 0.99] * count})
     rows = liqdata.score_truth(market, positions=joined(early, mock, good))
     assert rows.meta["snapshots"] == {"BTC": 1}
     first, second = rows.meta["left_out"]
     assert (first["timestamp"], second["timestamp"]) == (early["timestamp"][0], NOW - HOUR)
     assert "the first observation is of" in first["why"]
-    assert second["why"].startswith("its price is 60000 where the market's is ")
-    with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000 where"):
+    assert second["why"].startswith("its price is 60000, but the market price is ")
+    with pytest.raises(liqdata.BadQuery, match=r"no snapshot of 'BTC' can be used: its price is 60000, but"):
         liqdata.score_truth(market, positions=mock)
 
 
@@ -186,17 +186,22 @@ POSITION = {"timestamp": [NOW], "side": ["long"], "price": [49_000.0], "value_us
 @pytest.mark.parametrize(
     "changes,options,parameter,message",
     [
-        ({"side": ["up"]}, {}, "positions", r"column 'side', row 0: 'up' is no side; allowed: long and short"),
-        ({"price": [-1.0]}, {}, "positions", r"column 'price', row 0: -1 cannot be"),
-        ({"value_usd": [float("nan")]}, {}, "positions", r"column 'value_usd', row 0: nan cannot be"),
-        ({"price": [51_000.0]}, {}, "positions", r"row 0: a long that is liquidated at 51000 is over at a price of"),
+        ({"side": ["up"]}, {}, "positions", r"column 'side', row 0: 'up' is not a side; allowed: long and short"),
+        ({"price": [-1.0]}, {}, "positions", r"column 'price', row 0: -1 is not allowed"),
+        ({"value_usd": [float("nan")]}, {}, "positions", r"column 'value_usd', row 0: nan is not allowed"),
+        (
+            {"price": [51_000.0]},
+            {},
+            "positions",
+            r"row 0: at the price .*, a long with the liquidation price 51000",
+        ),
         ({"timestamp": [NOW // 1000]}, {}, "positions", r"look like epoch seconds"),
         ({"side": ["long", "long"]}, {}, "positions", r"columns of \[1, 2\] rows"),
-        ({"symbol": ["ETH"]}, {"symbols": "BTC"}, "positions", r"none of its rows is of 'BTC'"),
-        ({}, {"symbols": ["BTC", "ETH"]}, "symbols", r"do not say which of \['BTC', 'ETH'\] they are of"),
+        ({"symbol": ["ETH"]}, {"symbols": "BTC"}, "positions", r"no row has the symbol 'BTC'"),
+        ({}, {"symbols": ["BTC", "ETH"]}, "symbols", r"do not name their coin, one of \['BTC', 'ETH'\]"),
         ({}, {"symbols": []}, "symbols", r"there are none"),
-        ({}, {"model": 3}, "model", r"3 does not count exposed open interest"),
-        ({}, {"model": liqdata.Model(kappa0=0.2)}, "model", r"does not count exposed open interest"),
+        ({}, {"model": 3}, "model", r"3 does not estimate exposed open interest"),
+        ({}, {"model": liqdata.Model(kappa0=0.2)}, "model", r"does not estimate exposed open interest"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_by_name(market, changes, options, parameter, message):
@@ -212,7 +217,7 @@ def test_a_missing_column_is_named(market, column):
 
 
 def test_without_a_truth_there_is_no_score(market):
-    with pytest.raises(liqdata.BadQuery, match="they are unknown in a market that is not simulated"):
+    with pytest.raises(liqdata.BadQuery, match="only a simulated market knows its positions"):
         liqdata.score_truth(market)
 
 
@@ -242,7 +247,7 @@ def test_measured_positions_of_a_venue_are_read_as_they_lie():
     assert rows.meta["snapshots"] == {"BTC": 137}
     (mock,) = rows.meta["left_out"]
     assert datetime.fromtimestamp(mock["timestamp"] / 1000, UTC) == datetime(2026, 1, 26, 10, 39, 18, tzinfo=UTC)
-    assert mock["why"].startswith("its price is 105234 where the market's is 879")
+    assert mock["why"].startswith("its price is 105234, but the market price is 879")
     for row in rows:
         assert 0 < row["overlap"] < 1
         assert row["ratio_5pct"] > 1  # a few hundred wallets of one venue beside the open interest of another

@@ -54,7 +54,7 @@ def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
 
 def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
     flipped, lost, changed = damage(folder)
-    with pytest.raises(ArchiveError, match=rf"line {changed} of orders is not as it was written"):
+    with pytest.raises(ArchiveError, match=rf"row {changed} of table orders has a wrong checksum"):
         liqdata.open(folder)
     found = list(liqdata.archive.verify(folder))
     assert [(row["file"], row["problem"]) for row in found] == [

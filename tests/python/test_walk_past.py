@@ -195,7 +195,7 @@ def test_a_service_without_a_past_gives_its_feed_and_says_that_it_is_not_all(scr
         assert len(list(walk)) == len(FEED)
         assert walk.complete is False
         assert walk.meta["complete"] is False
-        assert "the last 24 hours only" in walk.meta["why"]
+        assert "only the last 24 hours" in walk.meta["why"]
         assert client.iter_orders(max_rows=2).to_pandas().shape[0] == 2
     assert all(not {"start", "end", "as_of"} & request.query.keys() for request in service.requests)
 
@@ -215,7 +215,7 @@ def test_a_stretch_is_not_asked_of_a_service_that_does_not_announce_it(script, c
     service = script(foreign(answer({"success": False}, 404)))
     client = connect(service)
     for ask in (client.iter_orders, client.orders):
-        with pytest.raises(BadQuery, match=f"does not announce {parameter} of orders") as refused:
+        with pytest.raises(BadQuery, match=f"does not announce {parameter} for orders") as refused:
             ask(**{parameter: NOW})
         assert refused.value.parameter == parameter
     assert {request.path for request in service.requests} == {"/api"}

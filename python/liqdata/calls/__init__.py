@@ -1,1 +1,1 @@
-"""Shared by all public calls: checked arguments, progress bars, short tracebacks, the asyncio bridge."""
+"""Parts of all public calls: checks of arguments, progress bars, short tracebacks, the asyncio bridge."""

@@ -1,4 +1,4 @@
-"""Checks of arguments: instants, numbers, paths and symbols, converted to what the native half reads."""
+"""Checks and conversions of arguments: instants, numbers, paths and symbols."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from liqdata.types import Bound, Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FURTHEST = 62_000_000_000_000  # range of datetimes on both sides of the epoch: years 5 to 3934
+_FURTHEST = 62_000_000_000_000  # maximum distance of an instant from the epoch in milliseconds: years 5 to 3934
 _DIGITS = 30
-_MOST = 2**63  # beyond 64-bit integers
+_MOST = 2**63  # the first number that does not fit a 64-bit integer
 _NUMBER = re.compile(r"\s*(\d+)(?:\.\d*)?\s*", re.ASCII)
 _MILLISECOND = timedelta(milliseconds=1)
 _INSTANTS = "epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text"
 _MINUTE = 60_000
-_MONTH = 30 * 24 * 60 * _MINUTE  # a fixed length, as in ranges
+_MONTH = 30 * 24 * 60 * _MINUTE  # "1M" always means 30 days, also as a range
 _LONGEST = 366 * 24 * 60 * _MINUTE
 _LENGTHS = 'whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a timedelta, or milliseconds'
 
@@ -37,7 +37,7 @@ def datetime_of(millis: int) -> datetime:
 
 
 def millis_of(when: date) -> int:
-    """Epoch milliseconds of a date or datetime; finer parts are floored."""
+    """Epoch milliseconds of a date or datetime, rounded down."""
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day, tzinfo=UTC)
     elif when.tzinfo is None:
@@ -46,7 +46,7 @@ def millis_of(when: date) -> int:
 
 
 def instant(value: Instant | None, parameter: str) -> int | None:
-    """Epoch milliseconds of ``value``, or :class:`~liqdata.BadQuery` for ``parameter``."""
+    """Convert ``value`` to epoch milliseconds; raise :class:`~liqdata.BadQuery` for ``parameter``."""
     if value is None:
         return None
     kind, cell = _kind(value)
@@ -59,16 +59,19 @@ def instant(value: Instant | None, parameter: str) -> int | None:
 
 
 def named_instant(value: Any) -> int:
-    """Epoch milliseconds of one of several instants; ``None`` is not allowed."""
+    """Convert one of several instants to epoch milliseconds; ``None`` is not allowed."""
     found = instant(value, "as_of")
     if found is None:
-        msg = "as_of: None stands among instants; allowed: an instant each"
+        msg = "as_of: None is given among the instants; allowed: only instants"
         raise BadQuery(msg, parameter="as_of")
     return found
 
 
 def _whole(kind: str, cell: Any) -> int:
-    """The whole part of a number, or of a text that is one; 0 for anything else."""
+    """The integer part of a number, or of a text with a number.
+
+    0 for anything else.
+    """
     if kind == "text":
         number = _NUMBER.fullmatch(cell)
         return int(number[1]) if number is not None and len(number[1]) < _DIGITS else 0
@@ -79,10 +82,10 @@ def _whole(kind: str, cell: Any) -> int:
 
 
 def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
-    """Refuse a number that looks like an instant in another unit."""
+    """Refuse a number that looks like an instant in another unit than milliseconds."""
     unit = _core.time_unit(whole) if whole < _MOST else None
     if unit not in {None, "milliseconds"}:
-        msg = f"{parameter}: {value!r} looks like epoch {unit}; epoch milliseconds are meant; allowed: {_INSTANTS}"
+        msg = f"{parameter}: {value!r} looks like epoch {unit}; give epoch milliseconds; allowed: {_INSTANTS}"
         raise BadQuery(msg, parameter=parameter)
 
 
@@ -95,7 +98,10 @@ def relative(value: object) -> int | None:
 
 
 def time_bounds(start: Any, end: Any) -> tuple[int | None, int | None]:
-    """Start and end of a time range in epoch milliseconds; the end is after the start."""
+    """Convert the start and the end of a time range to epoch milliseconds.
+
+    The end must be after the start.
+    """
     first, last = instant(start, "start"), instant(end, "end")
     if first is not None and last is not None and last <= first:
         msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
@@ -136,7 +142,7 @@ def resolved(start: Bound | None, end: Bound | None, now: int | None) -> tuple[i
 
 
 def length(interval: object) -> int:
-    """The length of a period in milliseconds, or :class:`~liqdata.BadQuery`."""
+    """Convert the length of a period to milliseconds; raise :class:`~liqdata.BadQuery` if it is wrong."""
     found: int | None = None
     if isinstance(interval, timedelta):
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
@@ -152,7 +158,7 @@ def length(interval: object) -> int:
 
 
 def number(value: Any, parameter: str, allowed: str) -> float:
-    """A real number, or :class:`~liqdata.BadQuery` for ``parameter``."""
+    """Convert a value to a float; raise :class:`~liqdata.BadQuery` for ``parameter``."""
     if not isinstance(value, bool | str | bytes):
         try:
             return float(value)
@@ -162,18 +168,18 @@ def number(value: Any, parameter: str, allowed: str) -> float:
     raise BadQuery(msg, parameter=parameter)
 
 
-# Also as a Path, which drops one of the slashes.
+# Matches an address also after conversion to a Path, which removes one of the slashes.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def folder(value: object) -> str:
-    """The path of a folder, or :class:`~liqdata.BadQuery` for ``path``."""
+    """Check the path of a folder; raise :class:`~liqdata.BadQuery` for ``path``."""
     if isinstance(value, str | os.PathLike) and (text := os.fspath(value)) and isinstance(text, str):
         if _ADDRESS.match(text) and not os.path.exists(text):  # noqa: PTH110 - a Path raises if a name is too long
             msg = (
-                f"path: {text!r} is an address, and this is done to an archive on this machine; allowed: a folder, "
-                "such as that of the archive which was exported there (liqdata.open reads what is behind an address, "
-                "Market.export brings what changed to it)"
+                f"path: {text!r} is an address, but this operation needs an archive on this machine; allowed: a "
+                "folder, such as that of the archive which was exported there (liqdata.open reads an address, "
+                "Market.export updates it)"
             )
             raise BadQuery(msg, parameter="path")
         return text
@@ -182,10 +188,10 @@ def folder(value: object) -> str:
 
 
 def to_be_made(path: str) -> str:
-    """The path of a folder that exists or can be made, or :class:`~liqdata.ArchiveError`."""
+    """Check that a folder exists or can be created; raise :class:`~liqdata.ArchiveError` otherwise."""
     above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path does not resolve ".."
     if not os.path.lexists(path) and not os.path.exists(above):  # noqa: PTH110 - as above
-        msg = f"{path} cannot be made: there is no folder {above} to make it in"
+        msg = f"{path} cannot be created: there is no folder {above}"
         raise ArchiveError(msg, path=path)
     return path
 
@@ -199,7 +205,7 @@ def choice(value: object, parameter: str, allowed: tuple[str, ...]) -> str:
 
 
 def switch(value: object, parameter: str) -> bool:
-    """A bool, or :class:`~liqdata.BadQuery` for ``parameter``."""
+    """Check that a value is a bool; raise :class:`~liqdata.BadQuery` for ``parameter``."""
     if isinstance(value, bool):
         return value
     msg = f"{parameter}: {value!r} is not allowed; allowed: True or False"
@@ -207,17 +213,20 @@ def switch(value: object, parameter: str) -> bool:
 
 
 def many(symbol: object) -> list[Any] | None:
-    """The items of a sequence; ``None`` for one symbol, one instant, or none."""
+    """The items of a sequence as a list.
+
+    ``None`` for a single symbol or instant, and for ``None``.
+    """
     if symbol is None or isinstance(symbol, (str, bytes)) or not isinstance(symbol, Iterable):
         return None
     return list(symbol)
 
 
 def symbols(symbol: object) -> list[str]:
-    """Coins and pairs as a list, also from text with commas; empty for ``None``."""
+    """Convert coins and pairs to a list, also from text with commas; empty for ``None``."""
     names = symbol.split(",") if isinstance(symbol, str) else many(symbol)
     if symbol is not None and not names:
-        msg = f"symbol: {symbol!r} names none; allowed: a coin, a pair or several, or None for everything"
+        msg = f"symbol: {symbol!r} names no symbol; allowed: a coin, a pair or several, or None for everything"
         raise BadQuery(msg, parameter="symbol")
     for one in names or []:
         if not isinstance(one, str) or "," in one:
@@ -227,7 +236,7 @@ def symbols(symbol: object) -> list[str]:
 
 
 def usd(amount: object) -> str:
-    """An amount of USD as exact text, or :class:`~liqdata.BadQuery` for ``min_usd``."""
+    """Convert an amount of USD to exact text; raise :class:`~liqdata.BadQuery` for ``min_usd``."""
     exact = None
     if isinstance(amount, (str, Decimal)):
         with contextlib.suppress(InvalidOperation):
@@ -256,7 +265,10 @@ _KINDS: dict[type, str] = {type(None): "missing", str: "text", int: "int", float
 
 
 def is_missing(value: Any) -> Any:
-    """Whether a value, or each of an array, is NaN or NaT: only these differ from themselves."""
+    """Whether a value, or each value of an array, is NaN or NaT.
+
+    Only these are not equal to themselves.
+    """
     return operator.ne(value, value)
 
 
@@ -270,7 +282,7 @@ def _time(value: date | timedelta) -> tuple[str, Any]:
 
 
 def _foreign(value: Any) -> tuple[str, Any]:
-    """Scalars of numpy and pandas, and subclasses of plain types."""
+    """Kind and plain value of a scalar of numpy or pandas, or of a subclass of a plain type."""
     if type(value).__name__ == "MaskedConstant":  # numpy.ma.masked, which has the dtype of a float
         return "missing", None
     kind = getattr(getattr(value, "dtype", None), "kind", None)
@@ -301,5 +313,5 @@ SINGLE = 4  # bytes of a single-precision float
 
 
 def scalar(value: Any) -> tuple[str, Any]:
-    """Convert a scalar for the native half, which calls this for types that it does not know."""
+    """Convert a scalar for the Rust core, which calls this function for types that it does not know."""
     return _kind(value)

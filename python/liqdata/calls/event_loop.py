@@ -1,7 +1,7 @@
-"""The asyncio bridge: awaits native calls on the running event loop.
+"""The asyncio bridge: awaits calls of the Rust core on the running event loop.
 
-The native half queues finished calls and writes one byte to a socket pair, which wakes the event loop. The loop settles
-the calls on its own thread, so that no other thread touches the interpreter.
+The Rust core queues finished calls and writes one byte to a socket pair, which wakes the event loop. The loop then
+completes the futures of these calls on its own thread, so no other thread uses the interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Begin = Callable[["_core.Bridge | None", int], _core.Call]
 
 
 class _Link:
-    """The bridge of one event loop: the futures that wait for calls."""
+    """The bridge of one event loop, with the futures that wait for calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.pid = os.getpid()
@@ -35,8 +35,8 @@ class _Link:
                 future.set_result(None)
 
 
-# The loop itself references its link until it is closed. A strong reference here would leak the loop, the link and two
-# descriptors through futures of abandoned calls.
+# The loop references its link until the loop is closed. A strong reference here would leak the loop, the link and two
+# file descriptors, because the link has futures of abandoned calls, which reference the loop.
 _links: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_Link]] = weakref.WeakKeyDictionary()
 
 
@@ -47,14 +47,14 @@ def _link(loop: asyncio.AbstractEventLoop) -> _Link | None:
         try:
             link = _Link(loop)
         except NotImplementedError:
-            # This loop cannot watch descriptors (the default on Windows): wait on a thread.
+            # This loop cannot watch file descriptors (the default on Windows), so the caller waits on a thread.
             return None
         _links[loop] = weakref.ref(link)
     return link
 
 
 async def answer(begin: Begin) -> Any:
-    """Await one native call; cancelling the await cancels the call."""
+    """Await one call of the Rust core; cancelling the await cancels the call."""
     loop = asyncio.get_running_loop()
     link = _link(loop)
     if link is None:

@@ -1,4 +1,4 @@
-"""Progress of long calls: a tqdm bar, or calls of the caller's function."""
+"""Progress of long calls: a tqdm bar, or calls to a function of the caller."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class ProgressBar(Protocol):
-    """A progress bar, or a substitute."""
+    """A progress bar, or an object with the same methods."""
 
     total: int | None
 
     def update(self, n: int) -> object:
-        """Count ``n`` more."""
+        """Add ``n`` to the number of finished items."""
 
     def close(self) -> object:
         """End the bar."""
@@ -46,7 +46,7 @@ class _Callback:
         self._done = 0
 
     def update(self, n: int) -> None:
-        """Count ``n`` more."""
+        """Add ``n`` to the number of finished items."""
         self._done += n
         self._call(self._done, self.total)
 
@@ -55,16 +55,16 @@ class _Callback:
 
 
 def checked_progress(progress: Progress) -> Progress:
-    """The argument ``progress``, or :class:`~liqdata.BadQuery`."""
+    """Check the argument ``progress``; raise :class:`~liqdata.BadQuery` if it is wrong."""
     if isinstance(progress, bool) or callable(progress):
         return progress
-    allowed = "True, False, or a function of how many are done and of how many"
+    allowed = "True, False, or a function of the number done and of the total"
     msg = f"progress: {progress!r} is not allowed; allowed: {allowed}"
     raise BadQuery(msg, parameter="progress")
 
 
 def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str = " rows") -> ProgressBar:
-    """A progress bar, calls of the caller's function, or nothing."""
+    """Return a progress bar, an object that calls the caller's function, or one that does nothing."""
     wanted = checked_progress(wanted)
     if not isinstance(wanted, bool):
         return _Callback(wanted, total)
@@ -73,14 +73,14 @@ def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str 
     plain = _in_notebook() and find_spec("ipywidgets") is None
     try:
         if plain:
-            # tqdm.auto would warn here and draw nothing.
+            # In a notebook without ipywidgets, tqdm.auto only prints a warning.
             from tqdm.std import tqdm
         else:
             from tqdm.auto import tqdm
     except ImportError as error:
         msg = "progress=True needs tqdm: pip install tqdm"
         raise ImportError(msg) from error
-    # disable=None: no output where standard error is not a terminal; a notebook counts as one.
+    # disable=None: no output if standard error is not a terminal. A notebook counts as a terminal.
     disable = False if plain else None
     shown: ProgressBar = tqdm(total=total, unit=unit, desc=what, disable=disable, miniters=0)
     return shown
@@ -88,12 +88,14 @@ def bar(*, wanted: Progress, total: int | None, what: str = "orders", unit: str 
 
 @contextlib.contextmanager
 def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A function for the native half that updates a progress bar; the bar starts with the first call.
+    """Yield a function with which the Rust core updates a progress bar.
+
+    Its first call shows the bar.
 
     Yields
     ------
     callable or None
-        Takes the number done and the total; ``None`` without progress.
+        Takes the number of finished items and the total; ``None`` if no progress is wanted.
     """
     if checked_progress(wanted) is False:
         yield None
@@ -106,13 +108,13 @@ def counting(wanted: Progress, what: str, unit: str) -> Iterator[Callable[[int, 
         whole = of or whole
         if not shown:
             shown.append(bar(wanted=wanted, total=of, what=what, unit=unit))
-        # The total may grow.
+        # The total may grow during the call.
         shown[0].total = whole
         if done > before:
             shown[0].update(done - before)
             before = done
         elif isinstance(wanted, bool):
-            # Refresh the elapsed time.
+            # Only refresh the elapsed time.
             shown[0].update(0)
 
     try:
@@ -146,7 +148,7 @@ def delayed_bar(what: str, unit: str) -> Progress:
 
 
 def _in_notebook() -> bool:
-    """Whether a notebook kernel runs here."""
+    """Whether this process is the kernel of a notebook."""
     shell = sys.modules.get("IPython")
     running = None if shell is None else shell.get_ipython()
     return running is not None and "IPKernelApp" in running.config

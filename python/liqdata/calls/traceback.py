@@ -1,4 +1,4 @@
-"""Short tracebacks: an error of this package points at the line that called it."""
+"""Short tracebacks, which end at the line that called this package."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _COROUTINE, _GENERATORS = 0x80, 0x20 | 0x200  # code flags; `inspect` has them t
 
 
 def public_call(function: F) -> F:
-    """Hide the frames below a public function from the errors of this package.
+    """Remove frames inside a public function from the tracebacks of this package's errors.
 
-    The caller sees the own line and the name of this function. Bugs (:class:`~liqdata.errors.Defect`) keep the whole
-    traceback, and all errors do in Python's development mode (``python -X dev``).
+    The traceback ends with the caller's line and the name of the function. Bugs (:class:`~liqdata.errors.Defect`) have
+    the whole traceback, as have all errors in Python's development mode (``python -X dev``).
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def public_call(function: F) -> F:
 
 
 def public_methods(kind: C) -> C:
-    """Apply :func:`public_call` to the public methods of a class, and suggest near names for unknown attributes.
+    """Apply :func:`public_call` to the public methods of a class, and suggest similar names for unknown attributes.
 
     Parameters
     ----------
     kind : type
-        The class; only the methods that it defines itself are wrapped.
+        The class; inherited methods are not wrapped.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest name, as the end of a message.
+    """Suggest the most similar name, as text to append to a message.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     Returns
     -------
     str
-        Such as ``"; did you mean 'heatmap'?"``; empty if no name is near.
+        Such as ``"; did you mean 'heatmap'?"``; empty if no name is similar.
     """
     near = get_close_matches(name, list(names), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
@@ -145,7 +145,7 @@ def _async_wrapper(function: FunctionType) -> FunctionType:
 
 
 def _add_allowed_parameters(error: TypeError, function: FunctionType) -> None:
-    """Extend Python's message about a wrong call with the nearest or the allowed parameters."""
+    """Add the most similar parameter, or all allowed parameters, to Python's message about a wrong call."""
     step = error.__traceback__
     if step is None or step.tb_next is not None:  # raised inside the function, not by the call itself
         return

@@ -64,7 +64,7 @@ def _run(given: list[str]) -> int:
     except click.UsageError as error:
         code = _complain(explain(error), USAGE)
     except BrokenPipeError:
-        # The reader closed the pipe, so the rest of the buffer is discarded.
+        # The reader closed the pipe. Redirect the output, so that flushing the rest of the buffer does not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
     except (LiqdataError, Lacking, OSError) as error:

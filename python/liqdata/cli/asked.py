@@ -1,4 +1,4 @@
-"""A query from the command line, and the caveats printed with its answer."""
+"""A query from the command line, and remarks on the data in its answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "ask", "check", "method_of", "print_caveats"]
 
-# Endpoints with realised data. Their window ends now unless the query has a start or an end.
+# Endpoints with realised data. Their time range ends at *now*, unless the query has a start or an end.
 REALISED = frozenset(
     {"overview", "coins", "exchanges", "largest", "orders", "chart", "undercount", "history", "cascades", "gaps"}
 )
@@ -67,7 +67,7 @@ def method_of(of: Any, name: str) -> Callable[..., Any]:
 
 
 def check(method: Callable[..., Any], asked: Asked) -> None:
-    """Refuse arguments that the method does not take."""
+    """Refuse arguments that the method does not have."""
     takes = inspect.signature(method).parameters
     for name in asked.arguments:
         if name not in takes:
@@ -76,7 +76,7 @@ def check(method: Callable[..., Any], asked: Asked) -> None:
 
 
 def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
-    """Print caveats about an answer on standard error: stale data, simulation, coverage.
+    """Print remarks on an answer on standard error: old data, simulated data, coverage.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
     of
         The client or market that answered.
     answer
-        The answer; ``None`` if its rows were streamed to the output.
+        The answer; ``None`` if its rows were written one by one.
     """
     from liqdata.grids import open_interest_age
 
@@ -114,7 +114,10 @@ def _has_window(asked: Asked) -> bool:
 
 
 def _is_realised(asked: Asked, answer: Any) -> bool:
-    """Whether the answer has realised data up to now; ``gaps`` counts only if its answer is empty."""
+    """Whether the answer has realised data up to *now*.
+
+    For ``gaps`` only if the answer is empty.
+    """
     if asked.name == "gaps" and len(answer):
         return False
     return asked.name in REALISED and not {"start", "end"} & asked.arguments.keys()
@@ -129,7 +132,7 @@ def _print_coverage(asked: Asked, of: Any, answer: Any) -> None:
         return
     if exchanges is None:
         exchanges = _service_coverage(of, window, as_of)
-    # A service that serves plain tables has no coverage record.
+    # A service with a market of tables has no record of coverage.
     if exchanges is not None and _has_record(exchanges):
         _print_shares(exchanges, window)
 
@@ -147,12 +150,15 @@ def _service_coverage(service: Any, window: str, as_of: dict[str, Any]) -> Rows[
 
 
 def _has_record(exchanges: Collection[CoverageRow]) -> bool:
-    """Whether the coverage is recorded; plain tables have no record."""
+    """Whether a collector recorded the coverage; a market of tables has no such record."""
     return not len(exchanges) or any(exchange["connected_share"] is not None for exchange in exchanges)
 
 
 def _print_shares(exchanges: Collection[CoverageRow], range: str) -> None:
-    """Print how long each exchange was connected; raise ``NoAnswer`` if none was."""
+    """Print the share of time for which each exchange was connected.
+
+    Raise ``NoAnswer`` if no exchange was.
+    """
     connected = _connected_shares(exchanges)
     if not any(share for _, share in connected):
         raise NoAnswer(f"{_no_record(range)}: these numbers are not meaningful")

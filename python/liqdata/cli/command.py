@@ -13,7 +13,7 @@ __all__ = ["Command", "Option", "flag", "option"]
 
 
 class Option(click.Option):
-    """An option with the section of the help text that lists it."""
+    """An option, with the section of the help text in which it is listed."""
 
     def __init__(self, names: list[str], *, section: str, **settings: Any) -> None:
         super().__init__(names, **settings)
@@ -21,12 +21,12 @@ class Option(click.Option):
 
 
 def option(*names: str, section: str = "Options", **settings: Any) -> Option:
-    """An option with a value; ``None`` if it is absent."""
+    """Make an option with a value, which is ``None`` if the option is absent."""
     return Option(list(names), section=section, **settings)
 
 
 def flag(*names: str, section: str = "Options", **settings: Any) -> Option:
-    """An option without a value."""
+    """Make an option without a value."""
     return Option(list(names), section=section, is_flag=True, **settings)
 
 
@@ -38,9 +38,9 @@ class Command(click.Command):
     name : str
         Name of the command.
     sentence : str
-        What it does; lower case, without a full stop.
+        What the command does; begins with a lower-case letter and has no full stop.
     run : callable
-        Called with the value of each parameter under its name.
+        The function of the command; it is called with the values of all parameters as keyword arguments.
     parameters : iterable of click.Parameter
         Arguments and options.
     """
@@ -54,7 +54,7 @@ class Command(click.Command):
             params=list(parameters),
             help=f"{sentence[0].upper()}{sentence[1:]}.",
             short_help=sentence,
-            # `parse_args` reports surplus words itself.
+            # Click accepts surplus words, because `parse_args` of this class reports them.
             context_settings={"allow_extra_args": True, "token_normalize_func": dashed},
         )
 
@@ -63,22 +63,22 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
-            # The parser does not always set the context.
+            # Click's parser does not always set the context of its errors.
             error.ctx = error.ctx or ctx
             raise
         if rest and not ctx.resilient_parsing:
-            # A word may be part of an unquoted header, and thus of a secret.
+            # Do not show the words if there is a header: they may be parts of an unquoted header with a secret.
             shown = f"{len(rest)}" if ctx.params.get("header") else ", ".join(map(repr, rest))
             quoted = "; write a header as one word: --header 'Name: value'" if ctx.params.get("header") else ""
             if not quoted and (ctx.params.get("csv") or ctx.params.get("json")):
-                quoted = "; --json and --csv print: put > FILE behind the command"
+                quoted = "; --json and --csv print to standard output: append > FILE to the command"
             usage = " ".join(self.collect_usage_pieces(ctx))
             message = f"{ctx.command_path}: too many words: {shown}{quoted}; allowed: {ctx.command_path} {usage}"
             raise click.UsageError(message, ctx)
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section."""
+        """Write the options into the help text, by section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

@@ -1,4 +1,4 @@
-"""Shell completion: the script that a shell loads, and the suggestions it requests."""
+"""Shell completion: the script that a shell loads, and the suggestions that this script requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VARIABLE = "_LIQDATA_COMPLETE"
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
-# Where each shell loads the script automatically.
+# The place from which each shell loads the script automatically.
 HOMES = {
     "bash": "~/.local/share/bash-completion/completions/liqdata",
     "zsh": "a folder of $fpath, as _liqdata",
@@ -50,7 +50,7 @@ def script(shell: str) -> str:
 
     kind = SHELLS[shell]
     made = kind(Menu(), {}, "liqdata", VARIABLE)
-    # The script may be for another machine, so the local bash version is not checked.
+    # The local version of bash is not checked, because the script may be for another machine.
     return kind.source_template % made.source_vars() + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, or cannot encode every character; data is UTF-8 on any of them."""
+"""Handling of standard streams that are closed or cannot encode every character; data are always UTF-8."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-# Replacements for characters of the tables, each of the same width.
+# ASCII replacements with the same width for characters in printed tables.
 SIGNS = {"×": "x", "·": "|", "–": "-", "…": "~"}
 # Python's default error handlers; `surrogateescape` is the default in the C locale.
 STRICT = frozenset({"strict", "surrogateescape"})
@@ -44,13 +44,13 @@ def with_fallback_encoding() -> Iterator[None]:
     try:
         yield
     finally:
-        # This flushes; a broken output has already been reported.
+        # This call flushes the output. Its errors are ignored, because a closed output has been reported already.
         with contextlib.suppress(OSError, ValueError):
             out.reconfigure(encoding=encoding, errors=errors)
 
 
 def data_output() -> TextIO:
-    """Standard output for CSV and JSON: UTF-8 in every locale, because no character of data may be replaced."""
+    """Standard output for CSV and JSON: UTF-8 in every locale, so that no character of the data is replaced."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
         out.reconfigure(encoding="utf-8", errors="strict")
@@ -58,7 +58,7 @@ def data_output() -> TextIO:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Error handler for :func:`codecs.register_error`: a similar character or an escape."""
+    """Error handler for :func:`codecs.register_error` that returns a similar character or an escape."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]

@@ -1,4 +1,4 @@
-"""The root command: the list of commands, each built on first use, and the overview."""
+"""The root command, which lists all commands and builds a command when it is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLES = (
     ("liqdata collect my-archive", "record liquidations from the exchanges"),
 )
 
-# Commands that are not queries: the module of each, and what it does.
+# Commands that are not queries, by section of the help text: the module of each command, and what it does.
 COMMANDS = {
     "Archives": {
         "collect": ("commands.collection", "record liquidations from the exchanges into an archive, until Ctrl-C"),
@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 class Entry(NamedTuple):
-    """A command: its section, what it does, and the function that builds it."""
+    """A command: its section in the help text, what it does, and the function that builds it."""
 
     section: str
     sentence: str
@@ -78,7 +78,7 @@ def _questions() -> dict[str, tuple[str, str, bool]]:
 
 
 def _lazy(home: str, name: str, sentence: str) -> Callable[[], Command]:
-    # The module of a command is imported on first use, so that the menu appears at once.
+    # The module of a command is imported only when the command is used, so that the menu appears quickly.
     def make() -> Command:
         command: Command = import_module(f".{home}", __package__).command(name, sentence)
         return command
@@ -118,7 +118,7 @@ class Menu(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List all commands in order."""
+        """List the names of all commands, in the order of the help text."""
         del ctx
         return list(self._entries)
 
@@ -140,7 +140,7 @@ class Menu(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by section."""
+        """Write the commands into the help text, by section."""
         del ctx
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, entry in self._entries.items():

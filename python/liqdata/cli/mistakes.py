@@ -12,7 +12,7 @@ from liqdata.errors import BadQuery
 __all__ = ["Lacking", "explain", "lacking", "nearest", "refuse"]
 
 
-# Other names of an option, for which string similarity would suggest the wrong one.
+# Wrong names of options with the option that is meant; the most similar name would be a wrong suggestion.
 _SYNONYMS = {
     "--symbols": "--coins",
     "--exchange": "--exchanges",
@@ -49,13 +49,13 @@ def refuse(message: str, parameter: str) -> NoReturn:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """A suggestion with the most similar known word; empty if none is similar."""
+    """A suggestion with the most similar known word; empty if no word is similar."""
     found = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def explain(error: click.UsageError) -> list[str]:
-    """Explain a usage error: one line with the problem, one that points to ``--help``.
+    """Explain a usage error: a line with the problem, and a line that refers to ``--help``.
 
     Parameters
     ----------

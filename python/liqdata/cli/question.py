@@ -1,4 +1,4 @@
-"""Commands that send one query each, built from the table of endpoints."""
+"""Commands that each send one query; they are built from the table of endpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["command", "one_symbol", "parameters"]
 
 SECTION = "Query"
 
-# Parameters that the Python methods have in addition to those of their endpoint.
+# Parameters of the Python methods that their endpoints do not have: the placeholder of the value, and the help text.
 EXTRA = {
     "as_of": ("WHEN", "Point in time: use only data received up to this instant."),
     "start": ("WHEN", "Only from this instant on."),
@@ -49,7 +49,7 @@ def command(name: str, sentence: str) -> Command:
     Parameters
     ----------
     name : str
-        The endpoint, or the method of a market.
+        Name of the endpoint, or of a method of :class:`~liqdata.Market`.
     sentence : str
         What the query returns.
     """
@@ -67,7 +67,7 @@ def command(name: str, sentence: str) -> Command:
 
 
 def parameters(name: str) -> list[click.Parameter]:
-    """The options of a query: the parameters of its endpoint and of its methods."""
+    """The options of a query: the parameters of its endpoint, and further parameters of its Python methods."""
     endpoint = endpoints().get(name)
     known = {} if endpoint is None else {parameter.name: parameter for parameter in endpoint.parameters}
     options: list[click.Parameter] = [_option(parameter) for parameter in known.values()]
@@ -81,7 +81,7 @@ def parameters(name: str) -> list[click.Parameter]:
 
 
 def _takes(name: str) -> list[str]:
-    """The extra parameters that the methods of a query accept."""
+    """The parameters in :data:`EXTRA` that the Python methods of a query have."""
     from liqdata import Market
 
     methods = {"orders": ("orders", "iter_orders"), "stream": ("stream_orders",)}.get(name, (name,))

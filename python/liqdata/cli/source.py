@@ -24,7 +24,7 @@ SECTION = "Source"
 
 
 class Source(NamedTuple):
-    """The source that the options describe."""
+    """The source that the options of a command select."""
 
     url: str | None
     archive: str | Path | None
@@ -137,7 +137,7 @@ def taken(given: dict[str, Any]) -> Source:
 
 
 class Origin(NamedTuple):
-    """Source, point in time and simulation flag of an answer."""
+    """Source and instant of an answer, and whether it is simulated."""
 
     source: str
     as_of: datetime | None
@@ -145,7 +145,7 @@ class Origin(NamedTuple):
 
     @property
     def when(self) -> str:
-        """The point in time of the answer as text."""
+        """The instant of the answer as text."""
         return "nothing yet" if self.as_of is None else f"as of {self.as_of:%Y-%m-%d %H:%M:%S} UTC"
 
 

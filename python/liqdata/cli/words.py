@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
+from liqdata.files.safe_open import read_text
+
 from .mistakes import refuse
 
 if TYPE_CHECKING:
@@ -22,7 +24,9 @@ __all__ = ["File", "Folder", "Headers", "Names", "Number", "OneOf", "Place", "Se
 
 
 def vocabulary(allowed: str) -> tuple[str, ...]:
-    """The words in a list such as ``"a", "b" or "c"``; empty for any other text.
+    """The words of a text that is a list such as ``"a", "b" or "c"``.
+
+    Empty for any other text.
 
     Examples
     --------
@@ -34,7 +38,7 @@ def vocabulary(allowed: str) -> tuple[str, ...]:
 
 
 class Text(Word):
-    """Any text; the library validates it."""
+    """Any text; the called function checks it."""
 
     name = "text"
 
@@ -73,8 +77,8 @@ class Names(Text):
             return value
         found = value.replace(",", " ").split()
         if not found:
-            # An empty list would mean all names.
-            refuse(f"{_of(param)}: {value!r} names nothing; leave it out to mean all", _of(param))
+            # Refused, because an empty list would mean all names.
+            refuse(f"{_of(param)}: {value!r} names nothing; omit it to select all", _of(param))
         return found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
@@ -89,7 +93,7 @@ class Names(Text):
 
 
 class Number(Word):
-    """A number; the library checks its range."""
+    """A number; the called function checks its range."""
 
     def __init__(self, kind: type[int | float], allowed: str, known: Sequence[str] = ()) -> None:
         self.kind = kind
@@ -156,7 +160,7 @@ class Folder(click.Path):
         super().__init__(path_type=Path, file_okay=True, dir_okay=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse the path; refuse an address, which a path would mangle."""
+        """Parse the path; refuse an address, because ``Path`` removes one of its slashes."""
         if isinstance(value, str) and "://" in value and not Path(value).exists():
             name = _of(param)
             refuse(f"{name}: {value!r} is an address; allowed: the folder of an archive on this machine", name)
@@ -181,7 +185,10 @@ class Place(Folder):
 
 
 class Headers(Word):
-    """A header, or ``@FILE`` with one header per line. A file hides it from other users of the machine."""
+    """A header, or ``@FILE`` with one header per line.
+
+    Other users of the machine can see command lines, but not the content of the file.
+    """
 
     name = "header"
 
@@ -193,7 +200,7 @@ class Headers(Word):
         if not value.startswith("@"):
             return dict([_header(value, _of(param))])
         try:
-            text = Path(value[1:]).read_text(encoding="utf-8")
+            text = read_text(Path(value[1:]))
         except UnicodeDecodeError:
             refuse(f"{_of(param)}: {value[1:]!r} is not UTF-8 text; allowed: one header per line", _of(param))
         return dict(_header(line, _of(param)) for line in text.splitlines() if line.strip())

@@ -1,1 +1,1 @@
-"""Archives in object storage: addresses, upload and the local mirror."""
+"""Archives in object storage: addresses, upload, and the local mirror (a downloaded copy)."""

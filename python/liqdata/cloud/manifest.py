@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 JOURNAL = "journal.sqlite"
-"""The file that holds recent rows and the manifest."""
+"""Name of the SQLite file that contains recent rows and the manifest."""
 
 
 class ArchiveFile(NamedTuple):
@@ -22,8 +22,8 @@ class ArchiveFile(NamedTuple):
 class Manifest(NamedTuple):
     """The files of an archive.
 
-    ``series`` identifies the archive, ``closed`` is the end of its last finished day (epoch ms), and ``journaled``
-    counts rows that no file holds yet.
+    ``series`` identifies the archive, ``closed`` is the end of its last finished day (epoch ms), and ``journaled`` is
+    the number of rows that are only in the journal, in no file yet.
     """
 
     series: int
@@ -33,7 +33,7 @@ class Manifest(NamedTuple):
 
 
 NativeManifest: TypeAlias = tuple[int, int | None, list[tuple[str, str, int, int, str, bool]], int]
-"""A manifest as the native half returns it."""
+"""A manifest as the Rust core returns it."""
 
 
 def manifest_of(native: NativeManifest) -> Manifest:

@@ -1,9 +1,9 @@
-"""Local mirrors: archives of object storage in the download cache.
+"""Local mirrors: copies in the download cache of archives in object storage.
 
-The cache has a folder per address. Its ``files`` folder holds the downloaded files, and each version of the archive's
-journal has a folder of its own. Such a version is an archive by itself with hard links into ``files``. It does not
-change, except that damaged files are replaced, so readers are not disturbed by a newer version. Versions without
-readers are removed when the next one is made.
+The cache has a folder per address. Its subfolder ``files`` contains the downloaded files. Each version of the archive's
+journal has another subfolder, which is a complete archive: it has the journal, and hard links to files in ``files``. A
+version does not change, except that damaged files are replaced, so a download of a newer version does not disturb its
+readers. When a new version is made, versions without readers are removed.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
     from liqdata.types import Progress
 
-_LONGEST = 1 << 40  # largest placeholder for a file of the wrong length, in bytes
+_LONGEST = 1 << 40  # maximum size in bytes of a placeholder for a file with a wrong length
 _WAIT = 0.1  # seconds between two attempts to take a lock
 
 
 class Mirror:
-    """A version of an archive in the cache, locked against removal until it is closed."""
+    """A version of an archive in the cache, which is not removed before it is closed."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
         self._lock = lock
 
     def close(self) -> None:
-        """Release the folder."""
+        """Release the lock on the folder."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -56,7 +56,7 @@ class _Fetched(NamedTuple):
 
 
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
-    """The folder of the mirrors: ``cache``, or one in the user's cache folder."""
+    """The folder of the mirrors: ``cache``, or a folder in the user's cache folder."""
     if cache is not None:
         return Path(os.fspath(cache))
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -66,7 +66,7 @@ def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
 def mirrored(
     addresses: Sequence[str], *, cache: str | os.PathLike[str] | None, start: int | None, progress: Progress
 ) -> Mirror:
-    """Download archives as far as they are not cached, and merge several into one."""
+    """Download the parts of archives that are not in the cache, and merge several archives into one."""
     root = cache_folder(cache)
 
     async def work(goes_on: Callable[[], bool]) -> Mirror:
@@ -133,7 +133,7 @@ async def _fetched(root: Path, address: str, start: int | None, *, progress: Pro
 
 
 async def _manifest(ask: Callable[..., NativeManifest], folder: Path, address: str, *arguments: object) -> Manifest:
-    """The manifest of a downloaded journal; errors name the object, not the local file."""
+    """The manifest of a downloaded journal; errors name the object in storage, not the local file."""
     try:
         return manifest_of(await asyncio.to_thread(ask, *arguments))
     except ArchiveError as error:
@@ -142,7 +142,7 @@ async def _manifest(ask: Callable[..., NativeManifest], folder: Path, address: s
 
 
 async def _files(objects: Objects, pool: Path, folder: Path, files: list[ArchiveFile], progress: Progress) -> list[str]:
-    """Download missing files and link all sound ones into the folder; return the damaged ones."""
+    """Download missing files and link all undamaged files into the folder; return the damaged files."""
     new = [file for file in files if not _has_length(pool / file.path, file.bytes)]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
@@ -163,13 +163,16 @@ async def _files(objects: Objects, pool: Path, folder: Path, files: list[Archive
 
 
 async def _one(objects: Objects, pool: Path, folder: Path, file: ArchiveFile) -> bool:
-    """Download a file; a damaged one is placed in the folder as it is, so that reads report it."""
+    """Download a file; return whether it is undamaged.
+
+    A damaged file is stored in the folder unchanged, so that reading it reports the damage.
+    """
     length = await objects.length(file.path)
     if length == file.bytes:
         data = await objects.get(file.path, file.bytes)
         good = await asyncio.to_thread(_is, data, file)
         if data is not None and not good:
-            data = await objects.get(file.path, file.bytes)  # damaged in storage, or only in transit?
+            data = await objects.get(file.path, file.bytes)  # again: it may have been damaged in transit only
             good = await asyncio.to_thread(_is, data, file)
         if data is not None:
             await asyncio.to_thread(_place, (pool if good else folder) / file.path, data)
@@ -194,7 +197,7 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
         with unfinished.open("xb") as file:
             file.write(data)
             if length is not None:
-                # Storage may report any length; limit it to one that a file can have.
+                # The storage may report any length, so limit it to a length that a file can have.
                 file.truncate(min(length, _LONGEST))
             file.flush()
             os.fsync(file.fileno())
@@ -205,7 +208,7 @@ def _place(path: Path, data: bytes, length: int | None = None) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Link a file, or copy it where the system cannot link."""
+    """Make a hard link to a file, or a copy if the system cannot link."""
     with suppress(OSError):
         if target.samefile(source):
             return
@@ -230,9 +233,9 @@ def _has_length(path: Path, length: int) -> bool:
 async def _merged(
     root: Path, addresses: Sequence[str], fetched: list[_Fetched], goes_on: Callable[[], bool], *, progress: Progress
 ) -> Mirror:
-    """Merge several cached archives into another one."""
+    """Merge several cached archives into a new one in the cache."""
     base = root / _digest("\n".join(addresses).encode())
-    # The result depends on which files are damaged.
+    # The name of the folder includes the damaged files, because the merged archive depends on them.
     parts = [f"{one.mirror.folder}\n{one.damaged}" for one in fetched]
     folder = base / _digest("\n".join(parts).encode())
     async with _exclusive(base, "\n".join(addresses)):
@@ -262,7 +265,7 @@ def _digest(of: bytes) -> str:
 
 @contextmanager
 def _unfinished(base: Path) -> Iterator[Path]:
-    """A temporary folder, removed unless it was renamed."""
+    """Yield the path of a temporary folder, which is removed afterwards unless it was renamed."""
     scratch = base / f".{uuid.uuid4().hex}.tmp"
     try:
         yield scratch
@@ -297,7 +300,7 @@ def _try_lock(lock: int, how: int) -> bool:
 
 
 def _shared_lock(folder: Path) -> int:
-    """A shared lock that marks a folder as in use."""
+    """Take a shared lock, which marks a folder as in use."""
     lock = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return lock

@@ -23,30 +23,30 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
 _ALLOWED = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///folder"
 _AT_ONCE = 16  # concurrent requests
-# Stalled requests time out and lost ones are retried, both much sooner than by default.
+# Timeouts and retries, both much shorter than the defaults of obstore.
 _CLIENT = {"timeout": "300s", "connect_timeout": "5s"}
 _RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
-_WHOLE = 1 << 28  # up to this size an object is sent in one request, so that an interruption leaves nothing
+_WHOLE = 1 << 28  # objects up to this size are sent in one request, so that an interruption leaves no parts of them
 MOST = 1 << 28
-"""Largest object other than archive files, such as the manifest, in bytes."""
+"""Maximum size in bytes of objects that the manifest does not list, such as the manifest itself."""
 _TICK = 0.05  # seconds between two checks for a signal
 _NO_BUCKET = ("NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
-_METADATA_SERVICE = "169.254.169.254"  # the last resort for credentials on a cloud machine
+_METADATA_SERVICE = "169.254.169.254"  # where obstore looks for credentials if the environment has none
 
 
 def is_address(path: object) -> bool:
-    """Whether a path is an address, not a folder."""
+    """Whether a path is an address of object storage, not a folder."""
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
 def checked(address: object, parameter: str) -> str:
-    """The address without trailing slashes, or :class:`~liqdata.BadQuery` for ``parameter``."""
+    """Check an address and remove trailing slashes; raise :class:`~liqdata.BadQuery` for ``parameter``."""
     if not isinstance(address, str) or not is_address(address):
-        msg = f"{parameter}: {address!r} is no address; allowed: {_ALLOWED}"
+        msg = f"{parameter}: {address!r} is not an address; allowed: {_ALLOWED}"
         raise BadQuery(msg, parameter=parameter)
     parts = urlsplit(address)
     if "@" in parts.netloc and parts.scheme in {"s3", "s3a", "gs"}:
-        msg = f"{parameter}: the address holds user info; credentials come from the environment; allowed: {_ALLOWED}"
+        msg = f"{parameter}: the address contains user info; set credentials in the environment; allowed: {_ALLOWED}"
         raise BadQuery(msg, parameter=parameter)
     if parts.scheme not in _SCHEMES or parts.query or parts.fragment or not (parts.netloc or parts.scheme == "file"):
         msg = f"{parameter}: {address!r} is not allowed; allowed: {_ALLOWED}"
@@ -55,7 +55,7 @@ def checked(address: object, parameter: str) -> str:
 
 
 class Objects:
-    """The objects below an address; every failure is an :class:`~liqdata.ArchiveError` with the address."""
+    """The objects below an address; failures raise :class:`~liqdata.ArchiveError` with the address."""
 
     def __init__(self, address: str, *, make: bool = False) -> None:
         self.address = address
@@ -78,7 +78,7 @@ class Objects:
             raise self._failed(error, "") from None
 
     def _failed(self, error: Exception, path: str) -> ArchiveError:
-        # The first paragraph is the message; the rest is debug output of the library.
+        # The first paragraph of the error is the message; debug output of obstore follows.
         text = str(error).partition("\n\nDebug source")[0].strip()
         where = f"{self.address}/{path}" if path else self.address
         if any(sign in text for sign in _NO_BUCKET):
@@ -141,7 +141,7 @@ class Objects:
             return None
 
     async def put(self, path: str, data: bytes) -> None:
-        """Write an object, completely or not at all."""
+        """Write an object, either completely or not at all."""
         sending = self._library.put_async(self._store, path, data, use_multipart=None if len(data) > _WHOLE else False)
         try:
             await self._await(path, sending)
@@ -156,7 +156,7 @@ def _http_allowed() -> dict[str, bool]:
 
 
 async def each(things: Iterable[A], work: Callable[[A], Coroutine[Any, Any, T]]) -> list[T]:
-    """Apply ``work`` to all items concurrently and in order; the first failure ends it."""
+    """Apply ``work`` to all items concurrently; return the results in order, or raise the first error."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(thing: A) -> T:
@@ -173,10 +173,11 @@ async def each(things: Iterable[A], work: Callable[[A], Coroutine[Any, Any, T]])
 
 
 def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
-    """Run asynchronous work on an own thread and event loop, because the caller's loop may be running.
+    """Run asynchronous work on a new thread with its own event loop.
 
-    Ctrl-C ends the wait at once. ``work`` receives a function that returns whether to continue, for parts that run on
-    further threads and cannot be cancelled.
+    The thread is needed, because the caller's event loop may be running. Ctrl-C ends the wait immediately. ``work``
+    receives a function that returns whether to continue; parts of the work that run on further threads call it, because
+    they cannot be cancelled.
     """
     ended = threading.Event()
     given_up = threading.Event()
@@ -200,7 +201,7 @@ def run(work: Callable[[Callable[[], bool]], Coroutine[Any, Any, T]]) -> T:
 
     try:
         threading.Thread(target=thread, name="liqdata-objects", daemon=True).start()
-        # Python handles signals on this thread, but only while it does not sleep.
+        # Python handles signals only between the short waits of this thread.
         while not ended.wait(_TICK):
             pass
     except BaseException:

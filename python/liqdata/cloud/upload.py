@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from liqdata.types import ArchiveTable, Instant, Progress
 
 RECORD = "ingested.jsonl"
-"""The file of an archive that records what was ingested."""
+"""Name of the file in an archive's folder that records its ingests."""
 TABLES = ("orders", "bars", "open_interest", "maps", "positions")
 _DAY = 86_400_000
 # The collector waits this long for late rows before it writes the files of a day.
@@ -48,16 +48,22 @@ class Sent(NamedTuple):
 
 
 def day(value: Instant | None, parameter: str) -> int | None:
-    """The start of a UTC day in epoch ms, or :class:`~liqdata.BadQuery`: a file holds a whole day."""
+    """Check that an instant is the start of a UTC day, and convert it to epoch ms.
+
+    Other instants are refused, because a file contains a whole day.
+    """
     at = instant(value, parameter)
     if at is not None and at % _DAY:
-        msg = f"{parameter}: {value!r} is within a day; allowed: an instant at which a UTC day begins"
+        msg = f"{parameter}: {value!r} is not the start of a UTC day"
         raise BadQuery(msg, parameter=parameter)
     return at
 
 
 def place(url: object, folder: str) -> str:
-    """The address of an export, also for a local path; refuses the folder of the archive itself."""
+    """The address of an export, also for a local path.
+
+    Refuse a place inside the archive's own folder.
+    """
     if isinstance(url, os.PathLike) or (isinstance(url, str) and url.strip() and not is_address(url)):
         # Resolve symbolic links.
         url = Path(url).resolve().as_uri()
@@ -66,7 +72,7 @@ def place(url: object, folder: str) -> str:
     if parts.scheme == "file":
         there, here = Path(unquote(parts.path)).resolve(), Path(folder).resolve()
         if there == here or here in there.parents:
-            msg = f"url: {address!r} is the archive itself or within it; allowed: another folder, or an address"
+            msg = f"url: {address!r} is the archive itself or a folder in it; allowed: another folder, or an address"
             raise BadQuery(msg, parameter="url")
     return address
 
@@ -81,14 +87,14 @@ def export(
     partition: str,
     progress: Progress,
 ) -> Sent:
-    """Upload the closed days of the archive in ``folder`` to an address."""
+    """Upload the finished days of the archive in ``folder`` to an address."""
     address = place(url, folder)
     checked_progress(progress)
     choice(partition, "partition", ("day",))
     named = [tables] if isinstance(tables, str) else many(tables)
     kinds = [choice(one, "tables", TABLES) for one in named or ()]
     if not kinds:
-        msg = f"tables: {tables!r} names none; allowed: one or several of {', '.join(TABLES)}"
+        msg = f"tables: {tables!r} names no table; allowed: one or several of {', '.join(TABLES)}"
         raise BadQuery(msg, parameter="tables")
     first, last = day(start, "start"), day(end, "end")
     if first is not None and last is not None and first >= last:
@@ -97,7 +103,10 @@ def export(
     over = (int(time.time() * 1000) - _LATE) // _DAY * _DAY
     until = over if last is None else min(last, over)
     if first is not None and first >= until:
-        msg = f"start: no day from {start!r} on is over; the last that is ends at {datetime_of(until):%Y-%m-%d}"
+        msg = (
+            f"start: no UTC day from {start!r} on has ended; the last complete day ends at "
+            f"{datetime_of(until):%Y-%m-%d}"
+        )
         raise BadQuery(msg, parameter="start")
 
     with tempfile.TemporaryDirectory(prefix="liqdata-") as scratch:
@@ -125,7 +134,7 @@ async def _upload(
         known = {file.path: file.sha256 for file in there.files if file.is_sound}
     sizes = await objects.sizes()
     sound = [file for file in manifest.files if file.is_sound]
-    # Objects that the manifest does not list are left from an interrupted export.
+    # An object that the old manifest does not list comes from an interrupted export, so it is sent again.
     new = [file for file in sound if known.get(file.path) != file.sha256 or sizes.get(file.path) != file.bytes]
     shown = bar(wanted=progress, total=len(new), what="files", unit=" files")
 
@@ -138,7 +147,7 @@ async def _upload(
     finally:
         shown.close()
     await _upload_record(folder, objects)
-    # The manifest goes last, when all its files are there.
+    # The manifest is sent last, when all files that it lists are at the address.
     if journal != before:
         await objects.put(JOURNAL, journal)
     return Sent(
@@ -154,7 +163,7 @@ async def _upload(
 
 
 async def _upload_record(folder: Path, objects: Objects) -> None:
-    """Upload the record of ingested files."""
+    """Upload the record of ingests, if the archive has one."""
     try:
         record = await asyncio.to_thread(read_file, folder, RECORD)
     except FileNotFoundError:
@@ -166,20 +175,22 @@ async def _upload_record(folder: Path, objects: Objects) -> None:
 def _checked_bytes(folder: Path, file: ArchiveFile) -> bytes:
     """Read a file and check its SHA-256."""
     path = folder / file.path
-    hint = "nothing of it was exported; see what `liqdata verify` says of the archive"
+    hint = "nothing was exported; run `liqdata verify` on the archive"
     try:
         data = read_file(folder, file.path)
     except FileNotFoundError:
         raise ArchiveError(f"{path} is damaged: the file is missing; {hint}", path=str(path)) from None
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
-        msg = f"{path} is damaged: the file's SHA-256 is {found} and was {file.sha256} when it was written; {hint}"
+        msg = (
+            f"{path} is damaged: the file's SHA-256 is {found}, but was {file.sha256} when the file was written; {hint}"
+        )
         raise ArchiveError(msg, path=str(path))
     return data
 
 
 async def _existing(address: str, scratch: Path, journal: bytes) -> Manifest:
-    """The manifest that is already at the address."""
+    """The manifest of the previous export at the address."""
     scratch.mkdir()  # noqa: ASYNC240 - this event loop does nothing else
     (scratch / JOURNAL).write_bytes(journal)
     try:
@@ -194,7 +205,7 @@ async def _existing(address: str, scratch: Path, journal: bytes) -> Manifest:
 def _check_not_smaller(address: str, there: Manifest, here: Manifest, until: int) -> None:
     """Refuse to replace another archive, or a larger export by a smaller one."""
     if there.series != here.series:
-        msg = f"{address} holds another archive; each collector needs an address of its own"
+        msg = f"{address} contains another archive; each archive needs its own address"
         raise ArchiveError(msg, path=address)
     left = {file.path for file in there.files} - {file.path for file in here.files}
     if left or (there.closed is not None and there.closed > until):

@@ -1,6 +1,6 @@
-"""Queries: one file per subject, used by the clients and by the markets of this process.
+"""Queries: one file per subject, used by the clients and by markets in this process.
 
 A function checks its parameters and returns a :class:`~liqdata.source.request.Request`, which a blocking client sends,
-an async client awaits, and a market computes. Iterators and streams have one function for each kind of source.
+an async client awaits, and a market answers itself. Iterators and streams have one function for each kind of source.
 ``contract`` reads the table of all endpoints.
 """

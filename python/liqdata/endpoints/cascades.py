@@ -1,4 +1,4 @@
-"""Cascades: orders of one coin and side in quick succession, as finished events and as they close."""
+"""Cascades: orders of one coin and side in quick succession, from the past or as they end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cascades(
     end: Bound | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """Cascades between two instants."""
+    """Request the cascades that started between two instants."""
     names = symbols(symbol)
     times = time_range(start, end)
     parameters = {
@@ -55,7 +55,7 @@ def stream_cascades(
     min_usd: float | Decimal,
     last_event_id: str | None,
 ) -> CascadeStream[Any]:
-    """Cascades of a service as they close."""
+    """Stream the cascades of a service as they end."""
     core = service.core.cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
     return CascadeStream(core, decimals=service.options.decimals)
 
@@ -68,7 +68,7 @@ def stream_cascades_async(
     min_usd: float | Decimal,
     last_event_id: str | None,
 ) -> AsyncCascadeStream[Any]:
-    """Cascades of a service as they close, for ``async for``."""
+    """Stream the cascades of a service as they end, for ``async for``."""
     core = service.core.cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
     return AsyncCascadeStream(core, decimals=service.options.decimals)
 
@@ -81,13 +81,13 @@ def stream_cascades_local(
     min_usd: float | Decimal,
     last_event_id: str | None,
 ) -> CascadeStream[Any]:
-    """Cascades of a market in this process as they close."""
+    """Stream the cascades of a market in this process as they end."""
     core = source.open_core().cascade_stream(_joined(symbol), gap_text(gap), usd(min_usd), last_event_id)
     return CascadeStream(core, decimals="decimal")
 
 
 def _joined(symbol: object) -> object:
-    """The symbols as one text with commas."""
+    """Join several symbols with commas; return a single symbol unchanged."""
     several = many(symbol)
     if several is None:
         return symbol
@@ -96,13 +96,13 @@ def _joined(symbol: object) -> object:
 
 
 def gap_text(gap: object) -> str:
-    """The longest time between two orders, as a query string has it."""
+    """The maximum time between two orders of a cascade, in the spelling of a query string."""
     found = milliseconds(gap)
     return str(found) if found >= _SECOND else f"{found}ms"
 
 
 def milliseconds(gap: object) -> int:
-    """The longest time between two orders in milliseconds, or :class:`~liqdata.BadQuery`."""
+    """Check the maximum time between two orders of a cascade, and convert it to milliseconds."""
     found: int | None = None
     if isinstance(gap, timedelta):
         found = None if gap % _MILLISECOND else gap // _MILLISECOND

@@ -1,4 +1,4 @@
-"""The table of endpoints, as ``/api`` of a server lists it."""
+"""The table of endpoints, which ``/api`` of a server lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Parameter(NamedTuple):
-    """A parameter of an endpoint; ``type`` is text or a whole number."""
+    """A parameter of an endpoint; its ``type`` is ``"text"`` or ``"int"``."""
 
     name: str
     default: str | int | None
@@ -24,12 +24,12 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-# Columns that are present only with a parameter, and the name of the parameter.
+# Columns that a reply has only if a parameter is set, and the name of this parameter.
 _OPTIONAL_COLUMNS = {"group_id": "groups"}
 
 
 class Endpoint(NamedTuple):
-    """One endpoint: its parameters, and the columns or members of its reply."""
+    """One endpoint: its parameters, and the columns or keys of its reply."""
 
     name: str
     path: str
@@ -41,7 +41,7 @@ class Endpoint(NamedTuple):
     extension: bool
 
     def reply_columns(self, asked: Mapping[str, object]) -> list[dict[str, Any]]:
-        """The columns of a reply to these parameters."""
+        """The columns of the reply to a request with these parameters."""
         return [
             column
             for column in self.columns
@@ -51,7 +51,7 @@ class Endpoint(NamedTuple):
 
 @cache
 def endpoints() -> dict[str, Endpoint]:
-    """The endpoints by name: those of the contract in its order, then the extensions."""
+    """The endpoints by name: first those of the contract, in its order, then the extensions of liqdata."""
     contract, extensions = json.loads(_core.endpoints())
     return {
         entry["name"]: _endpoint(entry, extension=extension)

@@ -1,4 +1,4 @@
-"""Coverage of the realised totals, and known gaps."""
+"""How completely orders were recorded, and known gaps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def coverage(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Coverage of a window by exchange."""
+    """Request the coverage of a window by exchange."""
     return Request("coverage", convert.rows, {"range": range}, as_of)
 
 
 def gaps(start: Bound | None, end: Bound | None, *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Known gaps between two instants."""
+    """Request the known gaps between two instants."""
     return Request("gaps", convert.rows, time_range(start, end), as_of)

@@ -26,7 +26,7 @@ def heatmap(
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Heatmap]:
-    """A heatmap of a coin."""
+    """Request the heatmap of a coin."""
     parameters = {
         "symbol": symbol,
         "range": range,

@@ -34,11 +34,14 @@ def history(
     sparse: bool,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """Sums by period and group."""
+    """Request liquidated USD by period and group."""
     groups = _groups(by)
     names = symbols(symbol)
     if len(names) > 1 and not {"coin", "symbol"} & set(groups):
-        msg = f"by: {by!r} does not tell {len(names)} symbols apart; allowed: with 'coin' or 'symbol' among them"
+        msg = (
+            f"by: {by!r} does not show which of the {len(names)} symbols a row belongs to; allowed: columns with "
+            "'coin' or 'symbol' among them"
+        )
         raise BadQuery(msg, parameter="by")
     if exchange is not None and not (isinstance(exchange, str) and exchange.strip()):
         msg = f"exchange: {exchange!r} is not allowed; allowed: the name of an exchange, such as binance"
@@ -56,7 +59,7 @@ def history(
 
 
 def _grouped(groups: list[str]) -> Convert[Rows[Any]]:
-    """A conversion that keeps the requested group columns and drops the other ones."""
+    """Return a conversion of replies that drops the group columns that were not requested."""
 
     def converted(reply: _core.Table, origin: Origin) -> Rows[Any]:
         return convert.rows(reply.keeping(_GROUPS, groups), origin)

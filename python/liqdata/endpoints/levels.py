@@ -1,4 +1,4 @@
-"""Levels and max pain: the prices of the strongest clusters, estimated."""
+"""Levels and max pain: the prices with the most estimated liquidations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def levels(
     symbol: str | Sequence[str], *, model: ModelNumber | Model | None, as_of: Instants | None, explain: bool
 ) -> Request[Record]:
-    """The strongest clusters by leverage tier."""
+    """Request the strongest price level on each side, for each leverage tier."""
     return Request("levels", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)
 
 
 def maxpain(
     symbol: str | Sequence[str], *, model: ModelNumber | Model | None, as_of: Instants | None, explain: bool
 ) -> Request[Record]:
-    """The strongest clusters of a day and of a week."""
+    """Request the strongest price level on each side, for a day and a week."""
     return Request("maxpain", convert.record, {"symbol": symbol, "model": native(model)}, as_of, explain)

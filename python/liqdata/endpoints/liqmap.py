@@ -31,7 +31,7 @@ def liqmap(
     as_of: Instants | None,
     explain: bool,
 ) -> Request[LiquidationMap]:
-    """A liquidation map of a coin."""
+    """Request the liquidation map of a coin."""
     parameters = {
         "symbol": symbol,
         "model": native(model),
@@ -44,15 +44,16 @@ def liqmap(
 
 
 def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, str]:
-    """The parameters ``range`` and ``source``, which restrict each other."""
+    """Check the parameters ``range`` and ``source``, which restrict each other."""
     if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
         return {"range": range}
-    # The default range looks the same whether it was passed or not, so it is accepted.
+    # A `range` equal to the default is accepted, because the caller may not have passed it.
     _core.question("liqmap", range=range)
     if range not in {"1d", "all"}:
         msg = (
-            f"range: {range!r} is not allowed of positions that were seen, which do not tell when they were opened; "
-            'allowed: "all", which is also meant where none is given'
+            f"range: {range!r} is not allowed for a map of observed positions, because their opening times are "
+            f"unknown; "
+            'allowed: "all", which is also the default'
         )
         raise BadQuery(msg, parameter="range")
     return {"range": "all", "source": source}

@@ -1,4 +1,4 @@
-"""Estimated maps that were served and stored."""
+"""Estimated maps that a server sent and stored."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def maps(
     end: Bound | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """Stored maps of an archive."""
+    """Request the stored maps of an archive."""
     parameters = {"symbol": symbol, "kind": kind, "version": _version(version), **time_range(start, end)}
     return Request("maps", _with_versions, parameters, as_of)
 
 
 def _with_versions(reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """The rows of maps; their ``meta`` lists the model versions."""
+    """Convert a reply to rows, and list the model versions in their ``meta``."""
     found = convert.rows(reply, origin)
     _, versions = reply.codes("version")
     found.meta["versions"] = [*sorted(filter(None, versions)), *([None] if "" in versions else [])]

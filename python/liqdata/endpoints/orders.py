@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from liqdata.types import Bound, Instant, Progress, Window
 
 _CHUNK = 2**16
-"""Rows that are read from the native half at a time."""
+"""Number of rows that are read from the Rust core at a time."""
 
 
 def largest(
@@ -35,7 +35,7 @@ def largest(
     min_usd: float | Decimal | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """The largest orders of a window."""
+    """Request the largest orders of a window."""
     parameters = {
         "symbol": symbol,
         "range": range,
@@ -58,7 +58,7 @@ def orders(
     groups: bool,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """A page of orders."""
+    """Request a page of orders."""
     parameters = {
         "symbol": symbol,
         "exchange": exchange,
@@ -85,7 +85,7 @@ def iter_orders(
     groups: bool,
     as_of: Instant | None,
 ) -> OrderIterator[Any]:
-    """All orders of a service."""
+    """Iterate over all orders of a service."""
     at = instant(as_of, "as_of")
     walk = service.core.walk(
         symbol,
@@ -120,7 +120,7 @@ def iter_orders_async(
     groups: bool,
     as_of: Instant | None,
 ) -> AsyncOrderIterator[Any]:
-    """All orders of a service, for ``async for``."""
+    """Iterate over all orders of a service, for ``async for``."""
     from liqdata.calls.event_loop import answer
 
     at = instant(as_of, "as_of")
@@ -157,7 +157,7 @@ def iter_orders_local(
     groups: bool,
     as_of: Instant | None,
 ) -> OrderIterator[Any]:
-    """All orders of a market in this process."""
+    """Iterate over all orders of a market in this process."""
     least = _usd_or_none(min_usd)
     most = _core.walk_bounds(symbol, exchange, least, page_size, max_rows)
     at = instant(as_of, "as_of")
@@ -183,7 +183,7 @@ def stream_orders(
     min_usd: float | Decimal | None,
     last_event_id: str | None,
 ) -> OrderStream[Any]:
-    """New orders of a service."""
+    """Stream the new orders of a service."""
     core = service.core.stream(symbol, exchange, _usd_or_none(min_usd), last_event_id)
     return OrderStream(core, decimals=service.options.decimals)
 
@@ -196,7 +196,7 @@ def stream_orders_async(
     min_usd: float | Decimal | None,
     last_event_id: str | None,
 ) -> AsyncOrderStream[Any]:
-    """New orders of a service, for ``async for``."""
+    """Stream the new orders of a service, for ``async for``."""
     core = service.core.stream(symbol, exchange, _usd_or_none(min_usd), last_event_id)
     return AsyncOrderStream(core, decimals=service.options.decimals)
 
@@ -209,11 +209,11 @@ def stream_orders_local(
     min_usd: float | Decimal | None,
     last_event_id: str | None,
 ) -> OrderStream[Any]:
-    """New orders of a market in this process."""
+    """Stream the new orders of a market in this process."""
     core = source.open_core().stream(symbol, exchange, _usd_or_none(min_usd), last_event_id)
     return OrderStream(core, decimals="decimal")
 
 
 def _usd_or_none(min_usd: object) -> str | None:
-    """The minimum amount as text with every digit."""
+    """The minimum amount as text with all its digits; ``None`` if there is none."""
     return None if min_usd is None else usd(min_usd)

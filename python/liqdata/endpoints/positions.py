@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 
 def positions(symbol: str | Sequence[str], *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """The positions of a coin in the last snapshot."""
+    """Request the positions of a coin in the last snapshot."""
     return Request("positions", convert.positions, {"symbol": symbol}, as_of)

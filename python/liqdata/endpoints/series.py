@@ -24,7 +24,7 @@ def bars(
     interval: str | timedelta | int | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
-    """Price bars of a coin."""
+    """Request the price bars of a coin."""
     size = None if interval is None else str(length(interval))
     return Request("bars", convert.rows, {"symbol": symbol, "interval": size, **time_range(start, end)}, as_of)
 
@@ -32,5 +32,5 @@ def bars(
 def open_interest(
     symbol: str | Sequence[str], *, start: Bound | None, end: Bound | None, as_of: Instant | None
 ) -> Request[Rows[Any]]:
-    """Open-interest readings of a coin."""
+    """Request the open-interest readings of a coin."""
     return Request("open_interest", convert.rows, {"symbol": symbol, **time_range(start, end)}, as_of)

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def overview(*, as_of: Instant | None) -> Request[Record]:
-    """Totals and order counts by window."""
+    """Request totals and order counts by window."""
     return Request("overview", convert.record, as_of=as_of)
 
 
 def coins(range: Window, limit: int, *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Totals by coin."""
+    """Request totals by coin."""
     return Request("coins", convert.rows, {"range": range, "limit": limit}, as_of)
 
 
 def exchanges(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Totals by exchange."""
+    """Request totals by exchange."""
     return Request("exchanges", convert.rows, {"range": range}, as_of)
 
 
 def chart(symbol: str | Sequence[str], *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Totals by hour and side."""
+    """Request totals by hour and side."""
     return Request("chart", convert.rows, {"symbol": symbol}, as_of)

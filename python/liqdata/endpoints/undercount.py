@@ -1,4 +1,4 @@
-"""Estimates of what sampled exchanges do not publish."""
+"""Estimates of liquidations that exchanges omit because they publish only a sample."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 
 def undercount(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
-    """Published and estimated USD by exchange."""
+    """Request published and estimated USD by exchange."""
     return Request("undercount", convert.rows, {"range": range}, as_of)

@@ -1,1 +1,1 @@
-"""Files: written atomically, and opened safely in a folder from elsewhere."""
+"""Files: atomic writes, and safe opening in folders that may come from somebody else."""

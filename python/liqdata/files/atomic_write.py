@@ -1,11 +1,13 @@
-"""Atomic writes: a file appears when it is complete."""
+"""Atomic writes: a file appears under its name only when it is complete."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from liqdata.errors import BadQuery
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write to a temporary file that replaces ``path`` if the block succeeds, and is removed otherwise.
 
-    A device or pipe is not replaced but written directly.
+    A symbolic link stays, and the file that it names is replaced. A device or a pipe gets a copy of the temporary file:
+    a writer that fails may remove the path that it was given.
 
     Parameters
     ----------
@@ -37,10 +40,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; allowed: the path of a file")
     if file.exists() and not file.is_file():
-        yield file
+        with TemporaryDirectory() as folder:
+            whole = Path(folder) / "whole"
+            whole.touch()
+            yield whole
+            with whole.open("rb") as source, file.open("wb") as target:
+                shutil.copyfileobj(source, target)
         return
+    file = file.resolve()
     if not file.parent.is_dir():
-        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in one that is there"
+        msg = f"there is no folder {file.parent} for {file.name}; allowed: a file in an existing folder"
         raise FileNotFoundError(msg)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     unfinished.touch(exist_ok=False)

@@ -5,13 +5,14 @@ The folder may come from somebody else. A link could point at a private file of 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 from liqdata.errors import ArchiveError
 
-__all__ = ["open_file", "read_file"]
+__all__ = ["check_plain", "open_file", "read_file", "read_text"]
 
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
@@ -22,16 +23,16 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
     Raises
     ------
     FileNotFoundError
-        If it does not exist.
+        If the file does not exist.
     ArchiveError
-        If it or a folder on its path is a link, or it is not a plain file, or it cannot be opened.
+        If the file or a folder on its path is a link, or if it is not a plain file or cannot be opened.
     """
     *parents, last = Path(name).parts
     path = folder
     for parent in parents:
         path /= parent
         if path.is_symlink():
-            raise _refused(path, "it is a link, and an archive's files and folders are none")
+            raise _refused(path, "it is a link; files and folders of an archive must not be links")
     path /= last
     try:
         file = os.open(path, flags | _CAREFULLY, 0o644)
@@ -39,13 +40,13 @@ def open_file(folder: Path, name: str, flags: int = os.O_RDONLY) -> int:
         raise
     except OSError as error:
         if path.is_symlink():
-            raise _refused(path, "it is a link, and an archive's files and folders are none") from None
+            raise _refused(path, "it is a link; files and folders of an archive must not be links") from None
         if path.exists() and not path.is_file():
-            raise _refused(path, "it is no plain file") from None
+            raise _refused(path, "it is not a regular file") from None
         raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise _refused(path, "it is no plain file")
+        raise _refused(path, "it is not a regular file")
     return file
 
 
@@ -57,6 +58,37 @@ def read_file(folder: Path, name: str) -> bytes:
         except OSError as error:
             path = folder / name
             raise ArchiveError(f"{path}: {error.strerror}", path=str(path)) from None
+
+
+def check_plain(file: str | Path) -> None:
+    """Check that ``file``, which the user names, is a plain file or a link to one.
+
+    Anything else is refused before it is opened, because opening a pipe blocks and a device may have no end.
+
+    Raises
+    ------
+    OSError
+        If it is none, or does not exist.
+    """
+    mode = Path(file).stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "no plain file")
+        raise OSError(errno.EINVAL, f"it is {kind}", str(file))
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, "a folder"),
+)
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that the user names; raises the errors of :func:`check_plain`."""
+    check_plain(file)
+    return file.read_text(encoding="utf-8")
 
 
 def _refused(path: Path, why: str) -> ArchiveError:

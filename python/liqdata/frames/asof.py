@@ -27,14 +27,15 @@ __all__ = ["join_asof"]
 
 _FRAMES = "a pandas or polars DataFrame, or Rows"
 _TIMES = "datetimes (naive ones are UTC) or epoch milliseconds"
-# Columns with the time at which a row is known, in order of preference; for `left`, with the time of the row.
+# Columns with the time at which a row of `right` became known, in order of preference; then those with the time of a
+# row of `left`.
 _KNOWN = ("closes_at", "computed_at", "received_at", "observed_at", "timestamp", "time")
 _OF_LEFT = ("closes_at", "timestamp", "time")
 _EXACT_TIMES = ("closes_at", "computed_at")
-# Columns of rows that cover a period and are not known at its open.
+# Sets of columns that show that a row covers a period, so that it is not known at the open of the period.
 _PERIODS = ({"open", "high", "low", "close"}, {"long_usd", "short_usd"})
 _KEY_COLUMNS = ("symbol", "coin", "exchange", "side")
-_COINS = {"coin": "symbol"}  # for pairs in left and coins in right
+_COINS = {"coin": "symbol"}  # the value of `by` if left has pairs and right has coins as symbols
 _HOUR = 3_600_000
 _NANOSECONDS = 1_000_000
 _FURTHEST = 9_200_000_000_000  # milliseconds that fit 64-bit nanoseconds: the year 2261
@@ -82,31 +83,34 @@ def join_asof(
 ) -> Any:
     """Join each row of ``left`` with the newest row of ``right`` that was known at its time.
 
-    The tables need not be sorted; ``left`` keeps its rows and their order. Without a known row the columns of ``right``
-    are missing. Among rows that became known at the same time, the last in the table is used.
+    The tables need not be sorted; the result has the rows of ``left`` in their order. If no row of ``right`` was known
+    yet, the columns of ``right`` have missing values. Among rows of ``right`` that became known
+    at the same time, the last one in the table is used.
 
     Parameters
     ----------
     left, right : pandas.DataFrame, polars.DataFrame or Rows
-        Two frames of one library. ``Rows`` become a frame of the other's library, or of pandas.
+        Two frames of the same library. ``Rows`` are converted to the library of the other table; two ``Rows`` become
+        pandas frames.
     by : str, sequence of str or mapping of str to str, optional
         Columns that must be equal in both; a mapping from names in ``left`` to names in ``right``, such as
-        ``{"coin": "symbol"}``, if they differ. Rows with a missing key match nothing. ``()`` allows a ``right`` with
-        several symbols, coins, exchanges or sides without a key.
+        ``{"coin": "symbol"}``, if the names differ. Rows with a missing key match nothing. Without ``by``, a ``right``
+        with several symbols, coins, exchanges or sides is refused; ``()`` allows it.
     left_on : str, optional
         The column with the time of a row of ``left``; by default ``closes_at`` (a bar is complete then), ``timestamp``,
         ``time``, or a datetime index of pandas.
     right_on : str, optional
         The column with the time at which a row of ``right`` became known; by default ``closes_at``, ``computed_at``,
-        ``received_at``, ``observed_at``, ``timestamp``, ``time``, or a datetime index of pandas. An ``hour`` of a chart
-        is known one hour later.
+        ``received_at``, ``observed_at``, ``timestamp``, ``time``, or a datetime index of pandas. Rows of
+        :meth:`Market.chart` have ``hour``, and are known one hour after it.
     interval : str, timedelta or int, optional
-        Delay until rows of ``right`` are known: the length of their periods, if the column is the open of a period, as
-        in :meth:`Market.history`. A column ``interval`` (milliseconds) has the same effect.
+        Time between ``right_on`` and the moment at which a row of ``right`` is known. If ``right_on`` is the open of a
+        period, as in :meth:`Market.history`, this is the length of the period. A column ``interval`` (milliseconds) has
+        the same effect.
     tolerance : str, timedelta or int, optional
-        Largest age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
+        Maximum age of the joined row: ``"90s"``, a timedelta, or milliseconds; unlimited by default.
     allow_exact_matches : bool
-        Whether a row of ``right`` that became known at exactly the time of a row matches it.
+        Whether a row of ``right`` that became known exactly at the time of a row of ``left`` matches this row.
     suffix : str
         Appended to columns of ``right`` that ``left`` also has.
 
@@ -118,15 +122,16 @@ def join_asof(
     Raises
     ------
     BadQuery
-        For values that are not frames, unknown columns, wrong or missing times, rows of periods without their close, a
-        ``right`` with several symbols without a key, and keys without common values, such as pairs in ``left`` and
-        coins in ``right``.
+        For values that are not frames, unknown columns, wrong or missing times, rows of periods without the end of the
+        period, a ``right`` with several symbols if ``by`` is not given, and keys without common values, such as pairs
+        in ``left`` and coins in ``right``.
 
     Notes
     -----
-    Frames with a datetime index work, too: ``heatmap.to_frame().T`` has a row for each column of the map, known at its
-    end. Columns with the outcome of an event (such as the price change in the next hour) are known later than the
-    event: remove them from ``right``, or set ``right_on`` or ``interval`` to the time when they are known.
+    Frames with a datetime index are accepted too: ``heatmap.to_frame().T`` has a row for each column of the map, known
+    at the end of the column. Columns with the outcome of an event (such as the price change in the next hour) are known
+    later than the event. Remove them from ``right``, or set ``right_on`` or ``interval`` to the time at which they are
+    known.
 
     Examples
     --------
@@ -147,7 +152,7 @@ def join_asof(
     for side, frame, names in (("left", mine, pairs), ("right", theirs, pairs.values())):
         for name in names:
             if name not in frame.columns:
-                _refuse("by", f"{name!r} is no column of {side}", f"one of {_listed(frame)}")
+                _refuse("by", f"{name!r} is not a column of {side}", f"one of {_listed(frame)}")
     if by is None or pairs:
         _check_keys(mine, theirs, pairs)
     at = _nanoseconds("left", *_moments(mine, "left", left_on, _OF_LEFT))
@@ -165,11 +170,11 @@ def join_asof(
 
 
 def _renamed(mine: list[Any], theirs: list[Any], suffix: str) -> list[Any]:
-    """The column names of right, with the suffix where left has them."""
+    """The column names of right, with the suffix if left has the same name."""
     names = [f"{name}{suffix}" if name in mine else name for name in theirs]
     twice = [name for name in names if name in mine or names.count(name) > 1]
     if twice:
-        _refuse("suffix", f"{suffix!r} makes {twice[0]!r} stand twice", "a suffix that no column of left has")
+        _refuse("suffix", f"{suffix!r} makes two columns {twice[0]!r}", "a suffix that no column of left has")
     return names
 
 
@@ -183,19 +188,19 @@ def _listed(frame: Any) -> str:
 
 
 def _library(left: Any, right: Any) -> ModuleType:
-    """The library of both frames."""
+    """The frame library of both tables; pandas for two ``Rows``."""
     from importlib import import_module
 
     named = set()
     for side, table in (("left", left), ("right", right)):
         home = type(table).__module__.partition(".")[0]
         if type(table).__name__ == "LazyFrame":
-            _refuse(side, "a LazyFrame is not there yet", "what its collect() gives")
+            _refuse(side, "a LazyFrame has no rows yet", "what its collect() gives")
         if home in {"pandas", "polars"} and type(table).__name__ == "Series":
-            _refuse(side, "a Series is one column, without the rest of a row", f"{_FRAMES}; to_frame() makes one")
+            _refuse(side, "a Series is only one column", f"{_FRAMES}; to_frame() makes one")
         if not isinstance(table, Rows):
             if home not in {"pandas", "polars"} or not hasattr(table, "columns"):
-                _refuse(side, f"a {type(table).__name__} is no frame", _FRAMES)
+                _refuse(side, f"a {type(table).__name__} is not a frame", _FRAMES)
             named.add(home)
     if len(named) > 1:
         _refuse("right", "the two frames are of different libraries", "both of pandas or both of polars")
@@ -208,7 +213,7 @@ def _frame(library: ModuleType, table: Any) -> Any:
     columns = list(table.columns)
     twice = [name for name in columns if columns.count(name) > 1] if len(set(columns)) < len(columns) else []
     if twice:
-        _refuse("left", f"column {twice[0]!r} stands twice in a frame", "columns of different names")
+        _refuse("left", f"a frame has two columns {twice[0]!r}", "columns of different names")
     return table
 
 
@@ -226,7 +231,7 @@ def _pairs(by: By) -> dict[str, str]:
 
 
 def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
-    """Refuse a right table with several symbols but without a key, because rows of all would mix."""
+    """Refuse a right table with several symbols if no key separates them."""
     if {"symbol", "coin"} & set(pairs.values()):
         return
     for name in _KEY_COLUMNS:
@@ -237,11 +242,11 @@ def _check_keys(left: Any, right: Any, pairs: Mapping[str, str]) -> None:
             # If only ``left`` has a column ``coin``, the symbols of ``right`` are coins.
             as_coins = name == "symbol" and "coin" in left.columns and "coin" not in right.columns
             by = _COINS if as_coins else name
-            _refuse("by", f"right holds rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
+            _refuse("by", f"right has rows of {count} different {name}s", f"by={by!r}, or by=() for any of them")
 
 
 def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, theirs: list[Any] | None) -> None:
-    """Refuse keys without common values: no row would match."""
+    """Refuse keys without common values, because no row would match."""
     of_left, of_right = ([key for key in keys or () if key is not None] for keys in (mine, theirs))
     if not of_left or not of_right or not set(of_left).isdisjoint(of_right):
         return
@@ -252,17 +257,17 @@ def _in_common(left: Any, pairs: Mapping[str, str], mine: list[Any] | None, thei
 
 
 def _moments(frame: Any, side: str, on: str | None, names: Sequence[str]) -> tuple[str, Any]:
-    """The name and column of the times of a frame."""
+    """The name and the cells of the column with the times of a frame."""
     if on is not None:
         if on not in frame.columns:
-            _refuse(f"{side}_on", f"{on!r} is no column of {side}", f"one of {_listed(frame)}")
+            _refuse(f"{side}_on", f"{on!r} is not a column of {side}", f"one of {_listed(frame)}")
         return on, frame[on]
     for name in names:
         if name in frame.columns:
             return name, frame[name]
     if _by_time(frame):
         return "index", frame.index
-    _refuse(f"{side}_on", f"none of {_listed(frame)} is known to say when", f"the name of a column of {_TIMES}")
+    _refuse(f"{side}_on", f"none of {_listed(frame)} is a known time column", f"the name of a column of {_TIMES}")
 
 
 def _by_time(frame: Any) -> bool:
@@ -284,7 +289,7 @@ def _known(right: Any, on: str | None, interval: Any) -> Nanoseconds:
         elif any(period <= columns for period in _PERIODS):
             _refuse(
                 "interval",
-                f"rows of periods are in right, and {name!r} says when they open, not from when on they are known",
+                f"the rows of right are periods, and {name!r} is their start, not the time at which they became known",
                 'a column closes_at, or the length of a period, such as interval="5m"',
             )
     closed: Nanoseconds = known + later * _NANOSECONDS
@@ -301,7 +306,11 @@ def _whole(cells: Any) -> Any:
     if lengths.dtype.kind == "O":  # nullable integers of pandas
         lengths = lengths.astype(np.int64) if all(type(cell) is int for cell in lengths.tolist()) else lengths
     if lengths.dtype.kind not in "iu" or (lengths <= 0).any():
-        _refuse("interval", "the column of right is not of milliseconds above 0", "milliseconds, or the parameter")
+        _refuse(
+            "interval",
+            "the column of right has values that are not milliseconds above 0",
+            "milliseconds, or the parameter",
+        )
     return lengths.astype(np.int64)
 
 
@@ -337,10 +346,10 @@ def _nanoseconds(side: str, name: str, cells: Any) -> Nanoseconds:
         _refuse(side, f"column {name!r}, row {int(missing.argmax())}: is missing", _TIMES)
     if kind not in "Miu":
         what = f"column {name!r} holds {found.dtype if kind != 'O' else 'objects'}"
-        _refuse(side, what, f"{_TIMES}; of pandas, pd.to_datetime(frame[{name!r}], utc=True) makes them of text")
+        _refuse(side, what, f"{_TIMES}; in pandas, pd.to_datetime(frame[{name!r}], utc=True) converts text")
     millis = found.astype("datetime64[ms]").astype(np.int64) if kind == "M" else found.astype(np.int64)
     if kind != "M" and len(millis) and _SECONDS[0] <= millis.min() and millis.max() < _SECONDS[1]:
-        _refuse(side, f"column {name!r} looks like epoch seconds; epoch milliseconds are meant", _TIMES)
+        _refuse(side, f"column {name!r} looks like epoch seconds; give epoch milliseconds", _TIMES)
     if (abs(millis) > _FURTHEST).any():
         row = int((abs(millis) > _FURTHEST).argmax())
         _refuse(side, f"column {name!r}, row {row}: lies outside the years 1679 to 2261", _TIMES)
@@ -363,7 +372,7 @@ def _span(tolerance: Any) -> int:
 
 
 def _keys(frame: Any, names: list[str]) -> list[Any] | None:
-    """The key of each row; ``None`` if a part is missing."""
+    """The key of each row; ``None`` for a row with a missing part of the key."""
     if not names:
         return None
     rows = list(zip(*(frame[name].to_list() for name in names), strict=True))
@@ -374,7 +383,7 @@ def _keys(frame: Any, names: list[str]) -> list[Any] | None:
 def _places(
     at: Nanoseconds, known: Nanoseconds, mine: list[Any] | None, theirs: list[Any] | None, *, exact: bool
 ) -> npt.NDArray[np.int64]:
-    """The row of right for each row of left, or -1."""
+    """The index of the matching row of right for each row of left, or -1."""
     import numpy as np
 
     places = np.full(len(at), -1, dtype=np.int64)

@@ -9,8 +9,8 @@ import sys
 def pandas_first() -> None:
     """Import pandas, if it is installed, before pyarrow imports it.
 
-    pyarrow would swallow a Ctrl-C during its own import of pandas, which many conversions trigger.
+    Many conversions of pyarrow import pandas; pyarrow would suppress a Ctrl-C during this import.
     """
     if "pandas" not in sys.modules:
-        with contextlib.suppress(Exception):  # pyarrow works without pandas, too
+        with contextlib.suppress(Exception):  # pyarrow also works without pandas
             import pandas as pd  # noqa: F401 - imported for its effect

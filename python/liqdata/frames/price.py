@@ -1,4 +1,4 @@
-"""Prices to draw over a picture: tables and series of callers as times and values."""
+"""Prices to draw in a picture, converted from tables and series of the caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
 
-    # Protocols, because a type checker knows the frame libraries only if they are installed and typed.
+    # Protocols, so that type checkers need no frame library with types.
     class ArrowStream(Protocol):
         """A frame or table that exports the Arrow C stream."""
 
@@ -44,30 +44,30 @@ _PRICES = (
     "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
     "(dicts, a frame, an Arrow table or a mapping of columns)"
 )
-_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # the columns of bars that are used
+_BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # all columns of bars that this file reads
 _MINUTE = 60_000
 _NICE = tuple(_MINUTE * minutes for minutes in (1, 5, 15, 30, 60, 120, 240, 360, 720, 1440, 7 * 1440))
 
 
 class Course(NamedTuple):
-    """A price over time: closes sorted by time, and optionally the bars that they end."""
+    """A price over time: closes sorted by time, and optionally the other prices of their bars."""
 
     times: Times
     closes: Floats
     bars: tuple[Floats, Floats, Floats] | None = None
-    """Open, high and low."""
+    """Open, high and low of each bar."""
     span: int | None = None
     """Length of a bar in milliseconds."""
 
     def coarser(self, most: int) -> Course:
-        """Resample to at most about ``most`` closes, with bars of the longer periods."""
+        """Resample to about ``most`` closes or fewer, and merge bars to the longer periods."""
         if len(self.times) <= max(most, 1):
             return self
         whole = int((self.times[-1] - self.times[0]).astype(np.int64))
         span = self.span or 1
         least = max(1, -(-whole // most))
         period = next((nice for nice in _NICE if nice >= least and not nice % span), -(-least // span) * span)
-        # A close belongs to the period that contains or ends with it.
+        # A close at the boundary of two periods belongs to the period that it ends.
         places = -(-self.times.astype("datetime64[ms]").astype(np.int64) // period)
         starts = np.flatnonzero(np.concatenate(([True], np.diff(places) > 0)))
         there = ~np.isnan(self.closes)
@@ -85,12 +85,12 @@ class Course(NamedTuple):
 
 
 def course(symbol: str, price: Price, edges: Times | None, what: str = "heatmap") -> Course:
-    """Read the price of a coin, sorted by time and cut to the edges of a picture."""
+    """Read the price of a coin, sorted by time, within the first and the last of ``edges``."""
     found = _course(symbol, price, what)
     times, closes = found.times, found.closes
     inside = np.ones(len(times), dtype=bool) if edges is None else (times >= edges[0]) & (times <= edges[-1])
     if not inside.any():
-        _refuse(f"none of it lies within the time of the {symbol} {what}")
+        _refuse(f"none of its times is within the time of the {symbol} {what}")
     if np.isnan(closes[inside]).all():
         _refuse(f"all {int(inside.sum())} of its closes within the time of the {symbol} {what} are missing (NaN)")
     order = np.flatnonzero(inside)[np.argsort(times[inside], kind="stable")]
@@ -104,7 +104,10 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _course(symbol: str, price: Any, what: str) -> Course:
-    """Read any kind of price; without ``closes_at``, bars close one spacing after their open."""
+    """Read any kind of price.
+
+    Without ``closes_at``, a bar closes after the usual distance between two opens.
+    """
     columns = _columns(price)
     names = set(getattr(columns, "columns", columns if isinstance(columns, Mapping) else ()))
     if "close" not in names:
@@ -132,8 +135,8 @@ def _course(symbol: str, price: Any, what: str) -> Course:
 
 
 def _columns(price: Any) -> Any:
-    """A price as a mapping by time or of columns, or as a frame with an index."""
-    if getattr(price, "_picture", None) == "rows":  # Rows, which import this file to draw
+    """Convert a price to a mapping by time, a mapping of columns, or a frame with an index."""
+    if getattr(price, "_picture", None) == "rows":  # not tested by class, because the module of Rows imports this one
         return {name: price[name] for name in price.columns if name in _BARS}
     if isinstance(price, Sequence) and not isinstance(price, str | bytes):
         return _of_rows(price)
@@ -141,22 +144,22 @@ def _columns(price: Any) -> Any:
         return price
     if hasattr(price, "__arrow_c_stream__"):
         return _of_arrow(price)
-    _refuse(f"a {type(price).__name__} names no times")
+    _refuse(f"a {type(price).__name__} has no times")
 
 
 def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """The used columns of a list of dicts with equal keys."""
+    """The columns in :data:`_BARS` of a list of dicts with equal keys."""
     columns: dict[str, list[Any]] = {}
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            _refuse(f"item {place} is {repr(row)[:80]}, which is no dict")
+            _refuse(f"item {place} is {repr(row)[:80]}, which is not a dict")
         if not place:
             columns = {name: [] for name in row}
         for name in _BARS:
             if name in row and name in columns:
                 columns[name].append(row[name])
             elif name in row or name in columns:
-                _refuse(f"rows 0 and {place} are not alike: only one has {name!r}")
+                _refuse(f"rows 0 and {place} differ: only one has {name!r}")
     return columns
 
 
@@ -171,35 +174,35 @@ def _of_arrow(price: Any) -> dict[str, Any]:
         table = pa.table(price)
         return {name: _cells(table[name]) if name in _BARS else table[name] for name in table.column_names}
     except (TypeError, ValueError, KeyError) as error:
-        _refuse(f"a {type(price).__name__} that is no table ({error})")
+        _refuse(f"a {type(price).__name__} that is not a table ({error})")
 
 
 def _cells(column: pa.ChunkedArray) -> Any:
-    """Arrow cells as numpy, with NaN for missing numbers; dictionary columns as a list."""
+    """Convert an Arrow column to numpy, with NaN for missing numbers, or a dictionary column to a list."""
     import pyarrow as pa
 
     return column.to_pylist() if pa.types.is_dictionary(column.type) else column.to_numpy()
 
 
 def _of_coin(symbol: str, symbols: list[Any], bars: int, what: str) -> npt.NDArray[np.bool_]:
-    """Which bars are of this coin; at least one must be."""
+    """Which bars belong to this coin; refused if there is none."""
     if len(symbols) != bars:
         _refuse(f"it has {bars} closes and {len(symbols)} symbols")
     coins = {name: _core.coin(str(name)) for name in set(symbols)}
     mine = np.asarray([coins[name] == symbol for name in symbols], dtype=bool)
     if bars and not mine.any():
-        _refuse(f"it is of {sorted(set(map(str, symbols)))[:3]}, and the {what} of {symbol!r}")
+        _refuse(f"it is for {sorted(set(map(str, symbols)))[:3]}, but the {what} is for {symbol!r}")
     return mine
 
 
 def _paired(moments: Iterable[Any], closes: Any) -> tuple[Times, Floats]:
-    """Read equally many times and closes; missing closes are NaN."""
+    """Read times and closes, and check that there are equally many; missing closes are NaN."""
     times = _moments(moments)
     return times, _values(times, closes, "close")
 
 
 def _values(times: Times, cells: Any, name: str) -> Floats:
-    """Read one price per time."""
+    """Read a column with one price per time."""
     try:
         values = np.asarray(_unmasked(cells), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -238,7 +241,7 @@ def _moments(values: Iterable[Any]) -> Times:
 
 
 def _whole(value: Any) -> Any:
-    """Convert a whole float back to an integer, which a column with gaps makes of it."""
+    """Convert a float without a fraction to an integer; columns with gaps store integers as floats."""
     if _is_hidden(value):
         return None
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,4 +1,7 @@
-"""Feather and Arrow IPC files with the interface of a Parquet file: record batches are its groups of rows."""
+"""Feather and Arrow IPC files with the interface of pyarrow's Parquet files.
+
+Record batches act as row groups.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class ArrowFile:
         from pyarrow import feather, ipc
 
         if content == "arrow":
-            # Mapped, not read: batches come into memory one at a time.
+            # The file is memory-mapped, so only one batch at a time is read into memory.
             opened = ipc.open_file(pa.memory_map(path))
             self._batch = opened.get_batch
             self._lengths = [opened.get_batch(place).num_rows for place in range(opened.num_record_batches)]
@@ -42,25 +45,25 @@ class ArrowFile:
 
     @property
     def metadata(self) -> ArrowFile:
-        """The counts of rows."""
+        """The object with the counts of rows, as in a Parquet file."""
         return self
 
     @property
     def num_rows(self) -> int:
-        """Rows of the file."""
+        """Number of rows in the file."""
         return sum(self._lengths)
 
     @property
     def num_row_groups(self) -> int:
-        """Batches of the file."""
+        """Number of batches in the file."""
         return len(self._lengths)
 
     def row_group(self, place: int) -> _Rows:
-        """The count of rows of a batch."""
+        """An object with the number of rows in a batch, as for a row group of Parquet."""
         return _Rows(self._lengths[place])
 
     def iter_batches(self, *, batch_size: int, row_groups: list[int], columns: list[str]) -> Iterator[Any]:
-        """Rows of some batches, a few at a time, with dictionaries as plain cells."""
+        """Yield the rows of some batches, at most ``batch_size`` at a time, with dictionary columns as plain cells."""
         import pyarrow as pa
 
         for group in row_groups:
@@ -72,12 +75,12 @@ class ArrowFile:
 
 
 def _plain(cells: Any) -> Any:
-    """The cells of a dictionary, as Parquet gives them."""
+    """Convert a dictionary column to plain cells, as pyarrow does for Parquet; return other columns unchanged."""
     return cells.dictionary_decode() if hasattr(cells, "dictionary_decode") else cells
 
 
 def opened_arrow(path: str, content: str, name: str) -> ArrowFile:
-    """Open a file; ``name`` is its name in messages."""
+    """Open the file at ``path``; messages call it ``name``."""
     try:
         import pyarrow as pa
     except ImportError:

@@ -1,8 +1,8 @@
 """The record of completely stored files, so that a repeated ingest skips them.
 
-Each file is a line of JSON, written as soon as its rows are stored. A line is valid only while nothing changed: the
-path, length and modification time of the file, the options, the version of liqdata, and the archive, which must have
-all its files and no quarantine.
+The record has a line of JSON per file, written as soon as all rows of the file are stored. A line is valid only while
+the following are unchanged: the path, length and modification time of the file, the options of the ingest, the version
+of liqdata, and the archive. The archive must also have all its files and no quarantine folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FINISHED = "finished.jsonl"
-"""The file of an archive with this record."""
+"""Name of the file in the archive's folder that contains this record."""
 
 QUARANTINE = "quarantine"
 SUM = "sum"
@@ -37,12 +37,15 @@ class Finished:
     def __init__(self, folder: str, files: Iterable[str], asked: Mapping[str, object]) -> None:
         self._folder = Path(folder)
         self._asked = {**asked, "version": _core.__version__}
-        # Taken before the files are read, so that a file that changes meanwhile does not match.
+        # Sizes and times are read before the files: a file that changes during the ingest then does not match.
         self._signs = {_normal(file): self._sign(file) for file in files}
         self._lines: dict[str, dict[str, Any]] | None = None
 
     def known(self, file: str) -> dict[str, Any] | None:
-        """The outcome of a file that is on record and unchanged; ``None`` for others."""
+        """The recorded outcome of a file that has not changed.
+
+        ``None`` for a file without a valid line.
+        """
         sign = self._signs[_normal(file)]
         if self._lines is None:
             self._lines = self._read()
@@ -52,9 +55,9 @@ class Finished:
         return {name: line[name] for name in COUNTS}
 
     def add(self, file: str, outcome: Mapping[str, object]) -> None:
-        """Put a file on record that is stored completely."""
+        """Record a file of which all rows are stored."""
         sign = self._signs[_normal(file)]
-        # A file without an accepted row makes no archive.
+        # Without any accepted row the folder of the archive was not created.
         if sign is None or self._sign(file) != sign or not self._folder.exists():
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -69,7 +72,7 @@ class Finished:
         return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns, **self._asked}
 
     def _archive(self) -> list[int] | None:
-        """The identity of the archive's journal, which differs in an archive that replaces it."""
+        """Device and inode of the archive's journal; another archive at the same path has others."""
         try:
             found = (self._folder / JOURNAL).stat()
         except OSError:
@@ -84,7 +87,10 @@ class Finished:
         return lines if lines and self._is_whole() else {}
 
     def _is_whole(self) -> bool:
-        """Whether the archive has all its files; reading again replaces damaged rows."""
+        """Whether the archive has all its files.
+
+        Otherwise the ingested files must be read again to restore rows.
+        """
         if (self._folder / QUARANTINE).exists():
             return False
         try:
@@ -95,23 +101,23 @@ class Finished:
 
 
 def _normal(file: str) -> str:
-    """The path as the native half returns it: ``./x`` as ``x``."""
+    """The path in the spelling of the Rust core, which returns ``x`` for ``./x``."""
     return os.fspath(Path(file))
 
 
 def incomplete(folder: str) -> frozenset[str]:
-    """Ids of the ingests that the archive no longer has completely, because one was undone."""
+    """Ids of ingests with rows that the archive no longer has, because an ingest was undone."""
     try:
         return frozenset(_core.incomplete_ingests(folder))
     except ArchiveError:
-        # Whatever is wrong with the archive is reported when it is opened for writing.
+        # The error is reported later, when the archive is opened for writing.
         return frozenset()
 
 
 def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str, Any]]:
-    """The sound lines of a record; truncated and damaged lines are left out.
+    """The undamaged lines of a record; truncated and damaged lines are left out.
 
-    With ``summed``, lines without a checksum are left out, too.
+    With ``summed``, lines without a checksum are left out as well.
     """
     try:
         text = read_file(folder, name)
@@ -137,9 +143,11 @@ def lines_of(folder: Path, name: str, *, summed: bool = False) -> list[dict[str,
 
 
 def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
-    """Append a line to a record, on a new line if the last one was cut short.
+    """Append a line to a record.
 
-    Without an archive, because every row was refused, nothing is recorded.
+    If the last line is truncated, start a new line first.
+
+    Nothing is recorded if the folder does not exist, because every row was refused.
     """
     if not folder.is_dir():
         return
@@ -149,7 +157,7 @@ def add_line(folder: Path, name: str, line: Mapping[str, object]) -> None:
             record.seek(end - 1)
             if record.read(1) != b"\n":
                 record.write(b"\n")
-        # The checksum is of the line as it is read: keys are text.
+        # Compute the checksum of the line as a reader will see it: JSON turns keys into text.
         line = json.loads(json.dumps(line))
         record.write(json.dumps({**line, SUM: _sum(line)}).encode() + b"\n")
 

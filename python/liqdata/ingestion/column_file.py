@@ -1,7 +1,7 @@
 """Parquet, Feather and Arrow IPC files, read in batches so that memory stays bounded.
 
-The rows of one day are stored together, wherever they are in the file. So a file that is not in order of time is read
-several times, each time for some of its days.
+All rows of a day are stored in one step, wherever they are in the file. Therefore a file that is not sorted by time is
+read several times, each time for some of its days.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ KINDS = {
     "open_interest": ({"timestamp", "symbol", "open_interest"}, {"timestamp", "symbol", "open_interest_usd"}),
     "positions": ({"timestamp", "symbol", "side", "liquidation_price", "value_usd"},),
 }
-"""The columns that a table of each kind needs."""
+"""For each kind of table, the columns that it needs; several sets are alternatives."""
 
 FILLS = "hyperliquid_fills"
-"""The format of the fills of a Hyperliquid node."""
+"""Name of the format in which a Hyperliquid node writes fills."""
 
 RESERVOIR = {
     "address": "text",
@@ -48,28 +48,28 @@ RESERVOIR = {
     "trade_id": "number",
     "timestamp": "instant",
 }
-"""The columns of fills in Parquet that are read, as well as ``is_liquidation``."""
+"""Columns that are read from fills in Parquet files, in addition to ``is_liquidation``, and the kind of their cells."""
 
 BATCH = 1 << 16
-"""Rows that are read at once."""
+"""Number of rows that are read at a time."""
 TOGETHER = 1 << 16
-"""Rows that are stored together."""
+"""Number of rows that are stored in one step, unless a single day has more."""
 BUFFER = 1 << 20
-"""Bytes of a column that are read at once; without it, a column of a whole row group is."""
+"""Number of bytes of a column that are read at a time; by default pyarrow reads the column of a whole row group."""
 
 
 @dataclass
 class Part:
-    """Rows of a file that are stored together."""
+    """Rows of a file that are stored in one step."""
 
     rows: Any
     """An Arrow table."""
     numbers: Any
-    """The row of the file that each row is."""
+    """For each row of the table, its row number in the file."""
 
 
 class ColumnFile:
-    """A file of columns that is a table of a kind."""
+    """A file of columns, read as a table of one of the :data:`KINDS` or as fills."""
 
     def __init__(self, file: GivenFile, name: str | None, exchange: str | None) -> None:
         self.path, self._file = file.name, file.path
@@ -91,12 +91,12 @@ class ColumnFile:
             meant.add("symbol")
         self.kind = _kind(path, name, given, meant)
         if self.kind == "bars" and untraded is not None:
-            msg = f"files: {path}: its name says a series of {untraded}; allowed: bars of trades"
+            msg = f"files: {path}: its name says that it contains {untraded}; allowed: bars of trade prices"
             raise BadQuery(msg, parameter="files")
         for column in sorted(meant):
             named = [one.lower() for one in given if _core.column(one) == column]
             if (named.count(column) or len(named)) > 1:
-                msg = f'files: {path}: column "{column}" stands twice; allowed: once'
+                msg = f'files: {path}: column "{column}" is given twice; allowed: once'
                 raise BadQuery(msg, parameter="files")
         if self.kind != "positions" and "exchange" not in meant and exchange is None:
             msg = f'files: {path}: nothing names the exchange of its rows; allowed: a column "exchange", or exchange='
@@ -104,7 +104,7 @@ class ColumnFile:
         self._columns = [column for column in given if _core.column(column) is not None]
 
     def fills(self) -> Iterator[str]:
-        """The fills that liquidated an account, each as a node writes it."""
+        """Yield the fills that liquidated an account, in the JSON that a Hyperliquid node writes."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -143,7 +143,7 @@ class ColumnFile:
             yield Part(self._picked(numbers), numbers)
 
     def _days(self) -> Any:
-        """The day of each row; 0 for a row without an instant."""
+        """The UTC day of each row, counted from 1970; 0 for a row without a time."""
         import numpy as np
 
         time = next(column for column in self._columns if _core.column(column) == "timestamp")
@@ -151,7 +151,7 @@ class ColumnFile:
         return np.concatenate([_core.days_of(table(batch, self.kind)) for batch in batches])
 
     def _picked(self, numbers: Any) -> Any:
-        """The rows with these numbers, in their order."""
+        """The rows with these numbers, in the order of the file."""
         import numpy as np
         import pyarrow as pa
 
@@ -174,7 +174,7 @@ class ColumnFile:
         return pa.schema([schema.field(name) for name in self._columns]).empty_table()
 
     def _batches(self, columns: list[str], first: int = 0, last: int | None = None) -> Iterator[tuple[int, Any]]:
-        """The batches that overlap these rows, each with the number of its first row."""
+        """Yield the batches of the row groups that overlap these rows, each with the number of its first row."""
         import pyarrow as pa
 
         if _stamp(self._file) != self._as_it_was:
@@ -194,7 +194,7 @@ class ColumnFile:
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
-    """Identity of a file's content: inode, size and time of change."""
+    """Inode, size and modification time of a file, which show whether its content changed."""
     try:
         found = Path(path).stat()
     except OSError:
@@ -220,7 +220,7 @@ def _unreadable(path: str, error: Exception) -> BadQuery:
 
 
 def _kind(path: str, name: str | None, given: list[str], columns: set[str]) -> str:
-    """The kind of table with these columns."""
+    """The kind of table that a file with these columns contains; refused if it is unclear."""
     fits = [kind for kind, needs in KINDS.items() if any(needed <= columns for needed in needs)]
     if name in fits:
         return name
@@ -231,9 +231,9 @@ def _kind(path: str, name: str | None, given: list[str], columns: set[str]) -> s
         msg = f"files: {path}: {what}{_core.TOTALS}; allowed: the same as a table, {_core.TAKES_TOTALS}"
         raise BadQuery(msg, parameter="files")
     if name not in (None, FILLS, *KINDS):
-        msg = f"files: {path}: {what}it is no format of a file of columns; allowed: {', '.join(KINDS)}"
+        msg = f"files: {path}: {what}this format does not apply to a file of columns; allowed: {', '.join(KINDS)}"
         raise BadQuery(msg, parameter="files")
-    what += f"its columns ({', '.join(given)}) are those of no one kind"
+    what += f"its columns ({', '.join(given)}) do not match exactly one kind of table"
     if not fits or name in KINDS:
         nearest = name if name in KINDS else max(KINDS, key=lambda kind: len(KINDS[kind][0] & columns))
         lacking = [f'"{column}"' for column in sorted(KINDS[nearest][0] - columns)]

@@ -1,4 +1,4 @@
-"""Files as the caller names them, and what is read of each: itself, or an unpacked copy."""
+"""Files that the caller names. Each is read directly, or from an unpacked temporary copy."""
 
 from __future__ import annotations
 
@@ -18,39 +18,42 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
 STANDARD_INPUT = "-"
-"""The name of the standard input among files."""
+"""The file name that stands for the standard input."""
 
 TABLES = {"parquet", "arrow", "arrow_stream", "feather"}
-"""Contents that are read by columns."""
+"""Kinds of content that are read column by column."""
 
 PACKED = {"xz": ".xz", "bzip2": ".bz2"}
-"""Contents that the standard library unpacks, and the ending of their names."""
+"""Kinds of content that Python's standard library unpacks, and the ending of such file names."""
 
 PIECE = 1 << 20
-"""Bytes that are copied at once."""
+"""Number of bytes that are copied at a time."""
 
 LEFT_FREE = 1 << 30
-"""Bytes of disk space that a copy leaves free."""
+"""Number of bytes of disk space that must remain free while copying."""
 
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file of the caller."""
+    """A file that the caller names."""
 
     name: str
-    """The name that the caller gives, which messages use."""
+    """The name that the caller gives; messages use it."""
     path: str
-    """The file that is read."""
+    """Path of the file to read: the named file, or a temporary copy."""
     content: str
 
     @property
     def is_table(self) -> bool:
-        """Whether it is read by columns, not by rows."""
+        """Whether the file is read column by column; other files are read row by row."""
         return self.content in TABLES
 
 
 def open_given(name: str, scratch: ExitStack) -> GivenFile:
-    """Look at a file; copies of it last as long as ``scratch``."""
+    """Detect the content of a file, and unpack it if needed.
+
+    Copies are removed when ``scratch`` closes.
+    """
     path = name
     if name == STANDARD_INPUT:
         path = str(_scratch(scratch) / "standard-input")
@@ -59,7 +62,7 @@ def open_given(name: str, scratch: ExitStack) -> GivenFile:
         _copy(sys.stdin.buffer, path, name)
     content = _core.file_content(path)
     if content in PACKED:
-        # The name without its ending says symbol, interval and date.
+        # Keep the name without its ending, because symbol, interval and date are read from it.
         packed, path = path, str(_scratch(scratch) / Path(path).name.removesuffix(PACKED[content]))
         _unpack(content, packed, path, name)
         content = _core.file_content(path)
@@ -69,7 +72,7 @@ def open_given(name: str, scratch: ExitStack) -> GivenFile:
 
 
 def _scratch(scratch: ExitStack) -> Path:
-    """Create a folder for a copy."""
+    """Create a temporary folder for a copy."""
     return Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="liqdata-")))
 
 
@@ -87,7 +90,7 @@ def _unpack(content: str, source: str, target: str, name: str) -> None:
 
 
 def _copy(source: IO[bytes], target: str, name: str) -> None:
-    """Copy bytes to a file, as long as disk space is left."""
+    """Copy bytes to a file; refuse the file if the disk space becomes too small."""
     with Path(target).open("wb") as copy:
         while piece := source.read(PIECE):
             if shutil.disk_usage(os.path.dirname(target)).free < LEFT_FREE:  # noqa: PTH120 - a text is needed

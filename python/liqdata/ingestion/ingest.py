@@ -56,58 +56,61 @@ def ingest(
 ) -> Ingested:
     r"""Store historical files and tables in an archive.
 
-    Stored rows are never changed. A row that the archive has already counts as repeated, so ingesting a file twice adds
-    nothing, and an interrupted ingest is completed by running it again. Files that are stored completely are not read
-    again while they are unchanged. Completed days go into Parquet files, other days into the journal; each lot of rows
-    is stored completely or not at all. A row that breaks a rule is refused and counted by its reason; the others are
-    stored.
+    Stored rows are never changed. A row that the archive already has counts as repeated: ingesting a file twice adds
+    nothing, and running an interrupted ingest again completes it. Files of which all rows are stored are not read again
+    unless they change. Rows of completed days are written to Parquet files, rows of other days to the journal; each
+    batch of rows is stored completely or not at all. A row that breaks a rule is refused, and refused rows are counted
+    by reason; all other rows are stored.
 
     Parameters
     ----------
     path : str or path-like
         The archive's folder; created if it is missing.
     *files : str or path-like
-        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files
-        (these with pyarrow). The content decides, not the ending of the name. ``"-"`` is the standard input.
+        CSV or JSON files, plain, packed (gzip, zstd, xz, bzip2) or in a zip, and Parquet, Feather and Arrow files,
+        which need pyarrow. The type is detected from the content, not from the name. ``"-"`` is the standard input.
     format : str, optional
-        The format of the files; detected from name and columns by default. One of ``binance_liquidations``,
+        The format of all files; by default it is detected from name and columns. One of ``binance_liquidations``,
         ``binance_metrics``, ``binance_klines``, ``tardis_liquidations``, ``tardis_derivative_ticker``,
         ``hyperliquid_fills``, ``ccxt_ohlcv``, ``orders``, ``force_orders`` (orders with the side of the closing order),
         ``bars``, ``open_interest``, ``open_interest_usd``, ``coinglass_prices``, ``coinglass_open_interest_coins``,
         ``coinglass_open_interest_usd``. Open interest in USD is read after
-        the other files and converted to coins at the archive's bars. A reading without a price, or one that is
-        implausible as USD, is refused; a file with mostly implausible readings is refused as a whole.
+        the other files and converted to coins with the prices of the archive's bars. A reading without a bar at its
+        time, or with an implausible value in USD, is refused; a file with mostly implausible readings is refused as a
+        whole.
     orders, bars, open_interest : table, optional
-        Tables as for :class:`Market`; bars may have a column ``exchange``. A cell of the wrong type, or open interest
-        in USD without a price, refuses all tables. A row that breaks a rule is refused alone
+        Tables as for :class:`Market`; bars may have a column ``exchange``. If a cell has the wrong type, or open
+        interest in USD has no price, all tables are refused. If a row breaks another rule, only this row is refused
         (:attr:`Ingested.refused`).
-        Open interest in USD is converted at ``bars``, or at the archive's bars if there are none.
+        Open interest in USD is converted with the prices of ``bars``, or of the archive's bars if ``bars`` is not
+        given.
     positions : table, optional
-        Positions of single accounts (:meth:`Market.positions`), by snapshot: ``timestamp`` (of the snapshot, the same
-        in all its rows), ``coin`` or ``symbol`` (a coin, or a pair of it), ``side`` and ``value_usd``; optionally
+        Snapshots of positions of single accounts (:meth:`Market.positions`): ``timestamp`` (of the snapshot, equal in
+        all its rows), ``coin`` or ``symbol`` (a coin, or one of its pairs), ``side`` and ``value_usd``; optionally
         ``exchange``, ``account``, ``qty`` (base units), ``entry_price``, ``leverage``, ``margin_mode``,
-        ``liquidation_price``, ``observed_at``, ``seen_share`` and ``current_price``, the price of the snapshot, which
-        is needed if ``qty`` is missing.
-        Positions without an account are numbered within their snapshot. A snapshot is refused if its price is more than
-        10 % from the market price: that of the archive's bars, or the median of at least three snapshots within three
-        hours. A row is refused if its ``value_usd`` is more than 10 % and one dollar from ``qty`` at the price of the
-        snapshot: ``current_price``, or the median price of its rows. If fewer than half of the rows agree with the
-        median, the market price decides; without one the snapshot is refused.
+        ``liquidation_price``, ``observed_at``, ``seen_share`` and ``current_price`` (the market price at the snapshot,
+        needed if ``qty`` is missing).
+        Positions without an account are numbered within their snapshot. The price of a snapshot is ``current_price``,
+        or the median price of its rows. A snapshot is refused if its price differs by more than 10 % from the market
+        price: the price of the archive's bars, or the median of at least three snapshots within three hours. A row is
+        refused if its ``value_usd`` differs by more than 10 % and more than one dollar from ``qty`` times the price of
+        the snapshot. If fewer than half of the rows agree with the median, the market price is used instead; without a
+        market price the snapshot is refused.
     exchange : str, optional
-        The exchange of rows that do not name one.
+        The exchange of rows that do not name an exchange.
     new_exchange : bool
-        Accept exchanges that are neither supported nor in the archive. By default their rows are refused, so that a
-        misspelt name creates none.
+        Accept exchanges that are neither supported nor in the archive. By default their rows are refused, because the
+        name may be misspelt.
     source : str, optional
-        Where the data comes from, in your words. Each ingest is a line of the archive's ``ingested.jsonl``: time,
-        source, the format of each file, and the outcome. An interrupted ingest is recorded with what it stored
-        (``interrupted``), which is also a note of the exception.
+        Where the data come from, as free text. Each ingest adds a line to ``ingested.jsonl`` in the archive's folder:
+        time, source, the format of each file, and the outcome. The line of an interrupted ingest has the mark
+        ``interrupted`` and the rows stored until then, which a note of the exception states as well.
     dry_run : bool
-        Write nothing; the result says what would be accepted and refused. Rows that the archive has count as new.
+        Write nothing and only count accepted and refused rows. Rows that the archive already has count as new.
     quote_rates : mapping, optional
-        USD per unit of quote currencies that do not count as USD: a number, or a table of ``timestamp`` and ``rate``,
-        each rate valid until the next one. Bars are converted to USD, and orders without ``value_usd`` are valued.
-        By default rows in such quotes are refused.
+        Rates of quote currencies that do not count as USD, in USD per unit: a mapping from the currency to a number, or
+        to a table of ``timestamp`` and ``rate``, each rate valid until the next one. Bars are converted to USD, and
+        ``value_usd`` of orders is computed where it is missing. Without a rate, rows in such a currency are refused.
     progress : bool or callable
         Show a progress bar of the rows (needs tqdm; on a terminal or in a notebook), or call a function with the number
         of rows done and the total (``None`` if unknown).
@@ -115,19 +118,20 @@ def ingest(
     Returns
     -------
     Ingested
-        Rows read, new, repeated, and refused by reason.
+        Number of rows that were read, that were new or repeated, and that were refused, by reason.
 
     Raises
     ------
     BadQuery
-        If the format or exchange of a file is unclear, or a table is refused; nothing is written then.
+        If the format or the exchange of a file is unclear, or if a table is refused. Nothing is written then.
     ArchiveError
         If another process writes to the archive, or if it cannot be written.
 
     Notes
     -----
-    A row without a time of receipt counts as received when it happened: an order and a reading at their time, a bar at
-    its close. So ``as_of=`` does not look ahead, but ignores how late the exchange published a row.
+    A row without a time of receipt counts as received at its own time: an order and an open-interest reading at their
+    timestamp, a bar at its close. Answers with ``as_of=`` therefore use no later data, but ignore the delay with which
+    the exchange published a row.
 
     Examples
     --------
@@ -147,8 +151,8 @@ def ingest(
     checked_progress(progress)
     if not isinstance(path, str | os.PathLike):
         msg = (
-            f"path: a {type(path).__name__} is no folder; allowed: the archive's folder first, then files, and tables "
-            "by name: liqdata.ingest(folder, orders=table)"
+            f"path: a {type(path).__name__} is not a folder; allowed: the archive's folder first, then files, and "
+            "tables by name: liqdata.ingest(folder, orders=table)"
         )
         raise BadQuery(msg, parameter="path")
     folder = to_be_made(placed(path))
@@ -188,12 +192,12 @@ class _Options:
 
     @property
     def id(self) -> str:
-        """The id of the ingest; empty in a dry run."""
+        """Id of the ingest; empty in a dry run."""
         return self.origin[0] if self.origin else ""
 
 
 class _Work:
-    """An ingest under way."""
+    """A running ingest."""
 
     def __init__(self, folder: str, options: _Options, shown: ProgressBar) -> None:
         self._folder, self._options, self._shown = folder, options, shown
@@ -202,18 +206,18 @@ class _Work:
 
     @property
     def contracts(self) -> list[list[str]]:
-        """The contracts of the bars and readings so far."""
+        """The contracts of the bars and open-interest readings ingested so far, by table, exchange and coin."""
         known = self._options.contracts
         for one in self._begun:
             known = one.contracts(known)
         return known
 
     def so_far(self) -> Ingested:
-        """Give the outcome so far."""
+        """The outcome of the files and tables that were ingested so far."""
         return replace(_together([*self._known, *(one.so_far() for one in self._begun)]), id=self._options.id)
 
     def files(self, paths: list[str]) -> None:
-        """Read files, but for those that are stored completely already."""
+        """Ingest files; files that are recorded as completely stored are not read again."""
         options = self._options
         asked = {"format": options.format, "exchange": options.exchange, "new_exchange": options.new_exchange}
         finished = Finished(self._folder, paths, asked)
@@ -239,7 +243,7 @@ class _Work:
                     finished.add(file.path, _counts(self._begun[-1].so_far()) | facts)
 
     def _rows(self, files: list[GivenFile], finished: Finished) -> None:
-        """Read files of rows, and put on record those that are stored completely."""
+        """Ingest files that are read row by row, and record each as soon as it is completely stored."""
         if not files:
             return
         names = {file.path: file.name for file in files if file.path != file.name}
@@ -258,7 +262,7 @@ class _Work:
         _core.ingest_files(self._folder, paths, options.format, *attribution, seen, stored, outcome.native, *rest)
 
     def tables(self, given: Mapping[str, object]) -> None:
-        """Read tables."""
+        """Ingest tables."""
         self._begun.append(outcome := _Outcome())
         options = replace(self._options, contracts=self.contracts)
         _tables(self._folder, given, options, self._shown, outcome.native)
@@ -266,7 +270,7 @@ class _Work:
 
 @contextlib.contextmanager
 def named(path: str) -> Iterator[None]:
-    """Name this file in messages about its rows."""
+    """Add the name of this file to error messages about its rows."""
     try:
         yield
     except BadQuery as error:
@@ -277,23 +281,26 @@ def named(path: str) -> Iterator[None]:
 
 
 class _Outcome:
-    """The outcome of rows. The native half fills a dict, because a signal may be raised before a result is assigned."""
+    """The outcome of some rows, in a dict that the Rust core fills.
+
+    A returned value would be lost if a signal raised an exception before it was assigned.
+    """
 
     def __init__(self, file: str | None = None, kind: str = "") -> None:
         self.native: dict[str, Any] = {}
         self._file, self._kind = file, kind
 
     def so_far(self) -> Ingested:
-        """Give the outcome; zero rows if the native half did not finish."""
+        """The outcome; zero rows if the Rust core did not finish."""
         return _ingested(self.native, file=self._file, kind=self._kind) if self.native else Ingested(0, 0, 0)
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """The contracts of the bars and readings, added to those known ``before``."""
+        """The contracts of the bars and open-interest readings, including those known ``before``."""
         return self.native.get("contracts") or before
 
 
 class _Parts:
-    """The outcome of a file of columns so far, part by part."""
+    """The outcomes of the parts of a file of columns that were stored so far."""
 
     def __init__(self, file: ColumnFile) -> None:
         self._file = file
@@ -306,22 +313,19 @@ class _Parts:
         return part
 
     @property
-    def sessions(self) -> list[tuple[str, int, int]]:
-        """The time that the orders of each exchange cover so far, from first to last."""
-        spans: dict[str, tuple[int, int]] = {}
-        for part in self._parts:
-            for exchange, start, end in part.get("sessions", []):
-                first, last = spans.get(exchange, (start, end))
-                spans[exchange] = min(first, start), max(last, end)
-        return [(exchange, *span) for exchange, span in spans.items()]
+    def covered(self) -> list[tuple[str, str, int, int, int, int]]:
+        """The first and the last hour that the orders of each exchange cover so far."""
+        known: list[list[tuple[str, str, int, int, int, int]]]
+        known = [part["covered"] for part in self._parts if part.get("covered")]
+        return known[-1] if known else []
 
     def contracts(self, before: list[list[str]]) -> list[list[str]]:
-        """The contracts of the bars and readings, added to those known ``before``."""
+        """The contracts of the bars and open-interest readings, including those known ``before``."""
         known = [part["contracts"] for part in self._parts if part.get("contracts")]
         return known[-1] if known else before
 
     def so_far(self) -> Ingested:
-        """Give the outcome."""
+        """The outcome of all parts together."""
         parts = [_ingested(part, file=self._file.path, kind=self._file.kind) for part in self._parts if part]
         whole = _together(parts)
         return Ingested(
@@ -332,10 +336,10 @@ class _Parts:
 def _interrupted(
     folder: str, done: Ingested, lines: tuple[dict[str, Any], dict[str, Any] | None], raised: BaseException
 ) -> None:
-    """Record what an interrupted ingest stored, and add it to the exception.
+    """Record what an interrupted ingest stored, and add it to the exception as a note.
 
-    ``lines`` are the record of the interrupted ingest, and that of the complete one if everything is stored. The latter
-    may be on record already.
+    ``lines`` has the line for an interrupted ingest and, if all rows were stored before the interruption, the line for
+    a complete ingest, which may be recorded already.
     """
     if not done.new and not done.repeated:
         return
@@ -350,7 +354,7 @@ def _interrupted(
 def _of_columns(
     folder: str, file: ColumnFile, begun: list[_Outcome | _Parts], options: _Options, shown: ProgressBar
 ) -> None:
-    """Store the rows of a file of columns part by part, and add the outcome to ``begun``."""
+    """Store the rows of a file of columns part by part, and append the outcome to ``begun``."""
     if file.kind == FILLS:
         begun.append(outcome := _Outcome(file.path, file.kind))
         _fills(folder, file, options, shown, outcome.native)
@@ -360,10 +364,10 @@ def _of_columns(
     for part in file.parts():
         tables: dict[str, Any] = dict.fromkeys(("orders", "bars", "open_interest", "positions"))
         tables[file.kind] = part.rows
-        sessions = done.sessions
+        covered = done.covered
         part_outcome = done.begin()
         contracts = done.contracts(options.contracts)
-        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "sessions": sessions}
+        facts = {"symbol": symbol, "interval": interval, "numbers": part.numbers, "covered": covered}
         _tables(folder, tables, replace(options, contracts=contracts), shown, part_outcome, facts=facts)
         if "implausible" in part_outcome:
             msg = f"files: {file.path}: {part_outcome.pop('implausible')}"
@@ -371,18 +375,18 @@ def _of_columns(
 
 
 def _counts(done: Ingested) -> dict[str, Any]:
-    """The counts of a file that are put on record."""
+    """The counts of a file that its line in the record contains."""
     return {name: getattr(done, name) for name in ("rows", "refused", "first", "files")}
 
 
 def _again(record: dict[str, Any]) -> Ingested:
-    """The outcome if a file on record were read again."""
+    """The outcome that reading a recorded file again would have: all accepted rows are repeated."""
     repeated = record["rows"] - sum(record["refused"].values())
     return Ingested(record["rows"], 0, repeated, *(record[name] for name in SAME))
 
 
 def _contracts(folder: str) -> list[list[str]]:
-    """The contracts of the bars and readings that were ingested into the archive."""
+    """The contracts of the bars and open-interest readings of earlier ingests, by table, exchange and coin."""
     known: dict[tuple[str, ...], str] = {}
     gone = incomplete(folder)
     lines = [(line.get("id"), line) for line in lines_of(Path(folder), RECORD)]
@@ -396,7 +400,7 @@ def _contracts(folder: str) -> list[list[str]]:
 
 
 def _line(done: Ingested, source: str | None, contracts: list[list[str]]) -> dict[str, Any]:
-    """The record of an ingest: time, source and outcome."""
+    """The line that records an ingest: time, source and outcome."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     return {"at": at, "source": source} | asdict(done) | {"contracts": contracts}
 
@@ -412,7 +416,7 @@ def _check(files: tuple[object, ...], tables: Mapping[str, object], **names: obj
     for file in files:
         if not isinstance(file, (str, os.PathLike)):
             what, kinds = type(file).__name__, "orders=, bars=, open_interest= or positions="
-            msg = f"files: a {what} is no file; allowed: paths, and tables as {kinds}"
+            msg = f"files: a {what} is not a file; allowed: paths, and tables as {kinds}"
             raise BadQuery(msg, parameter="files")
     if not files and all(one is None for one in tables.values()):
         msg = "files: there is nothing to ingest; allowed: files, or orders=, bars=, open_interest=, positions="

@@ -1,4 +1,7 @@
-"""Tables of callers, converted to the shapes that the native half reads, or refused with the right spelling."""
+"""Converts tables of the caller to types that the Rust core reads.
+
+Refusals say how to convert the table.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeGuard
 
     class _Matrix(Protocol):
-        """An array of two dimensions."""
+        """An array with two dimensions."""
 
         shape: tuple[int, int]
 
@@ -26,7 +29,7 @@ _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length, o
 _ROWS_AND_COLUMNS = 2
 _OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
 
-# Classes that are not tables, by library, and how to make a table of each.
+# Classes that are not accepted as tables, by library and name, and how to make a table from each.
 _RECIPES = {
     ("xarray", "Dataset"): "its to_dataframe().reset_index()",
     ("xarray", "DataArray"): "its to_dataframe(name=...).reset_index()",
@@ -35,13 +38,13 @@ _RECIPES = {
     ("dask", "DataFrame"): "its compute()",
     ("pyspark", "DataFrame"): "its toArrow()",
 }
-# Keys that only rows of ccxt have.
+# Keys by which rows of ccxt are recognised.
 _CCXT = {
     "orders": {"baseValue", "quoteValue", "contracts"},
     "open_interest": {"openInterestAmount", "openInterestValue"},
 }
 _TRADES = {"takerOrMaker", "fee"}
-# The right spelling of such rows.
+# How to write rows of ccxt so that they are accepted.
 _NAMED = {
     "orders": """\
 rows that name what ccxt leaves open: {'exchange': 'binance', 'symbol': row['info']['symbol'], 'side': the position's, \
@@ -55,12 +58,15 @@ row['openInterestAmount']} where that is in base units, or 'open_interest_usd': 
 
 
 def table(value: Any, name: str) -> Any:
-    """A table in a shape that the native half reads: ``None``, a dict of columns, an Arrow stream or our own rows."""
-    own = getattr(value, "_table", value)  # rows of this package stay exact
+    """Convert a table to a type that the Rust core reads.
+
+    The result is ``None``, a dict of columns, an Arrow stream, or the native table of ``Rows``.
+    """
+    own = getattr(value, "_table", value)  # Rows are passed on as native tables, with exact decimals
     if value is None or isinstance(own, _core.Table):
         return own
     if _is_empty(value):
-        return None  # an empty list is the same as no table
+        return None  # an empty list means no table
     _refuse_frames(value, name)
     columns = _columns(value, name)
     if columns is not None:
@@ -69,7 +75,7 @@ def table(value: Any, name: str) -> Any:
             for column, cells in columns.items()
         }
     if _kind(value) == ("polars", "LazyFrame"):
-        value = value.collect()  # the whole table is in memory either way
+        value = value.collect()  # the table is read into memory anyway
     if _kind(value) == ("polars", "DataFrame"):
         value = _without_nulls(value)
     if hasattr(value, "__arrow_c_stream__"):
@@ -84,7 +90,7 @@ def table(value: Any, name: str) -> Any:
 
 
 def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
-    """USD per unit of quote currencies, in shapes that the native half reads: numbers, or tables of rates by time."""
+    """Convert rates of quote currencies (USD per unit) to types that the Rust core reads: numbers, or tables."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -98,7 +104,7 @@ def rates(given: Mapping[str, object] | None) -> dict[str, Any] | None:
 
 
 def _without_nulls(frame: Any) -> Any:
-    """Cast columns of missing cells to text, because polars cannot export the type Null."""
+    """Cast columns without any value to text, because polars cannot export its type Null."""
     import polars as pl
 
     empty = [name for name, kind in frame.schema.items() if kind == pl.Null]
@@ -106,7 +112,10 @@ def _without_nulls(frame: Any) -> Any:
 
 
 def _refuse_frames(value: object, name: str) -> None:
-    """Refuse a mapping of frames by coin, with the right spelling."""
+    """Refuse a mapping from coins to frames.
+
+    The message says how to write it as one table.
+    """
     if isinstance(value, Mapping):
         for coin, frame in value.items():
             if hasattr(frame, "columns") or hasattr(frame, "column_names"):
@@ -146,11 +155,11 @@ def _refuse(name: str, what: str, allowed: str) -> NoReturn:
 
 
 def _of_pandas(frame: Any, name: str) -> dict[str, Any]:
-    """The columns of a frame, with the time or the named levels of its index."""
+    """The columns of a frame, and its index: times as ``timestamp``, other levels by name."""
     names = [str(column) for column in frame.columns]
     twice = {column for column in names if names.count(column) > 1}
     if twice:
-        _refuse(name, f"column {min(twice)!r} stands twice", _TABLES)
+        _refuse(name, f"column {min(twice)!r} is given twice", _TABLES)
     columns = {column: _column(frame.iloc[:, place]) for place, column in enumerate(names)}
     index = frame.index
     kind = type(index).__name__
@@ -176,12 +185,12 @@ def _of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
     if _CCXT.get(name, set()) & keys.keys():
         _refuse(name, "these are rows of ccxt", _NAMED[name])
     if name == "orders" and _TRADES & keys.keys():
-        _refuse(name, "these are trades of ccxt, not liquidations", "liquidation orders")
+        _refuse(name, "these rows are trades of ccxt, not liquidations", "liquidation orders")
     return {str(key): [row.get(key) for row in rows] for key in keys}
 
 
 def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
-    """Refuse a row that is not a dict, with the right spelling."""
+    """Refuse a row that is not a dict; the message says what to pass instead."""
     row = rows[place]
     if name == "bars" and place == 0 and _is_ohlcv(rows):
         _refuse(name, "these rows do not name their coin", 'the same by coin, such as bars={"BTC": rows}')
@@ -190,12 +199,12 @@ def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
 
 
 def _is_matrix(value: object) -> TypeGuard[_Matrix]:
-    """Whether this is a two-dimensional array, as of numpy."""
+    """Whether this is a two-dimensional array, such as one of numpy."""
     return getattr(value, "ndim", 0) == _ROWS_AND_COLUMNS and hasattr(value, "tolist")
 
 
 def _is_ohlcv(rows: object) -> bool:
-    """Whether rows are lists of a time, four prices and a volume."""
+    """Whether rows are lists of a time, four prices and a volume, as ccxt returns them."""
     if _is_matrix(rows):
         return rows.shape[1] == len(_OHLCV)
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes) or not rows:
@@ -205,12 +214,12 @@ def _is_ohlcv(rows: object) -> bool:
 
 
 def _is_by_coin(bars: Mapping[Any, Any]) -> bool:
-    """Whether a mapping has such rows by coin, not columns."""
+    """Whether a mapping is from coins to rows of ccxt, not from names to columns."""
     return bool(bars) and not any(name in bars for name in _OHLCV) and all(map(_is_ohlcv, bars.values()))
 
 
 def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
-    """One table of the bars of several coins."""
+    """Merge the bars of several coins into one table with a column ``symbol``."""
     columns: dict[str, list[Any]] = {name: [] for name in ("symbol", *_OHLCV)}
     for coin, rows in bars.items():
         for place, row in enumerate(rows):
@@ -224,7 +233,7 @@ def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
 
 
 def _sound(value: Any, name: str, what: str) -> Any:
-    """Validate a pyarrow object: it knows the lengths of its buffers, which the Arrow interface does not pass on."""
+    """Validate a pyarrow object here, because the Arrow C interface does not pass on the lengths of buffers."""
     if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "validate"):
         try:
             value.validate()
@@ -235,21 +244,27 @@ def _sound(value: Any, name: str, what: str) -> Any:
 
 
 def _unmasked(cells: Any) -> Any:
-    """The cells of a masked numpy array, with masked cells missing."""
+    """The cells of a masked numpy array, with ``None`` for masked cells."""
     if not cells.mask.any():
         return cells.data
     return [None if hidden else cell for cell, hidden in zip(cells.data, cells.mask.tolist(), strict=True)]
 
 
 def _instants(cells: Any) -> Any:
-    """A polars column of instants as numpy, because older polars exports plain numbers; other columns unchanged."""
+    """Convert a polars column of times to numpy, because old versions of polars export it as plain numbers.
+
+    Other columns are returned unchanged.
+    """
     if _kind(cells) == ("polars", "Series") and type(cells.dtype).__name__ in {"Date", "Datetime"}:
         return cells.to_numpy()
     return cells
 
 
 def _column(cells: Any) -> Any:
-    """A pandas column as numpy or a list, a masked array with masked cells missing; anything else unchanged."""
+    """Convert a pandas column to numpy or a list, and masked cells to missing cells.
+
+    Return others unchanged.
+    """
     if hasattr(cells, "mask") and hasattr(cells, "filled") and getattr(cells, "ndim", 0) == 1:
         return _unmasked(cells)
     if type(cells).__module__.partition(".")[0] != "pandas" or not hasattr(cells, "dtype"):
@@ -261,6 +276,6 @@ def _column(cells: Any) -> Any:
     if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
         return cells.to_numpy()
     plain = getattr(dtype, "numpy_dtype", None)
-    if plain is not None and plain.kind == "f" and plain.itemsize <= SINGLE:  # as objects these would be doubles
+    if plain is not None and plain.kind == "f" and plain.itemsize <= SINGLE:  # objects would become doubles
         return cells.to_numpy(dtype="float32", na_value=float("nan"))
     return cells.astype(object).tolist()

@@ -1,9 +1,9 @@
 """Plots of answers with matplotlib (``pip install "liqdata[plot]"``).
 
-There is one function per query. It draws an answer on ``ax``, or on a new figure in the style of the user, and returns
-the axes. Rows, heatmaps and liquidation maps also have a method: ``rows.plot()``. Labels of adjacent axes do not
-overlap. Longs are blue, shorts are orange, and times are UTC. Titles name estimates and simulated data. Matplotlib is
-imported on first use.
+There is one function per query, with the name of the method. It draws the answer on ``ax``, or on a new figure in
+matplotlib's current style, and returns the axes. Rows, heatmaps and liquidation maps also have a method ``plot()``.
+Labels of adjacent axes do not overlap. Longs are blue, shorts are orange, and times are UTC. Titles say whether data
+are estimated or simulated. Matplotlib is imported on first use.
 
 >>> import liqdata
 >>> from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def _require_matplotlib() -> None:
 
 
 def overview(totals: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw totals of the last hours, longs and shorts as stacked bars.
+    """Draw the totals of each window of the last hours, longs and shorts as stacked bars.
 
     Parameters
     ----------
@@ -90,7 +90,9 @@ def overview(totals: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
 
 def coins(rows: Rows[CoinRow], ax: Axes | None = None) -> Axes:
-    """Draw a ranking of coins. Coins that do not fit are summed up in the heading.
+    """Draw a ranking of coins.
+
+    The heading has the sum of the coins that do not fit.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def exchanges(rows: Rows[ExchangeRow], ax: Axes | None = None) -> Axes:
 
 
 def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
-    """Draw the hours of the last day: shorts upward and longs downward.
+    """Draw liquidated USD per hour of the last day: shorts upward and longs downward.
 
     Parameters
     ----------
@@ -192,10 +194,10 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
 
 
 def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = None) -> Axes:
-    """Draw liquidations over time: shorts upward, longs downward; several coins or exchanges stacked.
+    """Draw liquidations over time: shorts upward, longs downward.
 
-    Periods are merged if there are too many to draw; the heading shows the length of the merged periods. Periods with
-    gaps in coverage are shaded.
+    Several coins or exchanges are drawn as stacked bars of their totals instead. Periods are merged if there are too
+    many to draw; the heading shows the length of the merged periods. Periods in which orders may be missing are shaded.
 
     Parameters
     ----------
@@ -204,7 +206,7 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     interval : str, timedelta or int, optional
-        Length of a period; by default the one of the query, which rows of ``history()`` store.
+        Length of a period; by default the ``interval`` of the query, which the rows store.
 
     Returns
     -------
@@ -231,7 +233,7 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
 
 
 def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = None) -> Axes:
-    """Draw cascades over time, at the USD liquidated, on a log scale.
+    """Draw each cascade at its time and at its liquidated USD, on a log scale.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     price : optional
-        Price of the coin to draw behind them, as in :func:`heatmap`.
+        Price of the coin to draw behind the cascades, as in :func:`heatmap`.
 
     Returns
     -------
@@ -282,7 +284,7 @@ def heatmap(
 ) -> Axes:
     """Draw a heatmap with a log colour scale, candles and the current price.
 
-    The view is limited to the bulk of the estimate and the price; zoom out to see the rest.
+    The visible prices include most of the estimate, the price and the current price; zoom out to see all cells.
 
     Parameters
     ----------
@@ -293,13 +295,12 @@ def heatmap(
     price : optional
         The price to draw over the map: a pandas Series over time, or bars (``market.bars("BTC")``, a frame, an
         Arrow table, a mapping of columns or a sequence of dicts with ``timestamp``, the time of the open, and
-        ``close``). A missing close is a gap. By default the bars that came with the map
-        (:attr:`liqdata.Heatmap.price`); ``False`` for none. Bars are merged if there are too many to draw; the heading
-        shows the length of the merged bars.
+        ``close``). Where a close is missing, the line has a gap. By default :attr:`liqdata.Heatmap.price`; ``False``
+        for none. Bars are merged if there are too many to draw; the heading shows the length of the merged bars.
     candles : bool
-        Draw candles if the bars have ``open``, ``high`` and ``low``; else a line of the closes.
+        Draw candles if the bars have ``open``, ``high`` and ``low``; otherwise draw a line through the closes.
     bound : {"low", "high"}, optional
-        Draw this end of the interval of each cell instead of its estimate.
+        Draw the low or the high end of the interval of each cell instead of its estimate.
     cmap : str or matplotlib.colors.Colormap, optional
         Colour map; viridis on a dark background by default.
     vmin, vmax : float, optional
@@ -307,9 +308,9 @@ def heatmap(
     threshold : float, optional
         Hide cells below this value, in the unit of the map (USD).
     levels : dict, optional
-        The answer of ``levels()`` for the same coin, to draw as marks.
+        The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
-        The answer of ``maxpain()`` for the same coin, to draw as marks.
+        The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
 
     Returns
     -------
@@ -318,8 +319,8 @@ def heatmap(
     Raises
     ------
     BadQuery
-        If ``price`` has no times or closes, or none within the map; if the map has no interval for ``bound``; for
-        invalid colours; and for marks of another coin.
+        If ``price`` has no times or closes, or none within the time of the map; if the map has no interval for
+        ``bound``; for invalid colours; and for ``levels`` or ``maxpain`` of another coin.
 
     Examples
     --------
@@ -358,11 +359,11 @@ def liqmap(
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     interval : bool
-        Draw the interval of each bin, and hatch prices without validation.
+        Draw the interval of each bin, and hatch the prices at which intervals are not validated.
     levels : dict, optional
-        The answer of ``levels()`` for the same coin, to draw as marks.
+        The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
-        The answer of ``maxpain()`` for the same coin, to draw as marks.
+        The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
 
     Returns
     -------
@@ -372,7 +373,7 @@ def liqmap(
     Raises
     ------
     BadQuery
-        If the map has no ``interval``, and for marks of another coin.
+        For ``interval`` with a map that has no interval, and for ``levels`` or ``maxpain`` of another coin.
 
     Examples
     --------
@@ -392,7 +393,7 @@ def liqmap(
 
 
 def levels(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw the strongest long and short cluster of each leverage.
+    """Draw the strongest liquidation level on each side, for each leverage.
 
     Parameters
     ----------
@@ -428,7 +429,7 @@ def levels(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
 
 def maxpain(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw the strongest long and short cluster of a day and of a week.
+    """Draw the strongest liquidation level on each side, for a day and a week.
 
     Parameters
     ----------
@@ -483,7 +484,7 @@ def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:
     Raises
     ------
     BadQuery
-        For an answer without a plot, such as orders.
+        For an answer that has no plot function, such as orders.
 
     Examples
     --------
@@ -509,12 +510,12 @@ def picture(
     dpi: float = 150.0,
     **options: Any,
 ) -> Figure:
-    """Draw any supported answer on a new figure, without pyplot and independent of the style.
+    """Draw any supported answer on a new figure, without pyplot and matplotlib's current style.
 
     Parameters
     ----------
     given : Rows, Heatmap, LiquidationMap or dict
-        As in :func:`draw`.
+        The answer of one of the queries in :func:`draw`.
     dark : bool
         Use a dark background instead of white.
     size : tuple of float
@@ -527,12 +528,12 @@ def picture(
     Returns
     -------
     matplotlib.figure.Figure
-        Ready for ``savefig``.
+        The figure; its ``savefig`` writes a file.
 
     Raises
     ------
     BadQuery
-        For an answer without a plot, such as orders.
+        For an answer that has no plot function, such as orders.
 
     Examples
     --------

@@ -10,10 +10,10 @@ from liqdata.text.printable import printable
 
 __all__ = ["Apart", "brief", "dollars", "name", "price", "prices", "rounded", "short", "span"]
 
-_NO_CENTS = 1000  # from this price on, no decimals
-_PLAIN = 1e-3  # below this price, five digits need an exponent
+_NO_CENTS = 1000  # prices from this value on have no decimals
+_PLAIN = 1e-3  # prices below this value are written with an exponent
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
-_LONGEST = 26  # most letters of a name
+_LONGEST = 26  # maximum number of characters of a name
 
 
 def short(usd: float) -> str:
@@ -91,14 +91,14 @@ def price(value: float) -> str:
 
 
 def name(text: object, longest: int = _LONGEST) -> str:
-    r"""Format an external name: escape matplotlib markup, and shorten a long name in the middle.
+    r"""Format a name from outside: escape matplotlib's markup, and shorten a long name in the middle.
 
     Parameters
     ----------
     text : object
         The name.
     longest : int
-        Most letters to show.
+        Maximum number of characters to show.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def name(text: object, longest: int = _LONGEST) -> str:
 
 
 def _escape_missing_glyphs(text: str) -> str:
-    """Replace letters without a glyph in the font by their code points."""
+    """Replace characters without a glyph in the font by their code points."""
     from matplotlib import font_manager
 
     known: set[int] = set()
@@ -134,7 +134,7 @@ def prices() -> FuncFormatter:
 
 
 def dollars() -> FuncFormatter:
-    """A formatter for money on an axis, without signs."""
+    """A formatter for money on an axis, without minus signs."""
     return FuncFormatter(lambda value, _: short(abs(value)))
 
 
@@ -144,16 +144,16 @@ def rounded(most: int) -> MaxNLocator:
 
 
 class Apart(MaxNLocator):
-    """Places round ticks, except near one value that has its own tick.
+    """Places ticks at round numbers, except near a value that has its own tick.
 
     Parameters
     ----------
     most : int
-        Largest number of ticks.
+        Maximum number of ticks.
     value : float
-        The value to avoid.
+        The value near which there are no ticks.
     points : float
-        Smallest distance from the value, in points.
+        Minimum distance of a tick from the value, in points.
     """
 
     def __init__(self, most: int, value: float, points: float) -> None:
@@ -162,7 +162,7 @@ class Apart(MaxNLocator):
         self._points = points
 
     def __call__(self) -> Any:
-        """Return the ticks in view."""
+        """Return the ticks in the visible range."""
         ticks = super().__call__()
         axis: Any = self.axis
         low, high = axis.get_view_interval()

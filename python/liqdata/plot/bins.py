@@ -38,7 +38,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     seen = (grid.prices >= low) & (grid.prices <= high)
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
-    # Low leverages are far from the price and high ones near it, so the legend goes from outside to inside.
+    # The legend starts with the lowest leverage, which lies farthest from the price.
     shades = colours.tiers(len(grid.leverages), ax)
     for i, leverage in enumerate(grid.leverages.tolist()):
         entries.append(Patch(color=shades[i], label=f"{leverage}×"))
@@ -75,7 +75,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
 
 
 def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
-    """The bars of one leverage as one artist; a thousand single rectangles take seconds to draw."""
+    """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
     left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
     return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
@@ -102,7 +102,7 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
         usd = np.concatenate(([0.0], running))
         highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
         curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
-        # Behind the bars, because their colours encode the leverage.
+        # Fill the curve behind the bars, so that it does not change their colours, which show the leverage.
         behind: Any = {"transform": curves.transData, "zorder": 0}
         outline = np.append(reach, reach[[-1, 0]]), np.append(usd, [0.0, 0.0])
         ax.fill(*outline, color=colour, alpha=0.10, linewidth=0, **behind)
@@ -140,7 +140,10 @@ def _whiskers(
     *,
     entries: list[Any],
 ) -> Floats:
-    """Draw intervals, hatch prices without validation, and return the top of each bin."""
+    """Draw intervals, and hatch prices at which they are not validated.
+
+    Returns the highest drawn value of each bin.
+    """
     below, above = ends
     there = seen & np.isfinite(above)
     dark = colours.ink(ax)

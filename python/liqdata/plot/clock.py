@@ -1,4 +1,4 @@
-"""UTC time axis: every tick shows the time, and the date where it changes."""
+"""UTC time axis: ticks show the time, and the date where it changes from tick to tick."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Ticks(Locator):
     Parameters
     ----------
     most : int
-        Largest number of ticks.
+        Maximum number of ticks.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
 
     def __call__(self) -> Any:
-        """Return the ticks in view."""
+        """Return the ticks in the visible range."""
         axis: Any = self.axis
         return self.tick_values(*axis.get_view_interval())
 
@@ -82,7 +82,10 @@ def _months(low: float, high: float, step: int) -> list[float]:
 
 
 class Labels(Formatter):
-    """Formats ticks in two lines: the time, day or month above; below it the date or year, where that changes."""
+    """Formats ticks in two lines.
+
+    The first line is the time, day or month. The second line is the date or year, if it differs from the previous tick.
+    """
 
     def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002 - signature required by matplotlib
         """Format one instant, such as the one under the mouse pointer."""

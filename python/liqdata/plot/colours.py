@@ -25,7 +25,7 @@ LONG = "#1a8fb0"
 SHORT = "#e2642a"
 
 GROUPS = ("#3d7fc4", "#e0a100", "#1f9e76", "#c774a5", "#6bb8e6", "#a9745b", "#7a6fc0")
-"""Colours of groups (exchanges or coins), largest group first; the rest has :data:`OTHERS`."""
+"""Colours of groups (exchanges or coins), largest group first; further groups have the colour :data:`OTHERS`."""
 
 OTHERS = "#94979f"
 
@@ -35,7 +35,7 @@ _ON_DARK = ("#6f57bd", "#e9e2fb")
 
 
 def tiers(count: int, ax: Axes) -> list[str]:
-    """Shades of one colour, from the lowest to the highest leverage."""
+    """Shades of one colour for ``count`` leverages, lowest leverage first."""
     weak, strong = map(to_rgb, _ON_DARK if _is_dark(ax) else _ON_LIGHT)
     shares = [place / max(count - 1, 1) for place in range(count)]
     return [

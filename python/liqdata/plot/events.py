@@ -1,4 +1,4 @@
-"""Draws cascades as horizontal lines from start to end, at the USD liquidated."""
+"""Draws each cascade as a line from its start to its end, at its USD."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cascades"]
 
-_NAMED = 8  # number of largest cascades that get a label if there is room
+_NAMED = 8  # maximum number of cascades that get a label, largest first
 
 _BEHIND = 0.45  # opacity of the price line behind the cascades
 

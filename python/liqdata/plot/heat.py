@@ -1,6 +1,6 @@
 """Draws the heatmap with a log colour scale, the price and a colour bar.
 
-Only the view is cropped; the axes contain all data.
+The axes contain all cells; only the visible range is limited.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Scale", "heatmap"]
 
-_EXPECTED = 3  # the model that estimates expected liquidations
-_CANDLE = 0.05  # smallest width of a candle in inches
-_CLOSE = 0.02  # smallest distance of two closes in inches
+_EXPECTED = 3  # the number of the model that estimates expected liquidations
+_CANDLE = 0.05  # minimum width of a candle, in inches
+_CLOSE = 0.02  # minimum distance between two closes, in inches
 
 DECADES = 1.6
-"""Range of the colour scale below the strongest cell, in powers of ten."""
+"""Length of the colour scale, which ends at the strongest visible cell, in powers of ten."""
 
 
 class Scale(NamedTuple):
-    """Colour settings of the caller."""
+    """Colour settings that the caller chose."""
 
     cmap: str | Colormap | None = None
     vmin: float | None = None
@@ -52,7 +52,7 @@ class Scale(NamedTuple):
     threshold: float | None = None
 
     def checked(self) -> Scale:
-        """Validate the settings."""
+        """Check the settings, and return them as floats."""
         usd = "USD above 0, or None"
         least, most, threshold = (
             None if value is None else number(value, name, usd)
@@ -73,7 +73,10 @@ class Scale(NamedTuple):
         return Scale(self.cmap, least, most, threshold)
 
     def map(self) -> Colormap:
-        """The colour map; empty cells have the lowest colour of a map of the caller."""
+        """The colour map.
+
+        In a map of the caller without a colour for empty cells, they get its lowest colour.
+        """
         if self.cmap is None:
             return mpl.colormaps["viridis"].with_extremes(bad=colours.BACKGROUND)
         chosen = self.cmap if isinstance(self.cmap, Colormap) else mpl.colormaps[self.cmap]
@@ -141,7 +144,7 @@ def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
 
 
 def _axes(grid: Heatmap, ax: Axes) -> None:
-    """Set up the axes: prices with a tag at the current price on the right, time below."""
+    """Set up the axes: prices with a tag at the current price, and times."""
     have = layout.room(ax)
     layout.lower(ax)
     ax.yaxis.tick_right()
@@ -167,7 +170,7 @@ def _head(
 ) -> None:
     what = "expected liquidations" if grid.model == _EXPECTED else "open interest exposed"
     last = cells[:, -1].filled(0.0) if cells.count() else np.zeros(len(grid.prices))
-    # The share outside the view is known for the estimate only, not for a bound.
+    # The share outside the visible range is shown only for the estimate, not for an end of the interval.
     beyond = outside(grid, last, *view) if bound is None else f"{bound} end of the interval"
     drawn = ""
     if line is not None and line.span:
@@ -250,7 +253,10 @@ class _ColourBarLocator:
 
 
 def _line(line: Course, ax: Axes) -> None:
-    """Draw the price as a line; a single close between two gaps is a point."""
+    """Draw the price as a line.
+
+    A single close between two gaps is drawn as a point.
+    """
     times, values = line.times, line.closes
     ax.plot(times, values, color=colours.PAPER, linewidth=2.8, solid_joinstyle="round")
     ax.plot(times, values, color=colours.PRICE, linewidth=1.3, solid_joinstyle="round", label="price")
@@ -261,7 +267,10 @@ def _line(line: Course, ax: Axes) -> None:
 
 
 def _candles(line: Course, ax: Axes) -> None:
-    """Draw candles: white if the price rose, black if it fell. Other colours have a meaning already."""
+    """Draw candles: white if the price rose, black if it fell.
+
+    Other colours have a meaning in the map.
+    """
     assert line.bars is not None  # noqa: S101 - checked by the caller
     assert line.span is not None  # noqa: S101 - bars always have a span
     there = ~np.isnan(np.vstack((line.closes, *line.bars))).any(axis=0)
@@ -287,13 +296,13 @@ def _candles(line: Course, ax: Axes) -> None:
 
 
 def starts(times: Times) -> Times:
-    """The edges of columns, from the end time of each."""
+    """The edges of the columns, computed from the end time of each column."""
     stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
     return np.concatenate((times[:1] - stride, times))
 
 
 def _edges(prices: Floats) -> Floats:
-    """The edges of rows on a log axis, from the centre of each."""
+    """The edges of the rows, half way between their centres on a log scale."""
     logs = np.log(prices)
     inner = (logs[1:] + logs[:-1]) / 2.0
     half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
@@ -302,7 +311,10 @@ def _edges(prices: Floats) -> Floats:
 
 
 def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[float, float]:
-    """The lowest and highest price to show: the bulk of the estimate and the price, within :data:`REACH`."""
+    """The lowest and highest price to show.
+
+    The range includes most of the estimate and the whole price line, as far as :data:`REACH` allows.
+    """
     low = high = grid.current_price
     if line is not None:
         lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
@@ -316,7 +328,7 @@ def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[floa
 
 
 def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:
-    """Limit the axes to the view."""
+    """Limit the axes to the visible range."""
     ax.set_ylim(low, high)
     if len(grid.times):
         edges = starts(grid.times)

@@ -1,4 +1,4 @@
-"""Draws key levels and max pain: distance from the current price and strength of clusters."""
+"""Draws key levels and max pain: the strongest price levels, with distance and strength."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["levels", "maxpain"]
 
 
 class _Rung(NamedTuple):
-    """A cluster: column, side, price, strength (0 to 1) and label."""
+    """A price level to draw: column, side, price, strength (0 to 1) and label."""
 
     column: int
     side: str
@@ -100,7 +100,7 @@ def _percent(at: float, price: float) -> str:
 
 
 def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> list[_Rung]:
-    """Shorten all labels to the column width: one line, two lines, only the distance, or none."""
+    """Fit all labels into the column width: in one line, two lines, as distance only, or not at all."""
     size = 7.8 * layout.room(ax).scale
     inches = (layout.room(ax).width - 1.3 * layout.room(ax).scale) / (columns + 0.2)
     for words in (

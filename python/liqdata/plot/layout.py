@@ -1,10 +1,10 @@
 """Figure, layout, heading and price tag of a plot.
 
-The available space is the grid cell of the axes, known before drawing. Font sizes, line breaks and numbers of ticks
-follow from it. A layout engine sets the margins. If the figure has none, :class:`Fit` sets them, so that labels of
-adjacent axes do not overlap.
+The space of a plot is the grid cell of its axes in the figure, which is known before drawing. It determines font sizes,
+line breaks and the number of ticks. The layout engine of the figure sets the margins. If the figure has none,
+:class:`Fit` sets them, so that labels of adjacent axes do not overlap.
 
-:func:`heading` draws the title, the details and the legend, and :func:`tag` marks the current price on an axis.
+:func:`head` draws the title, the details and the legend, and :func:`tag` marks the current price on an axis.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ __all__ = [
     "wide",
 ]
 
-_FULL = (8.0, 4.6)  # inches of the smallest cell with full-size text
-_SMALLEST = 0.62  # text scale in the smallest cells
+_FULL = (8.0, 4.6)  # minimum width and height in inches of a cell with full-size text
+_SMALLEST = 0.62  # minimum scale of text
 _HINTED = 1.05  # hinted letters are a little wider than their outlines
-_EDGE = 4.0  # points between the labels and the edge of the cell
-_SMALL = (2.6, 1.9)  # inches of a cell below which only essential labels are drawn
+_EDGE = 4.0  # distance between the labels and the edge of the cell, in points
+_SMALL = (2.6, 1.9)  # width and height in inches of a cell below which only essential labels are drawn
 
 
 class Room(NamedTuple):
-    """The space of axes with their labels, in inches."""
+    """The space for axes and their labels, in inches."""
 
     width: float
     height: float
@@ -74,13 +74,13 @@ class Room(NamedTuple):
         return self.width < _SMALL[0] or self.height < _SMALL[1]
 
     def ticks(self, inches: float, *, upright: bool = False, most: int = 9) -> int:
-        """The number of labels that fit, if each needs ``inches`` at full scale."""
+        """The number of labels that fit on an axis, if each needs ``inches`` at full scale."""
         length = self.height - 1.2 * self.scale if upright else self.width - 1.4 * self.scale
         return max(2, min(most, int(length / (inches * self.scale))))
 
 
 def fresh() -> Axes:
-    """Create axes on a new pyplot figure, in the style of the user."""
+    """Create axes on a new pyplot figure, in matplotlib's current style."""
     from matplotlib import pyplot as plt
 
     return plt.figure(figsize=(10.0, 5.6), layout="constrained").add_subplot()
@@ -129,7 +129,7 @@ def _cell(spec: SubplotSpec) -> Bbox:
 
 
 class Fit:
-    """Locator that fits axes and labels into their cell, if no layout engine does.
+    """Locator that fits axes and labels into their grid cell if the figure has no layout engine.
 
     Parameters
     ----------
@@ -145,17 +145,17 @@ class Fit:
         self._busy = False
 
     def get_subplotspec(self) -> SubplotSpec | None:
-        """Return the grid cell; layout engines call this."""
+        """Return the grid cell; matplotlib's layout engines call this."""
         return self._spec
 
     def __call__(self, ax: Axes, renderer: Any) -> Bbox:
         """Return the position of the axes; matplotlib calls this before drawing."""
         figure = ax.figure
-        if self._busy:  # called while measuring
+        if self._busy:  # called again by the measurement below
             return ax.get_position()
         if figure is None or not self._is_unmanaged(figure):
             return ax.get_position(original=True)
-        if ax is not self._all[0]:  # placed together with the first axes
+        if ax is not self._all[0]:  # the call for the first axes has placed the twin too
             return self._all[0].get_position()
         self._busy = True
         try:
@@ -185,7 +185,7 @@ class Fit:
         if (title := figure._suptitle) is not None:  # noqa: SLF001 - no public access to the extent of the title
             top = min(top, title.get_window_extent(renderer).y0)
         found = cell
-        for _ in range(3):  # ticks, and the space they need, change with the size
+        for _ in range(3):  # repeated, because the space that ticks need changes with the size of the axes
             inner = self._all[0].get_window_extent(renderer)
             words = Bbox.union([cast("Bbox", one.get_tightbbox(renderer)) for one in self._all])
             x0, x1 = cell.x0 + edge + inner.x0 - words.x0, cell.x1 - edge - (words.x1 - inner.x1)
@@ -209,7 +209,7 @@ class Fit:
 
 
 def fit(ax: Axes, twin: Axes | None = None) -> None:
-    """Fit axes and their twin into their cell."""
+    """Fit axes and their twin axes into their grid cell."""
     locator = Fit(ax, twin)
     for one in (ax,) if twin is None else (ax, twin):
         one.set_axes_locator(cast("Any", locator))
@@ -223,7 +223,10 @@ def wide(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def broken(parts: Iterable[str], inches: float, size: float, *, bold: bool = False) -> str:
-    """Join parts with dots, and break lines between parts, or at spaces in a long part."""
+    """Join parts with dots.
+
+    Break lines between parts, and at spaces within a part that is too long.
+    """
     pieces: list[str] = []
     for part in parts:
         length = wide(part, size, bold=bold)
@@ -249,7 +252,7 @@ def head(
     ax : matplotlib.axes.Axes
         The axes.
     subject, details : sequence of str
-        Parts of the title and of the details; lines break between parts.
+        Parts of the title and of the details; lines are broken between parts.
     entries : sequence of matplotlib artists
         Labelled artists for the legend.
     margin : float
@@ -328,19 +331,19 @@ def bare(ax: Axes, grid: str) -> None:
 
 
 def lower(ax: Axes) -> None:
-    """Move the labels below the axes down, clear of the labels at the side."""
+    """Move the labels below the axes down, so that they do not touch the labels at the side."""
     ax.tick_params(axis="x", which="both", pad=7.0 * room(ax).scale)
 
 
 def note(ax: Axes, text: str) -> None:
-    """Write in the centre why the plot is empty."""
+    """Write a text in the centre of the axes, such as why the plot is empty."""
     ax.text(
         0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=faint(ax), fontsize=9 * room(ax).scale
     )
 
 
 def tag(axis: Any, value: float, most: int) -> None:
-    """Mark the current price on a price axis with a tag, away from other labels."""
+    """Mark the current price on a price axis with a tag, and omit other labels near it."""
     ax: Axes = axis.axes
     have = room(ax)
     size = 8.6 * have.scale
@@ -359,7 +362,7 @@ def tag(axis: Any, value: float, most: int) -> None:
 
 
 def estimate(meta: Mapping[str, Any]) -> str:
-    """The note for data that is not published: estimate or measured."""
+    """The part of a title that says whether a map is estimated, measured or simulated."""
     if meta.get("view") == "measured":
         return f"measured, {seen(meta)}"
     return "estimate, simulated market" if meta.get("simulated") else "estimate"
@@ -375,7 +378,7 @@ def seen(meta: Mapping[str, Any]) -> str:
 
 
 def known(meta: Mapping[str, Any]) -> list[str]:
-    """Source and point in time of realised data, as text."""
+    """The source and the instant of an answer with realised data, as texts."""
     said = ["simulated market"] if meta.get("simulated") else []
     if not said and (source := meta.get("source")):
         said.append(f"source: {name(source, 60)}")

@@ -28,7 +28,10 @@ class Marks(list[Mark]):
     """The marks of one map."""
 
     def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
-        """Draw each mark as a labelled line; a mark outside the view is an arrow at the edge."""
+        """Draw each mark as a labelled line.
+
+        If the price of a mark is not visible, its label is at the edge and has an arrow.
+        """
         have = layout.room(ax)
         low, high = view
         labels = []
@@ -48,7 +51,7 @@ class Marks(list[Mark]):
 
 
 def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
-    """Write labels along an edge of the axes, without overlaps."""
+    """Write labels along an edge of the axes, moved apart so that they do not overlap."""
     have = layout.room(ax)
     size = 7.4 * have.scale
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
@@ -87,12 +90,12 @@ def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
 
 
 def _light(colour: str) -> str:
-    """The text colour of a label on a dark map."""
+    """The text colour of a label on a dark map, for the colour of its side."""
     return {colours.LONG: "#7fd3ec", colours.SHORT: "#ffb48a"}[colour]
 
 
 def marked(symbol: str, levels: Any, maxpain: Any) -> Marks:
-    """Convert answers to marks; an answer for another coin is refused."""
+    """Convert the answers of ``levels()`` and ``maxpain()`` to marks; answers for another coin are refused."""
     marks = Marks()
     for leverage, tier in _answer("levels", symbol, levels, "tiers").items():
         for side in ("long", "short"):

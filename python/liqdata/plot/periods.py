@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["chart", "history"]
 
 _HOUR = 3_600_000
-_BAR = 0.035  # smallest width of a bar in inches
+_BAR = 0.035  # minimum width of a bar, in inches
 _KEYS = ("coin", "symbol", "exchange")
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168, 336, 720)
 
@@ -66,7 +66,7 @@ def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
 
 
 def _span(times: Times, interval: Any) -> int:
-    """Length of a period: the given one, else the smallest distance between two."""
+    """Length of a period in milliseconds: ``interval``, or the smallest distance between two periods."""
     if interval is not None:
         from liqdata.calls.arguments import length
 
@@ -76,7 +76,7 @@ def _span(times: Times, interval: Any) -> int:
 
 
 def _uncovered(rows: Rows[Any], span: int, ax: Axes) -> list[str]:
-    """Shade periods with gaps, and describe the share of time that was covered."""
+    """Shade periods in which orders may be missing, and describe the covered share of time."""
     if "covered" not in rows.columns or not len(rows):
         return []
     covered = rows["covered"]
@@ -93,7 +93,7 @@ def _uncovered(rows: Rows[Any], span: int, ax: Axes) -> list[str]:
 
 
 def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
-    """Shade periods as one artist, adjacent ones merged; thousands of artists take seconds to draw."""
+    """Shade periods as one artist, with adjacent periods merged; thousands of artists take seconds to draw."""
     ends = np.flatnonzero(np.append(np.diff(periods) > span, True))
     starts = np.append(0, ends[:-1] + 1)
     opens, lasts = periods[starts], periods[ends]
@@ -103,7 +103,7 @@ def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:
 
 
 def _merged(times: Times, columns: list[Floats], span: int, ax: Axes) -> tuple[Times, list[Floats], int]:
-    """Merge periods by summing them, if there are too many to draw."""
+    """Add up adjacent periods if there are too many to draw."""
     have = layout.room(ax)
     most = max(6, int((have.width - 1.0 * have.scale) / _BAR))
     millis = times.astype("datetime64[ms]").astype(np.int64)

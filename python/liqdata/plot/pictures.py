@@ -25,8 +25,8 @@ _COLUMNS = {
 
 
 def kind_of(answer: Any) -> str:
-    """The kind of plot for an answer."""
-    # Grids and rows name their kind themselves. This file cannot import them: they import it to draw.
+    """The name of the plot function for an answer."""
+    # Grids and rows have an attribute with their kind. This file cannot import their classes, which import this file.
     picture = getattr(answer, "_picture", None)
     if picture in {"heatmap", "liqmap"}:
         return str(picture)
@@ -51,7 +51,7 @@ def kind_of(answer: Any) -> str:
 
 
 def of_kind(kind: str, answer: Any, name: str) -> None:
-    """Refuse an answer of another kind."""
+    """Refuse an answer that another plot function draws."""
     found = kind_of(answer)
     if found != kind:
         msg = f"{name}: the answer of {found}() is drawn by liqdata.plot.{found}; allowed: the answer of {kind}()"

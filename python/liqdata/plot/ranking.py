@@ -68,7 +68,7 @@ def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: st
 
 
 def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str, Any], details: Sequence[str]) -> Axes:
-    """Draw longs and shorts as stacked bars with their total, first bar on top."""
+    """Draw longs and shorts as stacked bars labelled with their total, the first bar on top."""
     ax = layout.fresh() if ax is None else ax
     have = layout.room(ax)
     size = 8.6 * have.scale
@@ -93,7 +93,7 @@ def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str
         ax.set_yticks(places, [bar.name for bar in bars])
         ax.set_ylim(len(bars) - 0.4, -0.6)
         margin = (max(layout.wide(bar.name, size) for bar in bars) + 0.15) / have.scale
-        # Leave room inside the axes for the longest label, usually at the longest bar.
+        # Leave room inside the axes for the widest label to the right of the longest bar.
         inner = max(0.5, have.width - (margin + 0.1) * have.scale)
         need = max(layout.wide(words, size) for words in ends) + 0.1
         most = float((longs + shorts).max()) or 1.0

@@ -1,4 +1,4 @@
-"""The visible part of an estimate, and the share outside of it."""
+"""The visible price range of an estimate, and the share of the estimate outside it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["MASS", "REACH", "bound_of", "bulk", "outside"]
 
 MASS = 0.98
-"""Share of the estimated mass in the view, as far as :data:`REACH` allows."""
+"""Share of the estimated USD that the visible range includes, unless :data:`REACH` limits the range."""
 
 REACH = 0.12
-"""Largest distance of the view from the current price and the price line, as a share of it.
+"""Maximum distance of a visible price from the current price and the price line, as a share of the price.
 
-Low leverages lie as far away as half the price. Nothing is validated there, and they would flatten the bars near the
-price. The heading shows the share outside the view."""
+Positions with low leverage are liquidated as far away as half the price. Estimates are not validated there, and their
+large bars would make the bars near the price hard to see. The heading shows the share outside the visible range."""
 
 
 def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, float]:
-    """Widen a price band to contain :data:`MASS` of the mass, cut equally at both ends."""
+    """Widen a price range to contain the share :data:`MASS` of ``mass``.
+
+    Equal shares are cut off at both ends.
+    """
     order = np.argsort(prices)
     running = np.cumsum(np.nan_to_num(mass[order]))
     if not running[-1] > 0:
@@ -40,7 +43,7 @@ def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, 
 
 
 def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: float) -> str:
-    """The share of the estimate outside the view as text; empty if it is small."""
+    """The share of the estimate outside the visible range, as text; empty if it is small."""
     mass = np.nan_to_num(mass)
     beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum())
     share = beyond / float(mass.sum()) if beyond else 0.0
@@ -48,7 +51,10 @@ def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: floa
 
 
 def bound_of(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
-    """One end of the interval of each cell; refused if the map has no interval."""
+    """The low or the high end of the interval of each cell.
+
+    Refused if the map has no interval.
+    """
     found = {"low": grid.low, "high": grid.high}.get(bound)
     if bound not in ("low", "high"):
         msg = f"bound: {bound!r} is not allowed; allowed: 'low', 'high' or None"

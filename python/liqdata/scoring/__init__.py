@@ -1,12 +1,16 @@
-"""Scores of liquidation maps against what was liquidated; :class:`Scorecard` holds them.
+"""Scores of liquidation maps against reported liquidations; :class:`Scorecard` contains them.
 
-A map is scored conditionally on the path of the price, because liquidations happen only where the price goes. The
-prediction for a period is the USD that the map holds between the price and the period's extremes; it is compared with
-the reported USD. Every fit uses only the past. ``docs/scoring.md`` has the protocol.
+Liquidations happen only at prices that the market reaches, so a map is scored given the price path. The prediction for
+a period is the USD of the map between the price at the open and the extremes of the period (the *crossed* USD). It is
+compared with the reported USD. Every fit uses only earlier periods. ``docs/scoring.md`` describes the method.
 
-:func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``. ``columns`` reads tables,
-``truth`` the reported USD, ``compare`` makes the tables of a ``card``, ``text`` and ``picture`` print and draw it. The
-package ``maps`` has the maps and baselines that are scored; ``statistics`` has the fits and scores.
+Other predictions show whether a map adds information. A *path* predicts the USD without a map: the weak and the strong
+path from price moves, the adaptive path also from recently reported USD. A *null* is a changed copy of the map, such as
+its state some days before. A *baseline* is a simple map.
+
+:func:`liqdata.score` is in ``score``, :func:`liqdata.score_truth` in ``known_positions``. ``columns`` reads input
+tables, and ``truth`` reads the reported USD. ``compare`` makes the tables of a ``card``; ``text`` and ``picture`` print
+and draw a card. The package ``maps`` has the maps and baselines to score, ``statistics`` the fits and scores.
 """
 
 from __future__ import annotations

@@ -64,12 +64,13 @@ class Scorecard:
     Parameters
     ----------
     meta : dict
-        ``symbol``, ``period`` and ``reference``; ``start``, ``end``, ``periods``, ``days`` and ``usd`` of the scored
-        time; ``spans`` (start and end of each input), ``left_out`` (periods by reason), ``versions`` (by map),
-        ``variants`` (number of different maps that this process has scored on the same truth; intervals are not
-        corrected for this choice), ``seed``, ``resamples``, ``simulated``, ``notes``.
+        ``symbol``, ``period`` and ``reference``; ``start``, ``end``, number of ``periods`` and ``days``, and reported
+        ``usd`` of the scored time; ``spans`` (start and end of each input), ``left_out`` (number of periods by reason),
+        ``versions`` (by map), ``variants`` (number of different maps that this process has scored on the same reported
+        USD; intervals are not corrected for picking the best of them), ``seed``, ``resamples``, ``simulated``,
+        ``notes``.
     tables : dict
-        The columns of each table.
+        For each table, a dict from column names to cells.
 
     Examples
     --------
@@ -110,12 +111,14 @@ class Scorecard:
         Returns
         -------
         Rows
-            ``map``; ``state``: ``frozen`` (the map as of the open of the period) or ``refreshed`` (including changes
-            inside the period); ``side``: ``LONG``, ``SHORT`` or ``both``; ``n`` periods; reported ``usd``; ``ig`` with
-            ``ig_low`` and ``ig_high``: information gain of the map over the weak path, in nats per liquidated USD;
-            ``dig`` likewise: of reference and map over the reference; ``spearman``; ``top1``, ``top5``, ``top10``:
-            share of the USD in the 1, 5 and 10 % of periods with the highest prediction; ``calibration``: predicted
-            over reported USD.
+            ``map`` (name); ``state``: ``frozen`` (the map as of the open of the period) or ``refreshed`` (with changes
+            of the map inside the period); ``side``: ``LONG``, ``SHORT`` or ``both``; ``n`` (number of periods);
+            ``usd`` (reported); ``ig``: information gain of the map over the weak path (a prediction from the size of
+            the price move), in nats per liquidated USD, with the ends ``ig_low`` and ``ig_high`` of its 95 % interval;
+            ``dig``, ``dig_low`` and ``dig_high``: the same for the gain of reference and map together over the
+            reference alone; ``spearman``: rank correlation of predicted and reported USD; ``top1``, ``top5``,
+            ``top10``: share of the reported USD in the 1, 5 and 10 % of periods with the highest prediction;
+            ``calibration``: predicted over reported USD.
 
         Examples
         --------
@@ -126,12 +129,16 @@ class Scorecard:
         return self._rows("rows")
 
     def references(self) -> Rows[Any]:
-        """The scores of the three paths, the null models of each map, and the baselines.
+        """The scores of the predictions to compare with: price paths, nulls of each map, and baselines.
+
+        A path predicts without a map: the weak and the strong path from price moves, the adaptive path also from
+        recently reported USD. A null is a changed copy of a map, such as its state some days before. A baseline is a
+        simple map.
 
         Returns
         -------
         Rows
-            Columns as in :meth:`rows`; ``state`` is ``path`` for a path.
+            Columns as in :meth:`rows`; ``state`` of a path is ``path``.
 
         Examples
         --------
@@ -146,8 +153,8 @@ class Scorecard:
         Returns
         -------
         Rows
-            ``map``, ``state``, ``side``, ``decile`` (1 to 10), ``n``, ``predicted_usd``, ``realised_usd``,
-            ``calibration``.
+            ``map``, ``state``, ``side``, ``decile`` (1 to 10, highest predictions last), ``n`` (number of predictions),
+            ``predicted_usd``, ``realised_usd`` and ``calibration`` (their ratio).
 
         Examples
         --------
@@ -162,8 +169,8 @@ class Scorecard:
         Returns
         -------
         Rows
-            ``map``, ``other``, ``state``, ``side``; ``ig`` and ``dig`` of ``map`` minus those of ``other``,
-            with intervals.
+            ``map``, ``other`` (names of the pair), ``state``, ``side``; ``ig`` and ``dig`` of ``map`` minus those of
+            ``other``, with the ends of their 95 % intervals.
 
         Examples
         --------
@@ -173,13 +180,13 @@ class Scorecard:
         return self._rows("paired")
 
     def kappa(self) -> Rows[Any]:
-        """The reported share of the USD that each map predicted, by week.
+        """Reported USD over the USD of each map that the price crossed, by week.
 
         Returns
         -------
         Rows
-            ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` (of the map),
-            ``realised_usd``, ``kappa``: their ratio.
+            ``map``, ``state``, ``side``, ``week`` (Monday, epoch ms), ``swept_usd`` (crossed USD of the map),
+            ``realised_usd`` (reported USD) and ``kappa`` (reported over crossed USD).
 
         Examples
         --------
@@ -194,10 +201,12 @@ class Scorecard:
         Returns
         -------
         Rows
-            ``check``: ``part of the period`` (USD per new extreme in each part), ``time of the day`` (USD per unit of
-            excursion) or ``parts against wholes`` (if shorter periods were given, too); ``slot``, ``n``, ``usd``,
-            ``relative`` (1 is normal; or sums of parts over wholes), ``differing`` (share of wholes that differ from
-            their parts by more than 1 %), ``odd`` (relative below 0.6 or above 1.67).
+            ``check``: ``part of the period`` (USD per new price extreme, in each part of the period), ``time of the
+            day`` (USD per distance that the price moved, in each hour) or ``parts against wholes`` (sums of shorter
+            periods compared with the whole ones, if the table has both); ``slot`` (the part or time); ``n`` (number of
+            periods); ``usd``; ``relative`` (relative to the usual value, or the sums of parts over the wholes: 1 is
+            normal); ``differing`` (share of wholes that differ from their parts by more than 1 %); ``odd`` (whether
+            ``relative`` is below 0.6 or above 1.67).
 
         Examples
         --------
@@ -218,7 +227,7 @@ class Scorecard:
         Returns
         -------
         str
-            Inputs, maps, references, differences, deciles, weekly kappa and checks.
+            The inputs, then the tables as in the methods of this class.
 
         Examples
         --------
@@ -230,7 +239,7 @@ class Scorecard:
         return text.markdown(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the gain of each map over the reference, with intervals and null models. Needs ``liqdata[plot]``.
+        """Draw the gain of each map over the reference, with intervals and nulls. Needs ``liqdata[plot]``.
 
         Parameters
         ----------

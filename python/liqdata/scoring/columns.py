@@ -30,7 +30,7 @@ _SECONDS = (10**9, 10**11)  # as in liqdata.calls.arguments
 
 
 def rows(columns: Mapping[str, tuple[str, Any]]) -> Rows[Any]:
-    """Make rows of columns, each a pair of kind (``text``, ``float``, ``int``, ``time``, ``bool``) and cells."""
+    """Make rows from columns: pairs of a kind (``text``, ``float``, ``int``, ``time``, ``bool``) and cells."""
     state: list[tuple[str, str, Any, None]] = []
     length = 0
     for name, (kind, cells) in columns.items():
@@ -65,7 +65,7 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns."""
+        """The names of the columns."""
         return list(self._columns)
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class Table:
             refuse(self.parameter, f"columns of {sorted(lengths)} rows", "columns of one length")
 
     def floats(self, name: str, *, least: float | None = None, unknown: bool = False) -> Floats:
-        """Real numbers from ``least`` on; NaN and missing ones only with ``unknown``."""
+        """A column of numbers, at least ``least``; NaN and missing cells are allowed only with ``unknown``."""
         cells = self._columns[name]
         array = np.asarray(cells)
         if array.dtype.kind in "iuf":
@@ -94,7 +94,7 @@ class Table:
         if wrong.any():
             row = int(np.argmax(wrong))
             allowed = "finite numbers" + ("" if least is None else f" from {least:g} on")
-            refuse(self.parameter, f"column {name!r}, row {row}: {found[row]:g} cannot be", allowed)
+            refuse(self.parameter, f"column {name!r}, row {row}: {found[row]:g} is not allowed", allowed)
         return found
 
     def _number(self, name: str, row: int, cell: Any) -> float:
@@ -122,7 +122,7 @@ class Table:
         if array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))):
             found = array.astype(np.int64)
             if len(found) and bool(np.all((found >= _SECONDS[0]) & (found < _SECONDS[1]))):
-                what = f"column {name!r}, row 0: {found[0]} and all others look like epoch seconds"
+                what = f"column {name!r}, row 0: {found[0]} and all other cells look like epoch seconds"
                 refuse(self.parameter, what, "epoch milliseconds, datetimes or ISO 8601 text")
             return found
         found = np.empty(len(array), dtype=np.int64)
@@ -173,7 +173,7 @@ def span(value: Any) -> int | None:
 
 
 def mine(data: Table, symbol: str) -> Flags | None:
-    """Which rows are of a coin; ``None`` if the table has no column of coins."""
+    """Which rows belong to a coin; ``None`` if the table has no column ``symbol``."""
     if "symbol" not in data:
         return None
     texts = data.texts("symbol")
@@ -182,13 +182,15 @@ def mine(data: Table, symbol: str) -> Flags | None:
     chosen: Flags = names == symbol
     if not chosen.any():
         seen = sorted(set(names.tolist()))[:5]
-        what = f"none of its rows is of {symbol!r}" + ("" if seen else ", it is empty")
-        refuse(data.parameter, what, f"rows of it; there are {seen}" if seen else "rows of it")
+        what = f"no row has the symbol {symbol!r}" + ("" if seen else ", it is empty")
+        refuse(
+            data.parameter, what, f"rows with this symbol; the table has {seen}" if seen else "rows with this symbol"
+        )
     return chosen
 
 
 def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
-    """The columns of our rows, of a polars frame, or of an Arrow stream."""
+    """The columns of rows of this package, of a polars frame, or of an Arrow stream."""
     if isinstance(data, _core.Table):
         kinds = dict(zip(data.names(), data.kinds(), strict=True))
         return {
@@ -206,7 +208,7 @@ def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
 
 
 def _unmasked(cells: Any) -> Any:
-    """The cells of a list, with ``None`` for masked and NA cells; other columns unchanged."""
+    """Replace masked and NA cells of a list by ``None``; return other columns unchanged."""
     if not isinstance(cells, list | tuple):
         return cells
     hidden = {"MaskedConstant", "NAType"}

@@ -1,4 +1,7 @@
-"""The tables of a card: predictions against the weak path, the reference and each other, on the same days."""
+"""The tables of a score card, which compare predictions on the same days.
+
+Predictions are compared with the weak path, with the reference and with each other.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _MONDAY = 4 * DAY  # the epoch was a Thursday
 
 
 class Scored(NamedTuple):
-    """One prediction on the card, with arrays of shape (n, 2)."""
+    """One prediction on the card, with the arrays of its trial, shape (n, 2)."""
 
     name: str
     state: str
@@ -32,7 +35,7 @@ class Scored(NamedTuple):
     crossed: Floats
 
     def head(self, side: str) -> Line:
-        """The cells that identify a row."""
+        """The cells that identify a row of a table."""
         return {"map": self.name, "state": self.state, "side": side}
 
 
@@ -47,7 +50,10 @@ class Comparison(NamedTuple):
     drawn: gain.Resampled
 
     def tables(self, maps: list[Scored], others: list[Scored]) -> dict[str, list[Line]]:
-        """All tables except the checks of the truth; a row covers one side or both."""
+        """All tables except the checks of the reported USD.
+
+        A row is for one side or for both sides together.
+        """
         paths = [
             Scored(name, "path", predicted, predicted, predicted)
             for name, predicted in zip(trial.PATHS, self.known, strict=False)
@@ -62,7 +68,7 @@ class Comparison(NamedTuple):
         }
 
     def _line(self, one: Scored, side: str) -> Line:
-        # A null model starts later than its map, so only periods with a prediction count.
+        # A null starts later than its map, because it needs past maps: only periods with a prediction count.
         there: Flags = np.isfinite(one.alone.sum(axis=1))
         rows = self.rows & there
         places = SIDES[side]
@@ -81,7 +87,10 @@ class Comparison(NamedTuple):
         }
 
     def _calibration(self, one: Scored, rows: Flags, places: list[int]) -> float:
-        """Predicted over reported USD; maps are first scaled to the level of the previous days."""
+        """Ratio of predicted to reported USD.
+
+        USD of maps are first scaled to the USD reported on previous days.
+        """
         if one.state == "path":
             return _ratio(float(one.alone[rows][:, places].sum()), float(self.path.usd[rows][:, places].sum()))
         calendar = fit.Calendar.of(self.path.opens, self.path.period)
@@ -94,7 +103,10 @@ class Comparison(NamedTuple):
         return _ratio(predicted, seen)
 
     def _pair(self, left: Scored, right: Scored, side: str) -> Line:
-        """The gain of one prediction over another: the difference of their gains over any reference."""
+        """The gain of the left prediction over the right one.
+
+        It equals the difference of their gains over any reference.
+        """
         places = SIDES[side]
         usd = self.path.usd[:, places]
         return {

@@ -1,7 +1,7 @@
 """:func:`liqdata.score_truth`: compares maps with known positions.
 
-No exchange publishes all open positions, so the known positions are simulated, or an observed part of all. USD are
-compared by distance from the price, for each side.
+No exchange publishes all open positions. The known positions are those of a simulation, or observed positions, which
+are only a part of all. USD of the map and of the positions are compared by distance from the price, for each side.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = ["score_truth"]
 BIN = 0.005
 REACH = 0.30
 SNAPSHOTS = 24
-"""Number of snapshots of observed positions that are compared."""
+"""Maximum number of snapshots of observed positions that are compared."""
 
 NEAR = (0.01, 0.02, 0.05, 0.10)
 APART = 0.02
-"""Largest relative difference between the prices of a snapshot and of the market."""
+"""Maximum relative difference between the price of a snapshot and the price of the market."""
 
 EDGES = np.round(np.arange(0.0, REACH + BIN / 2, BIN), 9)
 SIDES = ("long", "short")
@@ -59,23 +59,23 @@ def score_truth(
 ) -> Rows[TruthRow]:
     """Compare the seven-day map with known positions.
 
-    USD are summed by the distance of the liquidation price from the current price, in 60 bins of 0.5 % from 0 to 30 %,
-    for each side. Map cells are split at bin edges in proportion. Distances above 30 % are ignored.
+    For each side, USD are summed by the distance of the liquidation price from the current price, in 60 bins of 0.5 %
+    from 0 to 30 %. Larger distances are ignored. Cells of the map that span a bin edge are split in proportion.
 
     Parameters
     ----------
     market : Market
-        The market of the map. Without ``positions``, the truth is :meth:`Market.true_positions` of a simulated market,
-        or the observed :meth:`Market.positions` of an archive: up to 24 snapshots at least an hour apart. USD of a
-        position are those at its liquidation price.
+        The market with the map. Without ``positions``, the known positions are :meth:`Market.true_positions` of a
+        simulated market, or the observed :meth:`Market.positions` of an archive: up to 24 snapshots at least an hour
+        apart. A position counts with its value in USD at its liquidation price.
     positions : table, optional
-        Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``) of the snapshot,
+        Measured positions, as pandas, polars, pyarrow or a dict of columns: ``timestamp`` (or ``t``, of the snapshot),
         ``side``, ``price`` (liquidation price), ``value_usd`` (or ``value``); optionally ``current_price`` (or ``cur``)
-        at the snapshot, and ``symbol`` (coin). Every snapshot is compared with the map as of its instant.
+        at the snapshot, and ``symbol`` (coin). Every snapshot is compared with the map as of its time.
     symbols : str or sequence of str, optional
-        Coins; by default those of the positions, else all of the market.
+        Coins to compare; by default those in ``positions``, or all coins of the market if ``positions`` names none.
     model : 2 or Model, optional
-        The model of the map, 2 by default; it must have the exposed view.
+        The model of the map, 2 by default; its view must be ``"exposure"`` (USD of open interest).
     progress : bool or callable
         Show a progress bar of the coins (needs tqdm; on a terminal or in a notebook), or call a function with the
         number of coins done and the total.
@@ -83,22 +83,23 @@ def score_truth(
     Returns
     -------
     Rows
-        One row per coin and side: ``symbol``; ``side``; ``overlap``, the sum over bins of the smaller share of USD, of
-        the map or of the positions, 0 to 1; ``rank_correlation`` (Spearman) over the 60 bins; ``ratio_1pct``,
-        ``ratio_2pct``, ``ratio_5pct``, ``ratio_10pct``: USD of the map over USD of the positions within that distance,
-        naturally above 1 if only some positions were measured. Over several snapshots with positions of that side,
-        ``overlap`` and ``rank_correlation`` are means and the ratios are ratios of sums; NaN without any. ``meta`` has
-        ``truth`` (``simulated`` or ``measured``), ``version`` (:attr:`Model.version`), ``bin``, ``reach``,
-        ``snapshots`` (by coin) and ``left_out``: coin, instant and reason of each unused snapshot (a price more than 2
-        % off the market's, or no map at that time). For observed positions also ``seen_share``, the smallest share of
-        open interest by coin (``None`` if unknown), and ``unplaced_usd`` of positions without a liquidation price on
-        their side of the price, which are ignored.
+        One row per coin and side: ``symbol``; ``side``; ``overlap``, from 0 to 1: each bin has a share of the map's USD
+        and a share of the positions' USD, and the smaller shares are added up; ``rank_correlation`` (Spearman) of the
+        map and the positions over the 60 bins; ``ratio_1pct``, ``ratio_2pct``, ``ratio_5pct``, ``ratio_10pct``: USD of
+        the map over USD of the positions within that distance, usually above 1 if only a part of the positions was
+        measured. With several snapshots, ``overlap`` and ``rank_correlation`` are means over the snapshots that have
+        positions of the side, and each ratio is a ratio of sums. Values are NaN if no snapshot has such positions.
+        ``meta`` has ``truth`` (``simulated`` or ``measured``), ``version`` (:attr:`Model.version`), ``bin``, ``reach``,
+        ``snapshots`` (their number by coin) and ``left_out``: coin, time and reason of each unused snapshot (a price
+        more than 2 % off the market's price, or no map at that time). For observed positions ``meta`` also has
+        ``seen_share``, by coin the smallest observed share of the open interest (``None`` if unknown), and
+        ``unplaced_usd``: USD of ignored positions, which have no liquidation price on their side of the price.
 
     Raises
     ------
     BadQuery
-        For a market without known positions, a table without the needed columns, a position on the wrong side of the
-        price, positions without a usable snapshot, and a model with another view.
+        For a market without known positions, a table without the needed columns, a position with a liquidation price on
+        the wrong side of the price, positions without a usable snapshot, and a model with another view.
 
     Examples
     --------
@@ -115,11 +116,11 @@ def score_truth(
     if positions is None and not market.simulated:
         seen = _Seen.of(market, symbols)
         if seen is None:
-            what = "they are unknown in a market that is not simulated, and it has observed none of a coin with bars"
+            what = "only a simulated market knows its positions, and this market has observed none of a coin with bars"
             refuse("positions", what, "a table of measured positions")
         positions = seen.table
     version = _version(model)
-    # Set explicitly: the default of `liqmap` may be the expected view.
+    # Set the model explicitly, because the default of `liqmap` may have the expected view.
     model = 2 if model is None else model
     measured = None if positions is None else _Measured.of(positions)
     coins = _coins(market, symbols, measured)
@@ -131,7 +132,11 @@ def score_truth(
             pairs = list(_pairs(market, coin, measured, model, left_out))
             if not pairs:
                 why = next((f": {one['why']}" for one in left_out if one["symbol"] == coin), "")
-                refuse("positions", f"no snapshot of {coin!r} can be used{why}", "snapshots of times the market knows")
+                refuse(
+                    "positions",
+                    f"no snapshot of {coin!r} can be used{why}",
+                    "snapshots from times that the market covers",
+                )
             counts[coin] = len(pairs)
             lines += [
                 {"symbol": coin, "side": side.upper(), **scores([pair[side] for pair in pairs])} for side in SIDES
@@ -155,16 +160,16 @@ def score_truth(
 
 
 def _version(model: Literal[2] | Model | None) -> str:
-    """The version of a model in the exposure view; other models are refused."""
+    """The version of a model; models without the exposure view are refused."""
     if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
         return _core.model_version(2)
     if not isinstance(model, Model) or model.view != "exposure":
-        refuse("model", f"{model!r} does not count exposed open interest", "2, or a Model without kappa0 and nu")
+        refuse("model", f"{model!r} does not estimate exposed open interest", "2, or a Model without kappa0 and nu")
     return model.version
 
 
 class Compared(NamedTuple):
-    """USD of a map and of positions, by bin and within each near distance."""
+    """USD of a map and of positions, by bin, and within each distance in :data:`NEAR`."""
 
     map_bins: Floats
     true_bins: Floats
@@ -173,7 +178,7 @@ class Compared(NamedTuple):
 
 
 class _Measured(NamedTuple):
-    """Measured positions, row by row."""
+    """Measured positions as columns with one cell per position."""
 
     data: Table
     timestamp: Any
@@ -201,7 +206,7 @@ class _Measured(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """Observed positions of the market, as a table of measured ones."""
+    """Observed positions of the market, as a table like the argument ``positions``."""
 
     table: dict[str, list[Any]]
     share: dict[str, float | None]
@@ -231,7 +236,7 @@ class _Seen(NamedTuple):
 
 
 def _snapshots(market: Market, coin: str) -> Iterator[Rows[Any]]:
-    """The last snapshots of a coin, the newest first."""
+    """The last snapshots of a coin, newest first, at least an hour apart."""
     at: Any = None
     for _ in range(SNAPSHOTS):
         found = market.positions(coin, as_of=at)
@@ -251,7 +256,7 @@ def _longs(data: Table) -> Flags:
     sides = [side.lower() for side in data.texts("side")]
     wrong = next((row for row, side in enumerate(sides) if side not in SIDES), None)
     if wrong is not None:
-        refuse(data.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is no side", "long and short")
+        refuse(data.parameter, f"column 'side', row {wrong}: {sides[wrong]!r} is not a side", "long and short")
     return np.asarray([side == "long" for side in sides], dtype=np.bool_)
 
 
@@ -266,7 +271,7 @@ def _coins(market: Market, symbols: str | Sequence[str] | None, measured: _Measu
     else:
         coins = market.symbols
     if measured is not None and "symbol" not in measured.data and len(coins) != 1:
-        what = f"the positions do not say which of {coins} they are of"
+        what = f"the positions do not name their coin, one of {coins}"
         refuse("symbols", what, "one coin, or positions with a column 'symbol'")
     return coins
 
@@ -278,7 +283,7 @@ def _pairs(
     model: Literal[2] | Model,
     left_out: list[dict[str, Any]],
 ) -> Iterator[dict[str, Compared]]:
-    """The map and the positions of each instant, by side."""
+    """Compare the map and the positions of each snapshot, by side."""
     if measured is None:
         data = Table(market.true_positions(coin), "positions")
         grid = market.liqmap(coin, "7d", model=model)
@@ -300,21 +305,27 @@ def _pairs(
             continue
         price = grid.current_price if measured.current is None else float(measured.current[of][0])
         if abs(price / grid.current_price - 1.0) > APART:
-            why = f"its price is {price:g} where the market's is {grid.current_price:g}"
+            why = f"its price is {price:g}, but the market price is {grid.current_price:g}"
             left_out.append({"symbol": coin, "timestamp": at, "why": why})
             continue
         wrong = of & ((measured.price < price) != measured.long)
         if wrong.any():
             row = int(np.argmax(wrong))
             side = SIDES[0] if measured.long[row] else SIDES[1]
-            what = f"row {row}: a {side} that is liquidated at {measured.price[row]:g} is over at a price of {price:g}"
+            what = (
+                f"row {row}: at the price {price:g}, a {side} with the liquidation price {measured.price[row]:g} "
+                "would already be liquidated"
+            )
             refuse("positions", what, "longs below the price and shorts above")
         mapped = spread(of_map(grid, 0), grid.current_price)
         yield against(mapped, price, measured.long[of], measured.price[of], measured.usd[of])
 
 
 def spread(curves: MapCurves, now: float) -> dict[str, Floats]:
-    """USD of a map from its price to each bin edge and near distance, by side."""
+    """USD of a map between its price and each distance, by side.
+
+    The distances are the bin edges, followed by those in :data:`NEAR`.
+    """
     return {
         "long": np.asarray([curves.long.over(now * (1.0 - edge)) for edge in (*EDGES, *NEAR)]),
         "short": np.asarray([curves.short.under(now * (1.0 + edge)) for edge in (*EDGES, *NEAR)]),
@@ -324,7 +335,7 @@ def spread(curves: MapCurves, now: float) -> dict[str, Floats]:
 def against(
     mapped: dict[str, Floats], price: float, long: Flags, liquidated_at: Floats, usd: Floats
 ) -> dict[str, Compared]:
-    """USD of the map and of the positions by distance, each from its own price."""
+    """USD of the map by distance from the map's price, and USD of the positions by distance from ``price``."""
     distances = np.abs(liquidated_at / price - 1.0)
     found = {}
     for side, of in (("long", long), ("short", ~long)):

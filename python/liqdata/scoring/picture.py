@@ -1,4 +1,4 @@
-"""Score cards as pictures: the gain of each map, its nulls and the baselines over the reference."""
+"""Score cards as pictures: the gains of maps, nulls and baselines over the reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def picture(card: Scorecard) -> Figure:
 
 
 def scores(card: Scorecard, ax: Axes | None = None) -> Axes:
-    """Draw the gain over the reference with its interval, maps first, over both sides."""
+    """Draw each prediction's gain over the reference with its interval, for both sides together; maps first."""
     ax = layout.fresh() if ax is None else ax
     lines: list[tuple[dict[str, Any], str]] = [(row, _MAP) for row in card.rows() if row["side"] == "both"]
     lines += [

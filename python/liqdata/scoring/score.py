@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["score"]
 
-_TRIED: dict[bytes, set[bytes]] = {}  # digests of the predictions that this process has scored, by digest of the truth
+_TRIED: dict[bytes, set[bytes]] = {}  # digest of the reported USD: digests of the predictions scored in this process
 
 
 @overload
@@ -88,44 +88,48 @@ def score(
     progress: Progress = False,
     client: object = None,
 ) -> Scorecard | dict[str, Scorecard]:
-    """Score liquidation maps against reported liquidations, given the path of the price.
+    """Score liquidation maps against reported liquidations, given the price path.
 
-    The prediction for a period is the USD of the map between the price at the open and the period's extremes, as of the
-    open. It is scaled to the reported USD and compared with what the price path alone predicts. All fits use only the
-    past and are repeated each UTC day. ``docs/scoring.md`` has every formula.
+    The prediction for a period uses the map as of the open of the period: its USD between the price at the open and the
+    highest and lowest price of the period. The prediction is scaled to the reported USD and compared with predictions
+    without a map. All fits use only earlier periods and are repeated each UTC day. ``docs/scoring.md`` has every
+    formula.
 
     Parameters
     ----------
     maps
-        What is scored: a market (model 2); a :class:`~liqdata.Model` (on ``bars`` and ``open_interest``; one in the
-        expected view is fitted to the past of ``realised``); a function that takes an instant (UTC datetime) and
-        returns the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap` known then (or ``None``); maps, or
-        pairs of an instant and a map; rows of ``market.maps()``; or a mapping of several of these by name.
+        The maps to score: a market (its model 2); a :class:`~liqdata.Model`, which estimates from ``bars`` and
+        ``open_interest`` (in the expected view it is fitted to earlier periods of ``realised``); a function that takes
+        an instant (UTC datetime) and returns the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
+        available at that instant (or ``None``); a sequence of maps, or of pairs of an instant and a map; rows of
+        ``market.maps()``; or a mapping from names to any of these.
     realised
         Reported USD: a table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally
         ``symbol`` (coin) and ``interval``, with periods of ``period`` or parts of it; or orders as for
-        :class:`~liqdata.Market`; or a market with orders or totals. A period without a row is unknown and
-        not scored, and so is one of a market that was covered by less than 90 %.
+        :class:`~liqdata.Market`; or a market with orders or totals. A period without a row counts as unknown and is
+        not scored. The same holds for a period of a market that was covered by less than 90 %.
     bars : table, optional
         ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume``, ``symbol`` (coin) and
-        ``closes_at``, of the length of the period or, better, 15 or 5 minutes. Bars of several lengths are resampled to
-        the longest. By default those of ``maps`` or of ``realised``, if it is a market.
+        ``closes_at``. Bars may be as long as the period; bars of 15 or 5 minutes are better. Bars of several lengths
+        are resampled to the longest. By default the bars of ``maps`` or of ``realised``, if it is a market.
     open_interest : table, optional
-        As for :class:`~liqdata.Market`; needed for a :class:`~liqdata.Model` and the baseline ``"interest"``. By
-        default that of ``maps``, if it is a market.
+        Open interest as for :class:`~liqdata.Market`; needed for a :class:`~liqdata.Model` and the baseline
+        ``"interest"``. By default the open interest of ``maps``, if it is a market.
     symbol : str or sequence of str
-        Coin, such as ``BTC``; several give a dict of cards.
+        Coin, such as ``BTC``; for several coins the result is a dict from coin to card.
     period : str, timedelta or int
-        Length of the periods: ``"30m"``, ``"1h"``; whole minutes that divide a day.
+        Length of the periods, such as ``"30m"`` or ``"1h"``: whole minutes that divide a day.
     start, end : int, datetime or str, optional
-        Score only periods between them; fits also use the time before ``start``.
+        Score only periods between these instants; fits also use periods before ``start``.
     reference : {"adaptive", "strong", "weak"}
-        The price-path model that ``dig`` is measured against.
+        The prediction without a map that ``dig`` compares with: from price moves (``"weak"``, ``"strong"``), or also
+        from recently reported USD (``"adaptive"``).
     baselines
-        Reported among the references: a sequence, or a mapping by name, of anything that ``maps`` accepts, and of the
-        names ``"template"``, ``"prints"``, ``"interest"`` (needs ``open_interest``) and ``"turnover"``.
+        Further maps, for comparison, in the table :meth:`Scorecard.references`: a sequence, or a mapping by name, of
+        anything that ``maps`` accepts. Also the names ``"template"``, ``"prints"``, ``"interest"`` (needs
+        ``open_interest``) and ``"turnover"`` of simple maps.
     seed : int
-        Seed of the resamples.
+        Seed of the random resamples of days, from which the intervals come.
     progress : bool or callable
         Show a progress bar of the stages (needs tqdm; on a terminal or in a notebook), or call a function with the
         number of stages done and the total.
@@ -139,8 +143,8 @@ def score(
     Raises
     ------
     BadQuery
-        For wrong tables, maps that look ahead or mix versions, and if less than one day can be scored; ``parameter``
-        names the input.
+        For wrong tables, for maps that use later data or have different versions, and if no period can be scored;
+        ``parameter`` names the input.
 
     Examples
     --------
@@ -152,7 +156,7 @@ def score(
     >>> liqdata.score(abs, {"timestamp": [0], "long_usd": [1.0], "short_usd": [-1.0]}, bars={})
     Traceback (most recent call last):
     ...
-    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
+    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 is not allowed; allowed: finite numbers from 0 on
     """
     choice(reference, "reference", trial.PATHS)
     checked_progress(progress)
@@ -189,11 +193,15 @@ def _check_coin_column(realised: Any, bars: Any) -> None:
     for name, value in (("realised", realised), ("bars", bars)):
         data = None if value is None or _market(value) is not None else Table(value, name)
         if data is not None and "symbol" not in data and "coin" not in data:
-            refuse(name, "column 'symbol' is missing", "a table that names the coin of each row, as several are asked")
+            refuse(
+                name,
+                "column 'symbol' is missing",
+                "a table that names the coin of each row, because several coins are scored",
+            )
 
 
 def _runner(client: Any) -> Run:
-    """How tasks run: one after the other here, or on a Dask cluster."""
+    """Return a function that runs tasks: one after another in this process, or on a Dask cluster."""
     if client is None:
         return lambda function, tasks: [function(*task) for task in tasks]
     if not all(hasattr(client, name) for name in ("map", "gather", "scatter")):
@@ -202,13 +210,13 @@ def _runner(client: Any) -> Run:
     def run(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
         if not tasks:
             return []
-        # Arrays and tuples that tasks share are sent once.
+        # Arrays and tuples that several tasks use are sent to the cluster only once.
         shared = {
             id(one): one for task in tasks for one in task if isinstance(one, np.ndarray) or hasattr(one, "_fields")
         }
         sent = dict(zip(shared, client.scatter(list(shared.values()), hash=False), strict=True))
         columns = zip(*([sent.get(id(one), one) for one in task] for task in tasks), strict=True)
-        # With `pure`, Dask would share results of functions with equal names.
+        # With `pure=True`, Dask would reuse results for a different function with the same name.
         return list(client.gather(client.map(function, *map(list, columns), pure=False)))
 
     return run
@@ -238,7 +246,7 @@ class _Job(NamedTuple):
             allowed = "a Market, a Model, a callable, maps with their instants, or several by name"
             refuse("maps", f"{maps!r} is not allowed", allowed)
         if bars is None:
-            refuse("bars", "None", "a table of bars, where `maps` is no market that has them")
+            refuse("bars", "None", "a table of bars, unless `maps` is a market with bars")
         path = read_path(truth, read_bars(bars, self.symbol))
         asking = sources.Asking(path, truth, self.symbol, bars, readings, self.run)
         given = sources.sources(maps, "maps", asking)
@@ -351,7 +359,7 @@ def _named(baselines: Any) -> Any:
 
 
 def _variants(path: Path, predictions: list[Floats]) -> int:
-    """How many different predictions this process has scored on this truth."""
+    """Number of different predictions that this process has scored on the same reported USD."""
     truth = hashlib.blake2b(path.opens.tobytes() + path.usd.tobytes(), digest_size=16).digest()
     seen = _TRIED.setdefault(truth, set())
     seen.update(hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in predictions)

@@ -34,12 +34,12 @@ def head(card: Scorecard) -> str:
 
 
 def plain(card: Scorecard) -> str:
-    """The head, and a line for each map and state over both sides."""
+    """The head, and a line for each map and state, for both sides together."""
     return "\n".join([printable(f"Scorecard({head(card)})"), *lines(card.rows())])
 
 
 def lines(rows: Rows[Any]) -> list[str]:
-    """A line for each row over both sides."""
+    """A line for each row that covers both sides."""
     return [
         f"  {printable(row['map'])}, {row['state']}: ig {_interval(row, 'ig')}, dig {_interval(row, 'dig')}, "
         f"spearman {row['spearman']:.2f}, top 10 % {row['top10']:.2f}, calibration {row['calibration']:.2f}"
@@ -53,13 +53,13 @@ def _interval(row: dict[str, Any], name: str) -> str:
 
 
 def markdown(card: Scorecard) -> str:
-    """All tables of a card."""
+    """All tables of a card as Markdown."""
     meta = card.meta
     lines = [f"# Scorecard: {meta['symbol']}, {meta['period']}", "", f"{head(card)}.", ""]
     for name, (start, end) in meta["spans"].items():
         lines.append(f"- `{name}`: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC")
     lines += [f"- left out: {count:,} periods, {reason}" for reason, count in meta["left_out"].items() if count]
-    lines += [f"- `{name}` is of version {version}" for name, version in meta["versions"].items() if version]
+    lines += [f"- `{name}` has version {version}" for name, version in meta["versions"].items() if version]
     lines.append(
         f"- intervals: 95 %, {meta['resamples']} resamples of whole days, seed {meta['seed']}; "
         f"variants tried on this truth: {meta['variants']}, not corrected for"

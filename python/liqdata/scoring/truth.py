@@ -1,8 +1,8 @@
 """Reported liquidations: USD by period and side, from a table of totals or from single orders.
 
-Nothing is filled in. A period without a row in a table of totals is unknown and not scored. With orders, every period
-between the first and the last is known, and one without orders has zero USD. Of a market, periods that were not covered
-are unknown.
+In a table of totals, a period without a row is unknown and not scored. With orders, every period between the first and
+the last order is known, and a period without orders has zero USD. Of a market, periods that were
+not covered are unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """Periods that are reported twice: as a whole and in parts."""
+    """Periods that a table reports twice: as a whole and in parts."""
 
     wholes: Floats
     sums: Floats
@@ -39,7 +39,7 @@ class Truth(NamedTuple):
 
 
 def period_of(value: Any) -> int:
-    """The length of a period in milliseconds; it must divide a day."""
+    """Read the length of a period, in milliseconds; it must divide a day."""
     found = span(value)
     if found is None or DAY % found:
         refuse("period", f"{value!r} is not allowed", f"{LENGTHS}, of which a day is a multiple")
@@ -51,7 +51,7 @@ COVERED = 0.9
 
 
 def realised(value: Any, symbol: str, period: int) -> Truth:
-    """Read a table of totals or of orders, or the liquidations of a market."""
+    """Read the reported USD from a table of totals or of orders, or from a market."""
     from liqdata.market import Market
 
     if isinstance(value, Market):
@@ -101,18 +101,20 @@ def _spacing(opens: Millis, period: int) -> int:
 
 
 def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
-    """Periods of totals of that length, or sums of complete shorter ones."""
+    """Use rows of the length ``period``, or add up shorter rows to complete periods."""
     kinds = [int(length) for length in np.unique(lengths)]
     for length in kinds:
         at = opens[lengths == length]
         if (off := at % length != 0).any():
             row = int(at[np.argmax(off)])
             refuse(
-                "realised", f"timestamp {row} is no multiple of {length} ms", "opens of whole periods since the epoch"
+                "realised",
+                f"timestamp {row} is not a multiple of {length} ms",
+                "opens of whole periods since the epoch",
             )
         if len(np.unique(at)) != len(at):
             values, counts = np.unique(at, return_counts=True)
-            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} stands twice", "one row a period")
+            refuse("realised", f"timestamp {int(values[np.argmax(counts)])} is given twice", "one row per period")
     fitting = [length for length in kinds if period % length == 0]
     if not fitting:
         what = f"its periods of {min(kinds) // MINUTE} minutes do not make up one of {period // MINUTE}"
@@ -130,7 +132,7 @@ def _totals(opens: Millis, usd: Floats, lengths: Millis, period: int) -> Truth:
 
 
 def _built(opens: Millis, usd: Floats, length: int, period: int) -> tuple[Millis, Floats, int]:
-    """Sums over complete periods, in order, and the number of incomplete ones."""
+    """Opens and sums of the complete periods, in order, and the number of incomplete periods."""
     order = np.argsort(opens, kind="stable")
     whole = opens[order] // period * period
     at, first, counts = np.unique(whole, return_index=True, return_counts=True)
@@ -146,7 +148,7 @@ def _orders(data: Table, symbol: str, period: int) -> Truth:
     sides = np.asarray([_side(row, text) for row, text in enumerate(data.texts("side"))], dtype=np.int64)
     chosen = _of_coin(data, symbol)
     at, value, sides = at[chosen], value[chosen], sides[chosen]
-    # The periods of the first and of the last order are incomplete and left out.
+    # The periods with the first and with the last order are incomplete, so they are left out.
     first, last = int(at.min()) // period + 1, int(at.max()) // period
     if last <= first:
         refuse("realised", "its orders span less than one whole period", "orders of several periods")
@@ -166,7 +168,7 @@ def _side(row: int, text: str) -> int:
 
 
 def _of_coin(data: Table, symbol: str) -> Any:
-    """Which orders are of the coin, by the column ``coin`` or the pair."""
+    """Which orders belong to the coin, according to the column ``coin`` or else the pair."""
     if "coin" in data:
         texts = data.texts("coin")
     else:
@@ -176,5 +178,9 @@ def _of_coin(data: Table, symbol: str) -> Any:
     names = [coins[text] for text in texts]
     chosen = np.asarray(names, dtype=object) == symbol
     if not chosen.any():
-        refuse("realised", f"none of its orders is of {symbol!r}", f"orders of it; there are {sorted(set(names))[:5]}")
+        refuse(
+            "realised",
+            f"no order has the symbol {symbol!r}",
+            f"orders with this symbol; the table has {sorted(set(names))[:5]}",
+        )
     return chosen

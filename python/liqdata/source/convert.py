@@ -1,4 +1,4 @@
-"""Conversion of replies: from the native half's tables and buffers to the objects that callers get."""
+"""Conversion of replies from the Rust core to the objects that callers get."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ A = TypeVar("A")
 
 
 class Origin(NamedTuple):
-    """Where a reply came from, and what goes into the ``meta`` of the answer."""
+    """Where a reply came from, and the values for the ``meta`` of the answer."""
 
     source: str
     as_of: datetime | None
-    """The instant of the answer; ``None`` while nothing has been observed."""
+    """The instant as of which the answer was computed; ``None`` while there are no data."""
     simulated: bool | None
     decimals: RowDecimals = "decimal"
     damaged: int = 0
@@ -37,18 +37,18 @@ class Origin(NamedTuple):
     bars: Callable[[str, int, int], Rows[BarRow] | None] | None = None
     """Reads the bars of a coin between two instants (epoch ms)."""
     far: bool = False
-    """Whether ``bars`` sends a request."""
+    """Whether ``bars`` sends a request to a service."""
     coverage: _core.Table | None = None
-    """The coverage of realised totals, if it is known."""
+    """The coverage of realised totals (rows of ``coverage()``), if it is known."""
     earlier: tuple[int, int] | None = None
-    """Open and length of the first earlier bar that cannot be resampled to the requested interval."""
+    """Open and length (ms) of the first earlier bar that cannot be resampled to the requested interval."""
     time_unit: str | None = None
-    """The unit of a service's instants, if they were converted to milliseconds."""
+    """The unit in which a service sent instants, if it was not milliseconds."""
     period: tuple[float, dict[str, float], int | None] | None = None
     """Of realised orders: the covered share of the period, that of each window, and since when orders are known."""
 
     def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
-        """The same origin with what came with a reply: coverage, and the unit of its instants."""
+        """A copy with the values that a reply has: coverage, earlier bar, and unit of instants."""
         if isinstance(reply, dict):
             popped = {name: reply.pop(name, None) for name in ("coverage", "time_unit", "period")}
             return self._replace(**popped)
@@ -57,7 +57,7 @@ class Origin(NamedTuple):
         )
 
     def of_question(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
-        """The same origin with the question."""
+        """A copy with the endpoint and the given parameters as ``question``."""
         given = {name: value for name, value in parameters.items() if value is not None}
         return self._replace(question={"endpoint": endpoint, **given})
 
@@ -67,7 +67,7 @@ class Origin(NamedTuple):
         Parameters
         ----------
         newest : datetime or None
-            Time of the newest row, or when an estimate was updated.
+            Time of the newest row, or of the last input of an estimate.
         """
         age = None if newest is None or self.as_of is None else max(self.as_of - newest, timedelta(0))
         meta: dict[str, Any] = {
@@ -99,7 +99,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class BarsOfMap:
-    """Reads the bars over the time of a heatmap when it is called."""
+    """A callable that reads the bars over the time of a heatmap."""
 
     read: Callable[[str, int, int], Rows[BarRow] | None]
     symbol: str
@@ -148,11 +148,11 @@ def _warn_if_unknown(meta: dict[str, Any]) -> None:
 
 
 _COIN_COLUMN = {"bars": "symbol", "open_interest": "symbol", "positions": "coin"}
-"""Endpoints with rows of one coin, and the column that names it."""
+"""Endpoints that return rows of one coin, and the column with the coin."""
 
 
 def _check_coin(reply: _core.Table, question: dict[str, object] | None) -> None:
-    """Refuse rows of another coin than the requested one."""
+    """Refuse a reply with rows of a coin that was not requested."""
     column = _COIN_COLUMN.get(str((question or {}).get("endpoint")))
     symbol = (question or {}).get("symbol")
     if column is None or not isinstance(symbol, str):
@@ -160,12 +160,12 @@ def _check_coin(reply: _core.Table, question: dict[str, object] | None) -> None:
     coin = _core.coin(symbol)
     for name in reply.codes(column)[1]:
         if _core.coin(name) != coin:
-            msg = f"data[].{column}: {name[:80]!r} is not {coin!r}, which was asked for"
+            msg = f"data[].{column}: {name[:80]!r} is not the requested {coin!r}"
             raise UnexpectedReply(msg, path=f"data[].{column}")
 
 
 def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """Rows with their ``meta``."""
+    """Convert a table to rows with ``meta``."""
     _check_coin(reply, origin.question)
     newest = reply.newest()
     meta = origin.meta(None if newest is None else datetime_of(newest))
@@ -174,11 +174,11 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
 
 
 def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
-    """Positions of a snapshot; columns with one value per snapshot go into ``meta``."""
+    """Convert a table to positions; columns that have one value per snapshot become entries of ``meta``."""
     shared = {(row["exchange"], row["timestamp"], row["seen_share"]) for row in reply.dicts("float")}
     found = rows(reply.keeping(["timestamp", "seen_share"], []), origin)
     shares: dict[str, Any] = {}
-    for exchange, _, share in shared:  # contradicting shares count as unknown
+    for exchange, _, share in shared:  # different shares of one exchange count as unknown
         shares[exchange] = share if shares.get(exchange, share) == share else None
     found.meta["seen_share"] = next(iter(shares.values()), None) if len(shares) <= 1 else shares
     found.meta["snapshot"] = max((datetime_of(at) for _, at, _ in shared), default=None)
@@ -186,7 +186,7 @@ def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
 
 
 def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
-    """A heatmap around the decoded buffers; its bars are read when they are needed."""
+    """Make a heatmap of the decoded buffers; its bars are read when they are first used."""
     from liqdata.grids import Heatmap
 
     made = Heatmap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
@@ -196,7 +196,7 @@ def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
 
 
 def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
-    """A liquidation map around the decoded buffers."""
+    """Make a liquidation map of the decoded buffers."""
     import numpy as np
 
     from liqdata.grids import LiquidationMap
@@ -214,7 +214,7 @@ _VIEWS = {2: "exposure", 3: "expected"}
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
-    """Add the explanation and the view to the ``meta`` of an estimate, if the source sent them."""
+    """Add the inputs of an estimate (``explain``) and its view to ``meta``, if the source sent them."""
     if explain is not None:
         meta["explain"] = explain
         if "modelNumber" in explain:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 _BATCH = 16
-"""Historical answers that are computed before the first of them is taken."""
+"""Number of historical answers that an iterator computes at a time."""
 
 
 class MirroredArchive(NamedTuple):
-    """An archive in the download cache, and the arguments that it was fetched with."""
+    """An archive in the download cache, and the arguments with which it was downloaded."""
 
     mirror: Mirror
     addresses: list[str]
@@ -39,7 +39,10 @@ class MirroredArchive(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """How to recreate a market with a moving clock from a pickle, which also stores the position of the clock."""
+    """How to recreate a live simulation or a replay from a pickle.
+
+    The pickle also stores the time of the market's clock.
+    """
 
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -47,18 +50,18 @@ class Clock(NamedTuple):
 
 
 class LocalSource:
-    """Asks the engine of this process; every question may be as of an instant.
+    """Passes queries to the Rust core in this process; each query may have ``as_of``.
 
     Parameters
     ----------
     core : _core.Market
-        The native market.
+        The market in the Rust core.
     archive : tuple of str and int, optional
-        Path of the archive and the instant it stays at.
+        Path of the archive, and the instant at which the market is fixed (epoch ms, or ``None``).
     demo : tuple, optional
         Seed, end and trader habits of a simulation.
     clock : Clock, optional
-        How to recreate the clock of a market that moves.
+        How to recreate a market with a clock of its own.
     """
 
     def __init__(
@@ -79,24 +82,27 @@ class LocalSource:
 
     @property
     def now(self) -> datetime | None:
-        """The instant at which the windows end, UTC; ``None`` while nothing has been observed."""
+        """The instant at which the windows end, UTC; ``None`` while there are no data."""
         now = self.core.now
         return None if now is None else datetime_of(now)
 
     def open_core(self) -> _core.Market:
-        """The native market, unless the market is closed or was inherited by a fork."""
+        """The market in the Rust core.
+
+        Raise an error if it is closed, or was opened before a fork.
+        """
         if self.closed:
             msg = "market is closed"
             raise RuntimeError(msg)
         if self.archive is not None and self._pid != os.getpid():
-            # A thread of the parent may hold locks of the archive that are never released in this process.
+            # At the fork a thread of the parent may have had a lock of the archive, which stays locked in this process.
             path, _ = self.archive
             msg = f"{path} was opened in process {self._pid}, before a fork; open it again in this process"
             raise ArchiveError(msg, path=path)
         return self.core
 
     def origin(self, as_of: int | None) -> Origin:
-        """The origin of an answer, with a function that reads the bars of a heatmap's time."""
+        """The origin of an answer, with a function that reads the bars over the time of a heatmap."""
         at = self.now if as_of is None else datetime_of(as_of)
         core = self.core
 
@@ -105,7 +111,7 @@ class LocalSource:
             try:
                 return convert.rows(core.ask(question, None if at is None else millis_of(at)), known)
             except LiqdataError as error:  # such as an archive that was opened before a fork
-                # A picture or a copy without the price line is better than none.
+                # Log the error instead of raising it: a heatmap can be drawn and pickled without bars.
                 logging.getLogger("liqdata").warning("no price line: %s", error)
                 return None
 
@@ -113,7 +119,7 @@ class LocalSource:
         return known._replace(bars=bars)
 
     def ask(self, request: Request[A]) -> A:
-        """The answer to one question."""
+        """The answer to a request about one symbol."""
         question = request.question()
         at = instant(request.as_of, "as_of")
         reply = self.open_core().ask(question, at)
@@ -121,13 +127,13 @@ class LocalSource:
         return request.convert(reply, origin._replace(coverage=self._coverage(question, at)))
 
     def _coverage(self, question: _core.Question, at: int | None) -> _core.Table | None:
-        """The coverage of realised totals; ``None`` for other questions."""
+        """The coverage of realised totals; ``None`` for queries that return no realised totals."""
         if question.covered is None:
             return None
         return self.core.coverage(question.covered, at)
 
     def ask_each(self, request: Request[A]) -> A | dict[str, A]:
-        """The answer about one symbol, or a dict of answers about several."""
+        """The answer to a request; for several symbols a dict from symbol to answer."""
         if not request.has_symbols:
             return self.ask(request)
         questions = request.questions()
@@ -146,11 +152,11 @@ class LocalSource:
         return {name: request.convert(reply, of(name, reply)) for name, reply in zip(questions, replies, strict=True)}
 
     def ask_lazily(self, request: Request[A]) -> A | Iterator[A] | dict[str, A] | dict[str, Iterator[A]]:
-        """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer.
+        """As :meth:`ask_each`, but for several instants return an iterator of answers instead of each answer.
 
         The iterator computes a few answers at a time.
         """
-        switch(request.explain, "explain")  # checked, and always on: a local estimate explains itself
+        switch(request.explain, "explain")  # only checked: a market in this process always adds `explain`
         if not request.has_instants:
             return self.ask_each(request)
         instants = request.instants()
@@ -172,7 +178,7 @@ class LocalSource:
                 yield request.convert(reply, self.origin(at).of_question(request.endpoint, parameters))
 
     def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
-        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
         switch(request.explain, "explain")
         if not request.has_instants:
             return self.ask_each(request)

@@ -1,4 +1,7 @@
-"""Options of a client: checked when it is made, picklable unless they hold secrets."""
+"""Options of a client, checked when it is made.
+
+They can be pickled unless they contain secrets.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class Options:
         if base_url is None:
             msg = (
                 "base_url: none is given and $LIQDATA_BASE_URL is not set; allowed: the address of a service, such as "
-                '"https://example.org" (without one, liqdata.demo() gives a simulated market and liqdata.Market(...) '
+                '"https://example.org" (without one, liqdata.demo() creates a simulated market and liqdata.Market(...) '
                 "answers from your own tables)"
             )
             raise BadQuery(msg, parameter="base_url")
@@ -69,7 +72,7 @@ class Options:
         self.core = _core.Client(**{**self.portable_options, "headers": headers_sent})
 
     def portable(self, kind: str) -> dict[str, Any]:
-        """The keyword arguments that make the same client in another process.
+        """The keyword arguments to create the same client in another process.
 
         Parameters
         ----------
@@ -79,9 +82,9 @@ class Options:
         Raises
         ------
         TypeError
-            If the client holds secrets.
+            If the client has headers, a token or proxy credentials.
         """
-        # A token of the environment is not pickled: the other process reads its own.
+        # A token from the environment is not pickled: the other process reads its own environment.
         if self._has_own_token or self.portable_options["headers"] or self.core.holds_credentials:
             msg = (
                 f"cannot pickle a {kind} that carries headers, a token or proxy credentials; make it in the worker "
@@ -91,15 +94,18 @@ class Options:
         return {**self.portable_options, "headers": None, "decimals": self.decimals}
 
     def origin(self, as_of: int | None = None) -> Origin:
-        """The origin of a reply that has just arrived, dated by the clock of the service."""
+        """The origin of the last reply.
+
+        Its instant is ``as_of``, or the time that the service sent with the reply.
+        """
         served_at = self.core.answered_at if as_of is None else as_of
-        # Our server sends 0 while nothing has been observed.
+        # A liqdata server sends 0 while it has no data.
         at = datetime.now(UTC) if served_at is None else datetime_of(served_at) if served_at else None
         return Origin(self.core.base_url, at, self.core.simulated, self.decimals, self.core.damaged)
 
 
 def _bearer(token: object, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The ``Authorization`` header: of the given token, else of ``$LIQDATA_TOKEN`` unless a header sets it."""
+    """The ``Authorization`` header with ``token``, or with ``$LIQDATA_TOKEN`` unless a header sets it."""
     has_header = any(name.lower() == "authorization" for name, _ in headers)
     if token is None:
         token = None if has_header else os.environ.get("LIQDATA_TOKEN") or None
@@ -132,7 +138,7 @@ def _header_pairs(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
 
 
 def remake(kind: type[Any], options: dict[str, Any]) -> Any:
-    """Make a client of these options; called by pickle.
+    """Create a client from these options; called by pickle.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A request: one question to a source, independent of who answers it."""
+"""A request: one query with its parameters, independent of the source that answers it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[A]):
-    """A question to a source, and how its reply is converted.
+    """A query to a source, and how its reply is converted.
 
     Attributes
     ----------
     endpoint : str
         Name of the endpoint, such as ``"heatmap"``.
     convert : callable
-        Makes the caller's object from a reply.
+        Converts a reply to the object that the caller gets.
     parameters : mapping of str to object
-        Parameters as the native half takes them; ``"symbol"`` may be a sequence of symbols.
+        Parameters for the Rust core; ``"symbol"`` may be a sequence of symbols.
     as_of : optional
-        The instant to answer as of, or several for endpoints that allow them.
+        The instant as of which to answer, or several instants if the endpoint allows them.
     explain : object
-        Whether the reply describes what an estimate is based on; checked when the request is sent.
+        Whether the reply describes the inputs of an estimate; checked when the request is sent.
     """
 
     endpoint: str
@@ -42,7 +42,7 @@ class Request(Generic[A]):
     explain: object = False
 
     def __post_init__(self) -> None:
-        # Iterators are read once, here.
+        # Convert iterators to lists here, because they can be read only once.
         symbols, instants = many(self.parameters.get("symbol")), many(self.as_of)
         if symbols is not None:
             object.__setattr__(self, "parameters", {**self.parameters, "symbol": symbols})
@@ -60,15 +60,15 @@ class Request(Generic[A]):
         return isinstance(self.as_of, list)
 
     def question(self) -> _core.Question:
-        """The checked question to the native half; ``BadQuery`` for a wrong parameter."""
+        """The checked query for the Rust core; raise ``BadQuery`` for a wrong parameter."""
         return _core.question(self.endpoint, **self.parameters)
 
     def about(self, symbol: object) -> dict[str, object]:
-        """The parameters with one symbol."""
+        """The parameters, with ``symbol`` in place of the sequence of symbols."""
         return {**self.parameters, "symbol": symbol}
 
     def questions(self) -> dict[str, _core.Question]:
-        """One checked question per distinct symbol, in the order given."""
+        """One checked query per distinct symbol, in the given order."""
         symbols: Any = self.parameters["symbol"]
         if not symbols:
             rest = {name: value for name, value in self.parameters.items() if name != "symbol"}
@@ -76,12 +76,12 @@ class Request(Generic[A]):
         found: dict[str, _core.Question] = {}
         for symbol in symbols:
             question = _core.question(self.endpoint, **self.about(symbol))
-            if symbol is None:  # alone it means all pairs, in a sequence it is a mistake
-                msg = 'symbol: None stands among symbols; allowed: a trading pair such as "BTCUSDT"'
+            if symbol is None:  # as the only symbol, None means all pairs; in a sequence it is a mistake
+                msg = 'symbol: None is given among the symbols; allowed: a trading pair such as "BTCUSDT"'
                 raise BadQuery(msg, parameter="symbol")
             found.setdefault(symbol.strip().upper(), question)
         return found
 
     def instants(self) -> list[int]:
-        """The several instants, in epoch milliseconds."""
+        """The given instants in epoch milliseconds, if there are several."""
         return [named_instant(one) for one in self.as_of]

@@ -1,4 +1,4 @@
-"""A service over HTTP as a source: one class waits for its replies, one awaits them."""
+"""A service over HTTP as a source, blocking or for asyncio."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 _BATCH = 4
-"""Historical answers that are requested at once: a server computes few of them in parallel."""
+"""Number of historical answers that are requested concurrently; a server computes only a few in parallel."""
 
 
 class Service:
-    """Base of both services: the options, and the origin of a reply.
+    """Base of the blocking and the async service: the options, and the origin of a reply.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Service:
         self._has_bars = True  # until the service replies that it has none
 
     def origin(self, at: int | None) -> Origin:
-        """The origin of a reply, with a function that downloads the bars of a heatmap's time."""
+        """The origin of a reply, with a function that downloads the bars over the time of a heatmap."""
         origin = self.options.origin(at)
 
         def bars(coin: str, start: int, end: int) -> Rows[BarRow] | None:
@@ -56,7 +56,7 @@ class Service:
             except BadQuery:
                 self._has_bars = False
             except (LiqdataError, RuntimeError) as error:
-                # A picture without the price line is better than none.
+                # Log the error instead of raising it: a heatmap can be drawn without bars.
                 logging.getLogger("liqdata").warning("no price line: %s", error)
             else:
                 return found
@@ -66,16 +66,16 @@ class Service:
 
 
 class BlockingService(Service):
-    """Sends requests and waits for the replies, on the caller's own thread."""
+    """Sends requests and waits for the replies on the caller's thread."""
 
     def ask(self, request: Request[A]) -> A:
-        """The answer to one question."""
+        """The answer to a request about one symbol."""
         at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
         reply = self.core.ask(_extended(request.question(), at, explain=explain))
         return request.convert(reply, self.origin(at).of_question(request.endpoint, request.parameters).of_reply(reply))
 
     def ask_each(self, request: Request[A]) -> A | dict[str, A]:
-        """The answer about one symbol, or a dict of answers about several."""
+        """The answer to a request; for several symbols a dict from symbol to answer."""
         if not request.has_symbols:
             return self.ask(request)
         at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
@@ -87,7 +87,7 @@ class BlockingService(Service):
         return _converted(request, questions, replies, self.origin(at))
 
     def ask_lazily(self, request: Request[A]) -> A | Iterator[A] | dict[str, A] | dict[str, Iterator[A]]:
-        """As :meth:`ask_each`; several instants give an iterator of answers in place of each answer."""
+        """As :meth:`ask_each`, but for several instants return an iterator of answers instead of each answer."""
         if not request.has_instants:
             return self.ask_each(request)
         series = _series(request)
@@ -102,7 +102,7 @@ class BlockingService(Service):
             yield from part.converted(replies, request, self)
 
     def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
-        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
         if not request.has_instants:
             return self.ask_each(request)
         series = _series(request)
@@ -115,7 +115,7 @@ class AsyncService(Service):
     """Sends requests and awaits the replies, on the running event loop."""
 
     async def ask(self, request: Request[A]) -> A:
-        """The answer to one question."""
+        """The answer to a request about one symbol."""
         from liqdata.calls.event_loop import answer
 
         at, explain = instant(request.as_of, "as_of"), switch(request.explain, "explain")
@@ -124,7 +124,7 @@ class AsyncService(Service):
         return request.convert(reply, self.origin(at).of_question(request.endpoint, request.parameters).of_reply(reply))
 
     async def ask_each(self, request: Request[A]) -> A | dict[str, A]:
-        """The answer about one symbol, or a dict of answers about several."""
+        """The answer to a request; for several symbols a dict from symbol to answer."""
         from liqdata.calls.event_loop import answer
 
         if not request.has_symbols:
@@ -141,7 +141,7 @@ class AsyncService(Service):
     async def ask_lazily(
         self, request: Request[A]
     ) -> A | AsyncIterator[A] | dict[str, A] | dict[str, AsyncIterator[A]]:
-        """As :meth:`ask_each`; several instants give an async iterator of answers in place of each answer."""
+        """As :meth:`ask_each`, but for several instants return an async iterator of answers instead of each answer."""
         if not request.has_instants:
             return await self.ask_each(request)
         series = _series(request)
@@ -156,7 +156,7 @@ class AsyncService(Service):
                 yield converted
 
     async def ask_list(self, request: Request[A]) -> A | list[A] | dict[str, A] | dict[str, list[A]]:
-        """As :meth:`ask_each`; several instants give a list of answers in place of each answer."""
+        """As :meth:`ask_each`, but for several instants return a list of answers instead of each answer."""
         if not request.has_instants:
             return await self.ask_each(request)
         series = _series(request)
@@ -175,7 +175,7 @@ class AsyncService(Service):
 
 
 class _Series(NamedTuple):
-    """One question as of several instants."""
+    """One query as of several instants."""
 
     question: _core.Question
     instants: list[int]
@@ -184,7 +184,7 @@ class _Series(NamedTuple):
     symbol: str
 
     def part(self, start: int) -> _Series:
-        """The same question as of the next few instants."""
+        """The same query as of the few instants that begin at index ``start``."""
         return self._replace(instants=self.instants[start : start + _BATCH])
 
     @property
@@ -193,12 +193,12 @@ class _Series(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Text that is added to the error of each question."""
+        """For each instant, the note that is added to an error of its query."""
         named = f"symbol: {self.symbol}, " if self.symbol else ""
         return [f"{named}as_of: {_iso(at)}" for at in self.instants]
 
     def converted(self, replies: list[Any], request: Request[A], service: Service) -> list[A]:
-        """The callers' objects, one for each instant."""
+        """Convert the replies, one for each instant, to the objects that the caller gets."""
         return [
             request.convert(reply, service.origin(at).of_question(request.endpoint, self.parameters).of_reply(reply))
             for at, reply in zip(self.instants, replies, strict=True)
@@ -206,7 +206,7 @@ class _Series(NamedTuple):
 
 
 def _series(request: Request[Any]) -> dict[str, _Series]:
-    """One series for each symbol; a query without several symbols has one series with an empty key."""
+    """One series per symbol; without a sequence of symbols, one series with an empty key."""
     explain = switch(request.explain, "explain")
     instants = request.instants()
     if not request.has_symbols:
@@ -218,7 +218,7 @@ def _series(request: Request[Any]) -> dict[str, _Series]:
 
 
 def _flattened(series: dict[str, _Series]) -> tuple[list[_core.Question], list[str]]:
-    """All questions of all series, and their notes."""
+    """All queries of all series, and their notes."""
     questions = [question for one in series.values() for question in one.questions]
     return questions, [note for one in series.values() for note in one.notes]
 
@@ -226,7 +226,7 @@ def _flattened(series: dict[str, _Series]) -> tuple[list[_core.Question], list[s
 def _lists(
     series: dict[str, _Series], replies: Iterator[Any], request: Request[A], service: Service
 ) -> list[A] | dict[str, list[A]]:
-    """The replies as a list per symbol, or one list."""
+    """Convert the replies to a list per symbol, or to one list without a sequence of symbols."""
     found = {
         name: one.converted(list(islice(replies, len(one.instants))), request, service) for name, one in series.items()
     }
@@ -236,7 +236,7 @@ def _lists(
 def _converted(
     request: Request[A], questions: dict[str, _core.Question], replies: list[Any], origin: Origin
 ) -> dict[str, A]:
-    """The answers by symbol."""
+    """Convert the replies to a dict from symbol to answer."""
     return {
         name: request.convert(reply, origin.of_question(request.endpoint, request.about(name)).of_reply(reply))
         for name, reply in zip(questions, replies, strict=True)
@@ -249,7 +249,7 @@ def _iso(at: int) -> str:
 
 
 def _extended(question: _core.Question, at: int | None, *, explain: bool) -> _core.Question:
-    """The question with the parameters that only ``liqdata serve`` understands."""
+    """Add the parameters that only ``liqdata serve`` understands to a query, if they are set."""
     return question if at is None and not explain else question.with_extra(at, explain)
 
 
@@ -272,9 +272,9 @@ def check_bars(bars: Rows[BarRow], coin: str, start: int, end: int) -> None:
     """
     others = {name for name in set(bars["symbol"]) if _core.coin(name) != _core.coin(coin)}
     if others:
-        msg = f"the service was asked for bars of {coin!r} and gave some of {str(min(others))[:80]!r}"
+        msg = f"the service was asked for bars of {coin!r}, but returned bars of {str(min(others))[:80]!r}"
         raise UnexpectedReply(msg, path="data")
     opens, closes = (bars[name].astype("int64") for name in ("timestamp", "closes_at"))
     if ((opens < start) | (closes > end) | (closes <= opens)).any():
-        msg = f"the service gave bars of {coin!r} outside of the time that was asked for"
+        msg = f"the service returned bars of {coin!r} outside the requested time"
         raise UnexpectedReply(msg, path="data")

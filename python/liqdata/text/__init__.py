@@ -1,1 +1,1 @@
-"""Text for people: printable strings, and rows as tables."""
+"""Output for readers: printable strings, and rows as tables."""

@@ -1,13 +1,13 @@
-"""Printable text: escapes control characters in text of others, and shortens long messages."""
+"""Printable text: escapes control characters in text from outside, and shortens long messages."""
 
 from __future__ import annotations
 
 __all__ = ["counted", "printable", "shortened"]
 
-# Longest message, and the lengths of the beginning and end that remain of a longer one. Library errors with the body of
-# a reply fit.
+# Maximum number of characters of a message, and how many remain at the beginning and the end of a longer one. Errors of
+# this package with a part of a reply are shorter.
 _MOST, _BEGIN, _END = 1000, 700, 250
-# What may follow: a list of allowed values.
+# The text between the error and the list of allowed values, and the maximum length of this list.
 _ALLOWED = "; allowed: "
 _LIST = 4000
 
@@ -64,7 +64,7 @@ def shortened(message: str) -> str:
     Parameters
     ----------
     message : str
-        The error with the value; allowed values may follow.
+        The error with the wrong value; a list of allowed values may follow.
 
     Returns
     -------

@@ -1,4 +1,7 @@
-"""Rows as tables for notebooks and terminals; long ones show their first and last rows."""
+"""Rows as tables for notebooks and terminals.
+
+A long table shows only its first and last rows.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     from liqdata.rows import Rows
 
-_SHOWN = 10  # with more rows, the middle is omitted
+_SHOWN = 10  # a table with more rows omits those in the middle
 _GAP = "  "  # between two columns
 
 
@@ -43,7 +46,10 @@ def as_html(rows: Rows[Any], kinds: list[str]) -> str:
 
 
 def as_text(rows: Rows[Any], kinds: list[str]) -> str:
-    """A text table for a terminal; columns that do not fit continue below, cells are never cut."""
+    """A text table for a terminal.
+
+    Columns that do not fit are printed below the others, and cells are never cut.
+    """
     head, lines, left = _parts(rows, kinds)
     columns = [[name, *("…" if line is None else line[place] for line in lines)] for place, name in enumerate(head)]
     drawn = [_column(cells, to_left=to_left) for cells, to_left in zip(columns, left, strict=True)]
@@ -61,7 +67,7 @@ def as_text(rows: Rows[Any], kinds: list[str]) -> str:
 
 
 def _parts(rows: Rows[Any], kinds: list[str]) -> tuple[list[str], list[list[str] | None], list[bool]]:
-    """Titles, lines (``None`` for omitted ones), and whether each column is left-aligned."""
+    """Column titles, lines (``None`` for the omitted lines), and whether each column is left-aligned."""
     elided = len(rows) > _SHOWN
     shown: Sequence[Any] = [*rows[: _SHOWN // 2], *rows[-_SHOWN // 2 :]] if elided else list(rows)
     lines: list[list[str] | None] = [

@@ -11,9 +11,11 @@ endpoint! {
     Heatmap = "heatmap" at "/api/liq-heatmap", "estimated liquidations over price and time";
     symbol: Coin = "BTC", "coin";
     range: HeatmapRange = "24h", "12h, 24h, 3d, 7d or 1M; 3M, 6M, 1y and all are an extension of our server";
-    model: ModelChoice = "2", "2: open interest exposed; 3: expected to be reported; or a model of your own parameters";
-    exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
-    [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: those opened within the range; an extension of our server";
+    model: ModelChoice = "2", "2: exposed open interest; 3: liquidations expected to be reported; or a model with \
+                          your own parameters";
+    exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
+                                 extension of our server";
+    [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: positions opened within the range; an extension of our server";
     => bare HeatmapGrid; large
 }
 

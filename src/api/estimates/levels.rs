@@ -11,7 +11,7 @@ endpoint! {
     /// Asks for the liquidation levels of a coin.
     Levels = "levels" at "/api/liq-levels", "the strongest estimated levels by leverage";
     symbol: Coin = "BTC", "coin";
-    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
     => enveloped TierLevels
 }
 
@@ -20,7 +20,7 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "tiers" object: "by leverage, price and intensity (0 to 1) of the strongest level of either side" => tiers;
+    "tiers" object: "for each leverage, price and intensity (0 to 1) of the strongest level on each side" => tiers;
 }
 
 /// Returns the JSON schema of the levels by leverage tier.

@@ -12,11 +12,13 @@ endpoint! {
     Liqmap = "liqmap" at "/api/liq-map", "estimated liquidations by price and leverage";
     symbol: Coin = "BTC", "coin";
     range: MapRange = "1d", "1d or 7d; 12h, 3d, 1M, 3M, 6M, 1y and all are an extension of our server";
-    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
-    bin: Option<BinWidth>, "how much price a bin spans; about 0.1 % of the price where absent; an extension of our server";
-    exchange: Option<Exchange>, "exchange, for its ledger alone; all together where absent; an extension of our server";
-    [extension] opened: Option<Opened>, "ever: all open positions, as usual for all; range: those opened within the range, as usual for the others; an extension of our server";
-    [extension] source: Option<MapSource>, "estimate, or positions for the map of those that were seen, whatever their age; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
+    bin: Option<BinWidth>, "width of a price bin; if absent, about 0.1 % of the price; an extension of our server";
+    exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
+                                 extension of our server";
+    [extension] opened: Option<Opened>, "ever: all open positions (the default of all); range: positions opened within the range (the default of the other ranges); an extension of our server";
+    [extension] source: Option<MapSource>, "estimate, or positions for the map of observed positions of any age; an \
+        extension of our server";
     => bare LiquidationMap; large
 }
 
@@ -34,9 +36,9 @@ object! {
     "range" text: "the range asked for";
     "updatedAt" time "ms": "the time of the last input";
     "currentPrice" float "USD": "the last close";
-    "binWidth" float "USD": "how much price a bin spans";
+    "binWidth" float "USD": "width of a price bin";
     "leverages" list: "the leverages of the tiers" => || json!({"type": "array", "items": {"type": "integer"}});
-    "bins" list "USD": "price, side, USD by tier and in total of each bin" => bins;
+    "bins" list "USD": "for each bin, price, side, USD by tier and in total" => bins;
 }
 
 /// Returns the JSON schema of one price bin of the map.

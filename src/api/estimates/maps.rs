@@ -7,19 +7,21 @@ use crate::model::{Coin, MapKind, MapRow};
 endpoint! {
     /// Asks for the recorded estimated maps.
     Maps = "maps" at "/api/maps", "estimated maps as they were served";
-    symbol: Option<Coin>, "coin; all where absent";
-    kind: Option<MapKind>, "only answers to this question";
-    version: Option<ModelVersion>, "only those of this version of a model; unknown for those of which none was kept";
-    start: Option<Bound>, "only maps with a last bar that closed then or later";
-    end: Option<Bound>, "only maps with a last bar that closed before then";
+    symbol: Option<Coin>, "coin; if absent, all";
+    kind: Option<MapKind>, "only maps of this endpoint";
+    version: Option<ModelVersion>, "only maps of this model version; unknown for maps that were recorded without a \
+                                    version";
+    start: Option<Bound>, "only maps with a last bar that closed at or after this instant";
+    end: Option<Bound>, "only maps with a last bar that closed before this instant";
     => enveloped Vec<MapRow>; large
 }
 
 words! {
     /// Rule for the version of a model.
     ModelVersion = String {
-        "the version of a model, as its maps have it, or unknown";
+        "a model version as recorded with its maps, or unknown";
         |text| (!text.trim().is_empty()).then(|| text.to_owned());
-        |version| version.clone()
+        |version| version.clone();
+        {"type": "string", "pattern": r"\S"}
     }
 }

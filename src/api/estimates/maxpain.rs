@@ -11,7 +11,7 @@ endpoint! {
     /// Asks for the largest long and short clusters of a coin.
     Maxpain = "maxpain" at "/api/liq-maxpain", "the strongest estimated clusters of a day and a week";
     symbol: Coin = "BTC", "coin";
-    model: Option<ModelChoice>, "2, 3 or a model of your own parameters; an extension of our server";
+    model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
     => enveloped MaxPain
 }
 
@@ -20,7 +20,7 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "d1" object "USD": "the strongest cluster of either side over a day, and the totals" => pain;
+    "d1" object "USD": "the strongest cluster on each side over a day, and the totals" => pain;
     "d7" object "USD": "the same over seven days" => pain;
 }
 

@@ -8,8 +8,8 @@ endpoint! {
     /// Asks for the price bars of a coin.
     Bars = "bars" at "/api/bars", "price bars of a coin that have closed";
     symbol: Coin = "BTC", "coin";
-    start: Option<Bound>, "only bars that opened then or later";
-    end: Option<Bound>, "only bars that closed by then";
-    interval: Option<Period>, "length of the bars; as they are where absent";
+    start: Option<Bound>, "only bars that open at or after this instant";
+    end: Option<Bound>, "only bars that close at or before this instant";
+    interval: Option<Period>, "length of the bars; if absent, the stored lengths";
     => enveloped Vec<ClosedBar>; large
 }

@@ -5,7 +5,7 @@ use crate::model::{VenueCoverage, Window};
 
 endpoint! {
     /// Asks how complete the totals of a window are, for each exchange.
-    Coverage = "coverage" at "/api/coverage", "what the realised totals cover, by exchange";
+    Coverage = "coverage" at "/api/coverage", "coverage of the realised totals, by exchange";
     range: Window = "24h", "1h, 4h, 12h or 24h";
     => enveloped Vec<VenueCoverage>
 }

@@ -6,8 +6,8 @@ use crate::model::CoverageGap;
 
 endpoint! {
     /// Asks for the gaps in the collected data of all exchanges.
-    Gaps = "gaps" at "/api/gaps", "when orders of an exchange are known to have been missed";
-    start: Option<Bound>, "only gaps that reach beyond it";
-    end: Option<Bound>, "only gaps that begin before it";
+    Gaps = "gaps" at "/api/gaps", "times in which orders of an exchange are known to be missing";
+    start: Option<Bound>, "only gaps that end after this instant";
+    end: Option<Bound>, "only gaps that start before this instant";
     => enveloped Vec<CoverageGap>; large
 }

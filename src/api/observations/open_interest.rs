@@ -8,7 +8,7 @@ endpoint! {
     /// Asks for the open-interest readings of a coin.
     OpenInterest = "open_interest" at "/api/open-interest", "readings of a coin's open interest";
     symbol: Coin = "BTC", "coin";
-    start: Option<Bound>, "only readings from then on";
-    end: Option<Bound>, "only readings before then";
+    start: Option<Bound>, "only readings at or after this instant";
+    end: Option<Bound>, "only readings before this instant";
     => enveloped Vec<ObservedOpenInterest>; large
 }

@@ -1,5 +1,7 @@
 //! `/api/liquidations/cascades`: runs of orders that follow each other closely; an extension of the contract.
 
+use serde_json::{Value, json};
+
 use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
@@ -10,12 +12,13 @@ use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
     /// Asks for cascades: orders of one coin and side that follow each other closely.
-    Cascades = "cascades" at "/api/liquidations/cascades", "orders that follow each other closely, as events";
-    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
-    gap: CascadeGap = "60s", "the most time between one order of an event and the next";
-    min_usd: UsdAmount = "100000", "only events of at least so many USD";
-    start: Option<Bound>, "only events that began then or later; 24 hours before the end where absent";
-    end: Option<Bound>, "only events that began before then; up to and with now where absent";
+    Cascades = "cascades" at "/api/liquidations/cascades", "liquidation cascades: orders that follow each other \
+                closely, grouped into events";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
+    gap: CascadeGap = "60s", "maximum time between two consecutive orders of an event";
+    min_usd: UsdAmount = "100000", "only events of at least this many USD";
+    start: Option<Bound>, "only events that start at or after this instant; if absent, 24 hours before the end";
+    end: Option<Bound>, "only events that start before this instant; if absent, up to and including now";
     => enveloped Vec<CascadeRow>; large
 }
 
@@ -38,6 +41,11 @@ impl Rule for CascadeGap {
 
     fn allowed() -> String {
         "from 1ms to 1d, such as 60s or 5m, or milliseconds from 1000 on".to_owned()
+    }
+
+    fn schema() -> Value {
+        let pattern = "^([1-9][0-9]{0,6}ms|[1-9][0-9]{0,3}s|[1-9][0-9]{0,2}(m|min)|([1-9]|1[0-9]|2[0-4])h|1d|[1-9][0-9]{3,6})$";
+        json!({"type": "string", "pattern": pattern})
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {

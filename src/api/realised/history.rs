@@ -13,15 +13,15 @@ use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
     /// Asks for liquidation totals per period.
-    History = "history" at "/api/liquidations/history", "what was liquidated, period by period";
-    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; all where absent";
+    History = "history" at "/api/liquidations/history", "liquidated USD by period";
+    symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
     interval: Period = "1h", "length of a period";
-    by: GroupBy = "coin", "what rows are grouped by, each a column; none for totals";
-    start: Option<Bound>, "only orders from then on; 24 hours before the end where absent";
-    end: Option<Bound>, "only orders before then; up to and with now where absent";
+    by: GroupBy = "coin", "grouping columns of the rows; none for totals";
+    start: Option<Bound>, "only orders at or after this instant; if absent, 24 hours before the end";
+    end: Option<Bound>, "only orders before this instant; if absent, up to and including now";
     exchange: Option<Exchange>, "exchange, such as binance";
-    min_usd: Option<UsdAmount>, "only orders of at least so many USD";
-    [extension] sparse: Option<Sparsity>, "1 to leave out periods without orders";
+    min_usd: Option<UsdAmount>, "only orders of at least this many USD";
+    [extension] sparse: Option<Sparsity>, "1 leaves out periods without orders";
     => enveloped Vec<PeriodRow>; large
 }
 
@@ -134,6 +134,10 @@ words! {
             "none".to_owned()
         } else {
             groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(",")
+        };
+        {
+            "type": "string",
+            "pattern": r"^(none|(?!.*\b(\w+)\b.*,\2(,|$))(coin|symbol|exchange|side)(,(coin|symbol|exchange|side)){0,3})$",
         }
     }
     /// Rule for a non-negative amount in USD.
@@ -143,6 +147,7 @@ words! {
             .or_else(|_| Decimal::from_scientific(text))
             .ok()
             .filter(|usd| *usd >= Decimal::ZERO);
-        |usd| usd.to_string()
+        |usd| usd.to_string();
+        {"type": "string", "pattern": r"^[0-9]{1,15}(\.[0-9]{1,12})?$"}
     }
 }

@@ -12,6 +12,6 @@ endpoint! {
     limit: RowLimit<1000> = "20", "most rows, 1 to 1000";
     [extension] symbol: Option<Symbol>, "trading pair, or coin for all its pairs; an extension of our server";
     [extension] exchange: Option<Exchange>, "exchange, such as binance; an extension of our server";
-    [extension] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
+    [extension] min_usd: Option<UsdAmount>, "only orders of at least this many USD; an extension of our server";
     => enveloped Vec<Order>, decoded as OrderColumns; large
 }

@@ -13,10 +13,11 @@ endpoint! {
     exchange: Option<Exchange>, "exchange, such as binance";
     limit: RowLimit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
-    [extension] min_usd: Option<UsdAmount>, "only orders of at least so many USD; an extension of our server";
-    [extension] start: Option<Bound>, "only orders from then on, however old; an extension of our server";
-    [extension] end: Option<Bound>, "only orders before then, however old; an extension of our server";
-    [extension] groups: Option<Groups>, "1 to tell what fills of one liquidation have in common, where that is known (group_id); an extension of our server";
+    [extension] min_usd: Option<UsdAmount>, "only orders of at least this many USD; an extension of our server";
+    [extension] start: Option<Bound>, "only orders at or after this instant, of any age; an extension of our server";
+    [extension] end: Option<Bound>, "only orders before this instant, of any age; an extension of our server";
+    [extension] groups: Option<Groups>, "1 adds the column group_id, which fills of one liquidation share, if known; \
+                                         an extension of our server";
     => enveloped Vec<GroupedOrder>, decoded as OrderColumns; large
 }
 

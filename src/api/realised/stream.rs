@@ -5,6 +5,7 @@
 use std::fmt;
 
 use rust_decimal::Decimal;
+use serde_json::{Value, json};
 
 use crate::api::argument::Argument;
 use crate::api::arguments::Arguments;
@@ -114,31 +115,31 @@ impl Stream {
             Parameter::new::<Option<Symbol>>(
                 "symbol",
                 None,
-                "trading pair such as BTCUSDT, or coin for all its pairs; of cascades several, such as BTC,ETH",
+                "trading pair such as BTCUSDT, or coin for all its pairs; for cascades also several, such as BTC,ETH",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
             Parameter::new::<StreamEvents>(
                 "events",
                 Some("orders"),
-                "its rows: orders as they arrive, or cascades as they close",
+                "rows of the stream: orders as they arrive, or cascades as they close",
             )
             .extension(),
             Parameter::new::<Option<CascadeGap>>(
                 "gap",
                 None,
-                "the most time between one order of a cascade and the next; 60s where absent",
+                "maximum time between two consecutive orders of a cascade; if absent, 60s",
             )
             .extension(),
             Parameter::new::<Option<UsdAmount>>(
                 "min_usd",
                 None,
-                "only orders, or cascades, of at least so many USD; of cascades 100000 where absent",
+                "minimum value in USD of an order or cascade; the default for cascades is 100000",
             )
             .extension(),
             Parameter::new::<Option<EventId>>(
                 "last_event_id",
                 None,
-                "the place to go on from; the newest order's where absent",
+                "event id after which the stream continues; if absent, that of the newest order",
             ),
         ],
         meaning: "the orders as they arrive, or the cascades as they close",
@@ -189,7 +190,7 @@ impl Stream {
             if query.text(name).is_some() {
                 return Err(BadQuery::new(
                     name,
-                    "is not a parameter of this page",
+                    "is not a parameter of this endpoint",
                     Self::PARAMETERS.join(", "),
                 ));
             }
@@ -206,11 +207,11 @@ impl Stream {
         let gap = Option::<CascadeGap>::check("gap", query.text("gap"))?;
         match events {
             StreamEvents::Orders if gap.is_some() => {
-                let problem = "is not asked of a stream of orders";
+                let problem = "is not allowed for a stream of orders";
                 return Err(BadQuery::new("gap", problem, "with events=cascades"));
             }
             StreamEvents::Cascades if asked.exchange.is_some() => {
-                let problem = "a cascade has orders of all exchanges";
+                let problem = "a cascade covers all exchanges";
                 return Err(BadQuery::new("exchange", problem, "with events=orders"));
             }
             _ => {}
@@ -280,7 +281,11 @@ impl Rule for EventId {
     type Raw<'a> = &'a str;
 
     fn allowed() -> String {
-        "the id of an event of the stream, as it was sent".to_owned()
+        "the id of an event that the stream has sent".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "pattern": format!("^[!-~]{{1,{}}}$", Stream::LONGEST_ID)})
     }
 
     fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
@@ -292,7 +297,7 @@ impl Rule for EventId {
         if text.is_empty() || !printable || text.len() > Stream::LONGEST_ID {
             return Err(BadQuery::new(
                 name,
-                format!("{text:?} is no id of an event"),
+                format!("{text:?} is not an event id"),
                 Self::allowed(),
             ));
         }

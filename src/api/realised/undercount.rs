@@ -8,7 +8,8 @@ endpoint! {
     ///
     /// The estimate concerns exchanges with incomplete feeds.
     #[derive(Copy)]
-    Undercount = "undercount" at "/api/liquidations/undercount", "what sampled exchanges leave out, estimated";
+    Undercount = "undercount" at "/api/liquidations/undercount", "estimate of the liquidations that sampled exchanges \
+                  leave out";
     range: Window = "24h", "1h, 4h, 12h or 24h";
     => enveloped Vec<UndercountRow>
 }

@@ -56,7 +56,7 @@ pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generatio
 
 /// Records the time range in which a segment is valid.
 ///
-/// Does nothing for the default value.
+/// Does nothing if `version` is the default, which a segment without versions has.
 pub(crate) fn set(journal: &Connection, path: &str, version: Generation) -> rusqlite::Result<()> {
     if version == Generation::default() {
         return Ok(());

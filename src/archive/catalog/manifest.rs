@@ -224,7 +224,7 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
     if !is_generated(&path, &holds, partition) {
         return Err(not_readable(
             0,
-            format!("{path:?} is no name that this package gives a file of {holds}"),
+            format!("{path:?} is not a valid segment path for table {holds}"),
         ));
     }
     Ok(SegmentEntry {
@@ -514,7 +514,7 @@ pub(crate) fn fault_at(folder: &Path, part: &SegmentEntry) -> std::io::Result<Op
         )));
     }
     match fs::symlink_metadata(folder.join(&part.path)) {
-        Ok(found) if !found.is_file() => Ok(Some("it is no plain file".to_owned())),
+        Ok(found) if !found.is_file() => Ok(Some("it is not a regular file".to_owned())),
         Ok(found) => Ok(other_length(found.len(), part)),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok(Some(MISSING.to_owned()))
@@ -534,7 +534,7 @@ pub(crate) fn fault_in(bytes: &[u8], part: &SegmentEntry) -> Option<String> {
 fn other_length(bytes: u64, part: &SegmentEntry) -> Option<String> {
     (bytes != part.bytes).then(|| {
         format!(
-            "the file has {bytes} bytes and was written with {}",
+            "the file has {bytes} bytes, but was written with {}",
             part.bytes
         )
     })
@@ -543,7 +543,7 @@ fn other_length(bytes: u64, part: &SegmentEntry) -> Option<String> {
 fn other_checksum(found: &str, part: &SegmentEntry) -> Option<String> {
     (found != part.sha256).then(|| {
         format!(
-            "the file's SHA-256 is {found} and was {} when it was written",
+            "the file's SHA-256 is {found}, but was {} when the file was written",
             part.sha256
         )
     })

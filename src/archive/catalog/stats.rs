@@ -24,6 +24,8 @@ pub(crate) const CREATE: &str = "
 const SERIES: &str = "series";
 /// Name of the newest instant; see [`ArchiveSummary::newest`].
 const NEWEST: &str = "newest";
+/// Number of times that rows were removed from the journal.
+const REMOVALS: &str = "removals";
 /// End of the last exported day; set only in an exported copy.
 const CLOSED: &str = "closed";
 
@@ -64,6 +66,8 @@ pub struct ArchiveSummary {
     pub end: ArrivalPosition,
     /// Largest row ids that may have left the journal. Rows with these or lower ids may be in segments.
     pub rolled: ArrivalPosition,
+    /// Number of times that rows were removed from the journal.
+    pub removals: i64,
 }
 
 /// The smallest instant `at` of the rows of a query; `?1` in it is the latest instant.
@@ -332,7 +336,16 @@ pub(crate) fn record_removed(
     ids: &[i64],
 ) -> rusqlite::Result<()> {
     match ids.iter().max() {
-        Some(last) => put(journal, table, *last),
+        Some(last) => {
+            put(journal, table, *last)?;
+            journal
+                .prepare_cached(
+                    "INSERT INTO state (name, value) VALUES (?1, 1)
+                     ON CONFLICT (name) DO UPDATE SET value = value + 1",
+                )?
+                .execute([REMOVALS])
+                .map(drop)
+        }
         None => Ok(()),
     }
 }
@@ -355,6 +368,7 @@ pub(crate) fn known(journal: &Connection) -> rusqlite::Result<ArchiveSummary> {
         match row.get_ref(0)?.as_str()? {
             SERIES => known.series = u64::try_from(value).unwrap_or_default(),
             NEWEST => known.newest = Some(Millis(value)),
+            REMOVALS => known.removals = value,
             table => {
                 if let Some(number) = known.rolled.of(table) {
                     *number = value;

@@ -331,7 +331,7 @@ impl<H: WriterAccess> Compaction<'_, H> {
             if !moved {
                 // The rows are still in the journal, so the next compaction moves them.
                 log::info!(
-                    "another change came before rows of {} were moved; the next compaction retries",
+                    "the catalog changed before rows of {} were moved to a file; the next compaction retries",
                     R::TABLE
                 );
                 return Ok(());

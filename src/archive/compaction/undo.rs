@@ -37,7 +37,7 @@ pub(crate) fn undo(writer: &mut WriteStore, id: &str) -> Result<Vec<UndoRow>, Ar
     match writer.store.ask(|journal| ingests::find(journal, id))? {
         None => {
             return refused(format!(
-                "{id:?} is not an ingest of this archive; allowed: an id that the list of ingests has"
+                "{id:?} is not an ingest of this archive; use an id from the list of ingests"
             ));
         }
         Some(ingest) => {

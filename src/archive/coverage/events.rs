@@ -456,7 +456,8 @@ pub(crate) fn daily_counters(
 
 /// Sums of the daily counters of a time range, for each exchange and kind.
 ///
-/// With `as_of`, only days that had ended by then count, because only the total of each day is stored.
+/// With `as_of`, only days that had ended a minute before count: only the total of each day is stored, and it is
+/// complete a few seconds after the day.
 pub(crate) fn counters(
     journal: &Connection,
     start: Millis,
@@ -465,7 +466,7 @@ pub(crate) fn counters(
 ) -> rusqlite::Result<BTreeMap<(String, CounterKind), u64>> {
     let mut counts = BTreeMap::new();
     for counter in daily_counters(journal, start, end)? {
-        if as_of.is_some_and(|at| at < counter.at.on(Millis::DAY)) {
+        if as_of.is_some_and(|at| at < counter.at.on(Millis::DAY + Millis::MINUTE)) {
             continue;
         }
         *counts.entry((counter.exchange, counter.kind)).or_default() += counter.count;

@@ -17,6 +17,9 @@ const REASON: &str = "not heard yet";
 /// SQL condition: the gap belongs to a pending exchange.
 const IS_PENDING: &str = "cause = 'pending'";
 
+/// SQL condition: a gap was not withdrawn.
+const IS_OPEN: &str = "withdrawn IS NULL";
+
 /// Maximum length, in characters, of the cause in the reason of a gap.
 const MAX_REASON_CHARS: usize = 300;
 
@@ -63,31 +66,43 @@ fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Mi
         .map(|seen| seen.map(Millis))
 }
 
-/// Deletes and returns the gap of a pending exchange.
+/// The open gap of a pending exchange, with its id.
 ///
-/// A gap that ends by `seen`, the end of the last session, stays.
-fn remove_gap(
+/// A gap that ends by `seen`, the end of the last session, is closed. If there are several open gaps, as in a merged
+/// archive, all but the newest are withdrawn at `at`, and it begins with the first of them.
+fn open_gap(
     journal: &Connection,
     exchange: &str,
     seen: Option<Millis>,
-) -> rusqlite::Result<Option<Gap>> {
-    let mut statement = journal.prepare_cached(&format!(
-        "DELETE FROM gaps WHERE exchange = ?1 AND \"end\" > ?2 AND {IS_PENDING}
-         RETURNING {}",
-        table::columns::<Gap>()
-    ))?;
-    let seen = seen.map_or(i64::MIN, |seen| seen.0);
-    let found: Vec<Gap> = statement
-        .query_map(params![exchange, seen], |row| table::read(row, 0))?
+    at: Millis,
+) -> rusqlite::Result<Option<(i64, Gap)>> {
+    let mut open: Vec<(i64, Gap)> = journal
+        .prepare_cached(&format!(
+            "SELECT id, {} FROM gaps WHERE exchange = ?1 AND \"end\" > ?2 AND {IS_PENDING} AND {IS_OPEN}
+             ORDER BY \"end\", id",
+            table::columns::<Gap>()
+        ))?
+        .query_map(
+            params![exchange, seen.map_or(i64::MIN, |seen| seen.0)],
+            |row| Ok((row.get(0)?, table::read(row, 1)?)),
+        )?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(found.into_iter().reduce(|one, other| {
-        let newest = if other.end >= one.end { &other } else { &one };
-        Gap {
-            start: one.start.min(other.start),
-            recorded_at: one.recorded_at.min(other.recorded_at),
-            ..newest.clone()
-        }
-    }))
+    let Some((id, mut newest)) = open.pop() else {
+        return Ok(None);
+    };
+    for (other, gap) in open {
+        newest.start = newest.start.min(gap.start);
+        withdraw(journal, other, at)?;
+    }
+    Ok(Some((id, newest)))
+}
+
+/// Ends the use of a gap; reads as of an earlier instant still return it.
+fn withdraw(journal: &Connection, id: i64, at: Millis) -> rusqlite::Result<()> {
+    journal
+        .prepare_cached("UPDATE gaps SET withdrawn = ?2 WHERE id = ?1")?
+        .execute([id, at.0])
+        .map(drop)
 }
 
 /// Records that an exchange is still pending.
@@ -110,42 +125,55 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
     if is_connected.is_some() {
         return Ok(());
     }
-    let known = remove_gap(journal, &pending.exchange, seen)?;
-    let begun = known
-        .as_ref()
-        .map_or(pending.since, |gap| gap.start.min(pending.since));
-    add_gap(
-        journal,
-        &Gap {
-            exchange: pending.exchange.clone(),
-            start: seen.unwrap_or(begun),
-            end: known.as_ref().map_or(end, |gap| gap.end.max(end)),
-            cause: GapCause::Pending,
-            holds: None,
-            reason: match &known {
-                Some(gap) if pending.why.is_none() => gap.reason.clone(),
-                _ => pending.reason(),
+    let Some((id, known)) = open_gap(journal, &pending.exchange, seen, pending.until)? else {
+        return add_gap(
+            journal,
+            &Gap {
+                exchange: pending.exchange.clone(),
+                start: seen.unwrap_or(pending.since),
+                end,
+                cause: GapCause::Pending,
+                holds: None,
+                reason: pending.reason(),
+                recorded_at: pending.until,
             },
-            recorded_at: known.map_or(pending.until, |gap| gap.recorded_at),
-        },
-    )
+        );
+    };
+    let start = seen.unwrap_or(known.start.min(pending.since));
+    let reason = match pending.why {
+        Some(_) => pending.reason(),
+        None => known.reason,
+    };
+    journal
+        .prepare_cached(
+            "UPDATE OR IGNORE gaps SET start = ?2, \"end\" = max(\"end\", ?3), reason = ?4 WHERE id = ?1",
+        )?
+        .execute(params![id, start.0, end.0, reason])
+        .map(drop)
 }
 
 /// Begins a session and ends the gap of a pending exchange.
 ///
-/// The gap is deleted if no cause was recorded for it.
+/// The gap is withdrawn if no cause was recorded for it.
 pub(crate) fn begin(
     journal: &mut Connection,
     exchange: &str,
     completeness: Completeness,
     at: Millis,
+    late: i64,
 ) -> rusqlite::Result<SessionId> {
     let transaction = journal.transaction()?;
-    let gap = remove_gap(&transaction, exchange, last_seen(&transaction, exchange)?)?;
-    if let Some(gap) = gap.filter(|gap| gap.reason != REASON && gap.start < at) {
-        add_gap(&transaction, &Gap { end: at, ..gap })?;
+    let seen = last_seen(&transaction, exchange)?;
+    if let Some((id, gap)) = open_gap(&transaction, exchange, seen, at)? {
+        if gap.reason != REASON && gap.start < at {
+            transaction
+                .prepare_cached("UPDATE OR IGNORE gaps SET \"end\" = ?2 WHERE id = ?1")?
+                .execute([id, at.0])?;
+        } else {
+            withdraw(&transaction, id, at)?;
+        }
     }
-    let run = sessions::begin(&transaction, exchange, completeness, at)?;
+    let run = sessions::begin(&transaction, exchange, completeness, at, late)?;
     transaction.commit()?;
     Ok(run)
 }
@@ -166,7 +194,7 @@ pub(crate) fn exchanges(journal: &Connection, as_of: i64) -> rusqlite::Result<Ve
 pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(
-            "SELECT {} FROM gaps WHERE {IS_PENDING}
+            "SELECT {} FROM gaps WHERE {IS_PENDING} AND {IS_OPEN}
              AND \"end\" > coalesce((SELECT max(seen) FROM runs WHERE runs.exchange = gaps.exchange AND {IN_USE}), \"end\" - 1)
              ORDER BY exchange",
             table::columns::<Gap>()

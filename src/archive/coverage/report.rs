@@ -354,7 +354,7 @@ fn counts_without_rows(
 fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
         .prepare_cached(&format!(
-            "SELECT DISTINCT exchange FROM runs WHERE started <= ?1 AND {}",
+            "SELECT DISTINCT exchange FROM runs WHERE known_at <= ?1 AND {}",
             sessions::in_use_at("?1")
         ))?
         .query_map([known_by(as_of)], |row| row.get(0))?

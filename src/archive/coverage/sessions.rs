@@ -12,7 +12,7 @@ pub(crate) fn create() -> String {
     // The statement declares the first column, `id`, separately as the primary key.
     let run = Session::COLUMNS.get(1..).unwrap_or_default();
     format!(
-        "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL,
+        "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL, withdrawn INTEGER,
                             UNIQUE (exchange, start, \"end\", reason)) STRICT;
          CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, ingest TEXT, undone INTEGER) STRICT;
          CREATE INDEX runs_by_exchange ON runs (exchange, seen);",
@@ -101,6 +101,11 @@ pub(crate) fn in_use_at(parameter: &str) -> String {
 /// SQL condition: a gap concerns orders.
 const OF_ORDERS: &str = "holds IS NULL";
 
+/// SQL condition: a gap was recorded by the instant in a parameter and not withdrawn by then.
+fn known_at(parameter: &str) -> String {
+    format!("recorded_at <= {parameter} AND (withdrawn IS NULL OR withdrawn > {parameter})")
+}
+
 /// The gap left by damaged rows of a table.
 pub(crate) fn damaged_rows(
     table: &str,
@@ -134,8 +139,9 @@ pub(crate) fn damaged_row_gaps(
     let mut lost = Vec::new();
     let mut statement = journal.prepare_cached(&format!(
         "SELECT {} FROM gaps
-         WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3 AND NOT ({OF_ORDERS})",
-        table::columns::<Gap>()
+         WHERE start < ?2 AND \"end\" > ?1 AND {} AND NOT ({OF_ORDERS})",
+        table::columns::<Gap>(),
+        known_at("?3")
     ))?;
     let mut rows = statement.query([start.0, end.0, known_by(as_of)])?;
     while let Some(row) = rows.next()? {
@@ -168,6 +174,22 @@ record! {
         pub started: Millis,
         /// Last instant at which the exchange was known to be connected.
         pub seen: Millis,
+        /// When the session became known.
+        pub known_at: Millis,
+        /// How long after an instant it is known that the session reached it, in milliseconds; `None` for an imported
+        /// session, which is known as a whole.
+        pub late: Option<i64>,
+    }
+}
+
+impl Session {
+    /// The session as far as it was known at an instant.
+    fn known_by(mut self, at: Millis) -> Self {
+        self.seen = self
+            .seen
+            .min(at.back(self.late.unwrap_or(0)))
+            .max(self.started);
+        self
     }
 }
 
@@ -182,11 +204,13 @@ pub struct ImportedSession {
     pub start: Millis,
     /// End of the range, exclusive.
     pub end: Millis,
+    /// When the last of its orders was received.
+    pub known_at: Millis,
 }
 
-/// Records an imported time range as a session.
+/// Records an imported time range as a session, unless a session that ends with it covers it and was known by then.
 ///
-/// If a session of the same ingest overlaps it, extends that session instead.
+/// Replaces the sessions of the same ingest that it makes superfluous.
 pub(crate) fn add_imported(
     journal: &Connection,
     imported: &ImportedSession,
@@ -196,40 +220,39 @@ pub(crate) fn add_imported(
         imported.exchange,
         imported.completeness.name(),
         imported.start.0,
-        imported.end.0
-    ];
-    let is_covered = journal
-        .prepare_cached(&format!(
-            "SELECT 1 FROM runs WHERE exchange = ?1 AND completeness = ?2
-             AND started <= ?3 AND seen >= ?4 AND {IN_USE}"
-        ))?
-        .exists(cells)?;
-    if is_covered {
-        return Ok(());
-    }
-    let cells = params![
-        imported.exchange,
-        imported.completeness.name(),
-        imported.start.0,
         imported.end.0,
+        imported.known_at.0,
         ingest
     ];
-    let joined = journal
+    let is_known = journal
         .prepare_cached(&format!(
-            "UPDATE runs SET seen = max(seen, ?4), started = min(started, ?3)
-             WHERE id = (SELECT id FROM runs WHERE exchange = ?1 AND completeness = ?2
-                         AND started <= ?4 AND seen >= ?3 AND ingest IS ?5 AND {IN_USE}
-                         ORDER BY started LIMIT 1)"
+            "SELECT 1 FROM runs WHERE exchange = ?1 AND seen = ?4 AND completeness = ?2
+             AND started <= ?3 AND known_at <= ?5 AND {IN_USE}"
+        ))?
+        .exists(params![
+            imported.exchange,
+            imported.completeness.name(),
+            imported.start.0,
+            imported.end.0,
+            imported.known_at.0
+        ])?;
+    if is_known {
+        return Ok(());
+    }
+    // A part of a source is recorded before the whole.
+    journal
+        .prepare_cached(&format!(
+            "DELETE FROM runs WHERE exchange = ?1 AND seen >= ?3 AND seen <= ?4 AND completeness = ?2
+             AND started >= ?3 AND known_at >= ?5 AND late IS NULL AND ingest IS ?6 AND {IN_USE}"
         ))?
         .execute(cells)?;
-    if joined == 0 {
-        journal
-            .prepare_cached(
-                "INSERT INTO runs (exchange, completeness, started, seen, ingest) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(cells)?;
-    }
-    Ok(())
+    journal
+        .prepare_cached(
+            "INSERT INTO runs (exchange, completeness, started, seen, known_at, ingest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(cells)
+        .map(drop)
 }
 
 /// Marks the sessions of an undone ingest as no longer in use.
@@ -263,7 +286,7 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .prepare_cached(&format!(
             "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
-                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND started <= ?5 AND {IN_USE}), ?2)))
+                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND known_at <= ?5 AND {IN_USE}), ?2)))
              ON CONFLICT DO NOTHING"
         ))?
         .execute(params![
@@ -278,16 +301,42 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Records a gap of another archive, with the `silent_from` from there.
+/// What the journal stores about a gap besides its record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GapHistory {
+    /// See [`add_gap`].
+    pub(crate) silent_from: Millis,
+    /// When the gap ceased to count; reads as of an earlier instant return it.
+    pub(crate) withdrawn: Option<Millis>,
+}
+
+/// All gaps that were ever recorded.
+pub(crate) fn all_gaps(journal: &Connection) -> rusqlite::Result<Vec<(Gap, GapHistory)>> {
+    journal
+        .prepare(&format!(
+            "SELECT silent_from, withdrawn, {} FROM gaps ORDER BY id",
+            table::columns::<Gap>()
+        ))?
+        .query_map([], |line| {
+            let history = GapHistory {
+                silent_from: Millis(line.get(0)?),
+                withdrawn: line.get::<_, Option<i64>>(1)?.map(Millis),
+            };
+            Ok((table::read(line, 2)?, history))
+        })?
+        .collect()
+}
+
+/// Records a gap of another archive.
 pub(crate) fn add_gap_as(
     journal: &Connection,
     gap: &Gap,
-    silent_from: Millis,
+    history: GapHistory,
 ) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+            "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from, withdrawn)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             gap.exchange,
@@ -297,32 +346,26 @@ pub(crate) fn add_gap_as(
             gap.recorded_at.0,
             gap.cause.name(),
             gap.holds,
-            silent_from.0
+            history.silent_from.0,
+            history.withdrawn.map(|at| at.0)
         ])
         .map(drop)
 }
 
 /// Records a gap that may have grown since it was last recorded.
 ///
-/// The original `recorded_at` is preserved.
+/// The original `recorded_at` and `silent_from` are preserved.
 pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
-    let known: Option<i64> = journal
+    let grown = journal
         .prepare_cached(
-            "DELETE FROM gaps WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4
-             RETURNING recorded_at",
+            "UPDATE gaps SET \"end\" = ?3
+             WHERE exchange = ?1 AND start = ?2 AND \"end\" < ?3 AND reason = ?4",
         )?
-        .query_row(
-            params![gap.exchange, gap.start.0, gap.end.0, gap.reason],
-            |row| row.get(0),
-        )
-        .optional()?;
-    add_gap(
-        journal,
-        &Gap {
-            recorded_at: known.map_or(gap.recorded_at, Millis),
-            ..gap.clone()
-        },
-    )
+        .execute(params![gap.exchange, gap.start.0, gap.end.0, gap.reason])?;
+    if grown == 0 {
+        add_gap(journal, gap)?;
+    }
+    Ok(())
 }
 
 /// Extends a session; its end never moves back.
@@ -341,6 +384,7 @@ pub(crate) fn begin(
     exchange: &str,
     completeness: Completeness,
     at: Millis,
+    late: i64,
 ) -> rusqlite::Result<SessionId> {
     let seen: Option<i64> = journal.query_row(
         &format!("SELECT max(seen) FROM runs WHERE exchange = ?1 AND {IN_USE}"),
@@ -352,7 +396,7 @@ pub(crate) fn begin(
             .query_row(
                 &format!(
                     "SELECT 1 FROM gaps WHERE exchange = ?1 AND start <= ?2 AND \"end\" >= ?3
-                     AND {OF_ORDERS} LIMIT 1"
+                     AND withdrawn IS NULL AND {OF_ORDERS} LIMIT 1"
                 ),
                 params![exchange, seen, at.0],
                 |_| Ok(()),
@@ -375,28 +419,39 @@ pub(crate) fn begin(
         }
     }
     journal.execute(
-        "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?3)",
-        params![exchange, completeness.name(), at.0],
+        "INSERT INTO runs (exchange, completeness, started, seen, known_at, late) VALUES (?1, ?2, ?3, ?3, ?3, ?4)",
+        params![exchange, completeness.name(), at.0, late],
     )?;
     Ok(SessionId(journal.last_insert_rowid()))
 }
 
 /// Gaps of orders that overlap a time range and were known at `as_of`.
+///
+/// A gap may grow after it was recorded. As of `as_of` it reached that instant at most, unless a file or row is damaged:
+/// its rows are missing from every answer.
 pub(crate) fn gaps(
     journal: &Connection,
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<Gap>> {
-    journal
+    let mut gaps: Vec<Gap> = journal
         .prepare_cached(&format!(
             "SELECT {} FROM gaps
-             WHERE start < ?2 AND \"end\" > ?1 AND recorded_at <= ?3 AND {OF_ORDERS}
+             WHERE start < ?2 AND \"end\" > ?1 AND {} AND {OF_ORDERS}
              ORDER BY start, exchange, \"end\", reason",
-            table::columns::<Gap>()
+            table::columns::<Gap>(),
+            known_at("?3")
         ))?
         .query_map([start.0, end.0, known_by(as_of)], |row| table::read(row, 0))?
-        .collect()
+        .collect::<rusqlite::Result<_>>()?;
+    if let Some(at) = as_of {
+        for gap in gaps.iter_mut().filter(|gap| gap.cause != GapCause::Damage) {
+            gap.end = gap.end.min(at.max(gap.start.on(1)));
+        }
+        gaps.retain(|gap| gap.end > start);
+    }
+    Ok(gaps)
 }
 
 /// Time ranges in which an exchange was not known, at `as_of`, to be connected.
@@ -426,19 +481,27 @@ pub(crate) fn known_by(as_of: Option<Millis>) -> i64 {
     as_of.map_or(i64::MAX, |at| at.0)
 }
 
-/// Sessions that overlap a time range, without those of ingests that were undone by `as_of`.
+/// Sessions that overlap a time range, as far as they were known and in use at `as_of`.
 pub(crate) fn sessions(
     journal: &Connection,
     start: Millis,
     end: Millis,
     as_of: Option<Millis>,
 ) -> rusqlite::Result<Vec<Session>> {
-    journal
+    let mut sessions: Vec<Session> = journal
         .prepare_cached(&format!(
-            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 AND {} ORDER BY started, id",
+            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 AND known_at <= ?3 AND {} ORDER BY started, id",
             table::columns::<Session>(),
             in_use_at("?3")
         ))?
         .query_map([start.0, end.0, known_by(as_of)], |row| table::read(row, 0))?
-        .collect()
+        .collect::<rusqlite::Result<_>>()?;
+    if let Some(at) = as_of {
+        sessions = sessions
+            .into_iter()
+            .map(|session| session.known_by(at))
+            .filter(|session| session.seen >= start)
+            .collect();
+    }
+    Ok(sessions)
 }

@@ -87,10 +87,7 @@ impl ExportSelection {
         let refused = |parameter, message| Err(ArchiveError::BadRange { parameter, message });
         for (parameter, at) in [("start", self.from), ("end", self.until)] {
             if let Some(at) = at.filter(|at| Day::of(*at).start() != *at) {
-                return refused(
-                    parameter,
-                    format!("{at} is within a day; allowed: an instant at which a UTC day begins"),
-                );
+                return refused(parameter, format!("{at} is not the start of a UTC day"));
             }
         }
         if let (Some(from), Some(until)) = (self.from, self.until)
@@ -235,14 +232,14 @@ fn fill(
         lines(
             (
                 from,
-                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), ingest, undone FROM runs
+                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), known_at, late, ingest, undone FROM runs
                  WHERE started < ?2 AND seen >= ?1 ORDER BY id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO runs (id, exchange, completeness, started, seen, ingest, undone)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO runs (id, exchange, completeness, started, seen, known_at, late, ingest, undone)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             ),
         )?;
         // Cutting gaps to the selected days may make them equal. Equal gaps are stored once, with the earliest
@@ -250,14 +247,15 @@ fn fill(
         lines(
             (
                 from,
-                "SELECT exchange, max(start, ?1), min(\"end\", ?2), cause, holds, reason, recorded_at, max(silent_from, ?1)
+                "SELECT exchange, max(start, ?1), min(\"end\", ?2), cause, holds, reason, recorded_at, max(silent_from, ?1),
+                        withdrawn
                  FROM gaps WHERE start < ?2 AND \"end\" > ?1 ORDER BY recorded_at, id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO gaps (exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+                "INSERT INTO gaps (exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from, withdrawn)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
             ),
         )?;
         notes(from, into, selection)?;

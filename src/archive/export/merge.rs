@@ -27,11 +27,11 @@ use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measure
 use crate::archive::coverage::intervals;
 use crate::archive::coverage::report;
 use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, Session};
+use crate::archive::coverage::sessions::{Gap, GapHistory, Session};
 use crate::archive::files;
-use crate::archive::filter::Filter;
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::segment_check;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -50,8 +50,8 @@ use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 struct MergeSource<'a> {
     archive: &'a Store,
     sessions: Vec<Session>,
-    /// Recorded gaps, each with its `silent_from` (see [`sessions::add_gap`]).
-    gaps: Vec<(Gap, Millis)>,
+    /// All gaps that were ever recorded.
+    gaps: Vec<(Gap, GapHistory)>,
     /// All gaps that reduce coverage, including those of damaged segments.
     missed: Vec<Gap>,
     topic_gaps: Vec<TopicGap>,
@@ -96,17 +96,7 @@ pub(crate) fn merge(
 impl<'a> MergeSource<'a> {
     fn of(archive: &'a Store) -> Result<Self, ArchiveError> {
         let TimeRange { start, end } = TimeRange::ALL;
-        let gaps = archive.ask(|journal| {
-            journal
-                .prepare(&format!(
-                    "SELECT silent_from, {} FROM gaps ORDER BY id",
-                    table::columns::<Gap>()
-                ))?
-                .query_map([], |line| {
-                    Ok((table::read::<Gap>(line, 1)?, Millis(line.get(0)?)))
-                })?
-                .collect()
-        })?;
+        let gaps = archive.ask(sessions::all_gaps)?;
         Ok(Self {
             archive,
             sessions: report::sessions(archive, start, end)?,
@@ -144,6 +134,15 @@ impl<'a> MergeSource<'a> {
             .collect();
         intervals::without(&self.connected(exchange), &missed)
     }
+}
+
+/// Journal rows of a day, and its segments.
+fn journal_rows<R: Row>(from: &Store, day: Day) -> Result<(Vec<R>, Vec<Listed>), ArchiveError> {
+    let (range, all) = ((day.start(), day.end()), Filter::default());
+    let mut room = MemoryBudget::unlimited();
+    table_scan::journal_rows::<R, _>(from, range, &all, &mut room, |journal| {
+        manifest_entry::of_day(journal, R::TABLE, day)
+    })
 }
 
 /// Days with rows, each with the indexes of the archives that have rows of the day.
@@ -194,10 +193,7 @@ impl Merge<'_> {
     ///
     /// Links the segments of the day and copies its journal rows.
     fn take_over<R: Row>(&mut self, from: &Store, day: Day) -> Result<(), ArchiveError> {
-        let (mut listed, rows) = from.ask(|journal| {
-            let rows = database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
-            Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
-        })?;
+        let (rows, mut listed) = journal_rows::<R>(from, day)?;
         for line in &mut listed {
             line.part.ingest = None;
             if line.state == SegmentState::Active {
@@ -223,11 +219,7 @@ impl Merge<'_> {
         let mut total = 0;
         let mut exchanges = BTreeSet::new();
         for archive in several {
-            let (listed, journaled) = archive.ask(|journal| {
-                let rows =
-                    database::rows::<R>(journal, day.start(), day.end(), &Filter::default())?;
-                Ok((manifest_entry::of_day(journal, R::TABLE, day)?, rows))
-            })?;
+            let (journaled, listed) = journal_rows::<R>(archive, day)?;
             for line in &listed {
                 total += line.part.rows;
                 exchanges.extend(line.venues.keys().cloned());
@@ -324,9 +316,9 @@ impl Merge<'_> {
 
     /// Merges the sessions, gaps, coins and newest instants of the archives.
     fn lists(&mut self) -> Result<(), ArchiveError> {
-        let mut gaps: Vec<(Gap, Millis)> = Vec::new();
+        let mut gaps: Vec<(Gap, GapHistory)> = Vec::new();
         for (place, source) in self.sources.iter().enumerate() {
-            for (gap, silent_from) in &source.gaps {
+            for (gap, history) in &source.gaps {
                 let others: Vec<TimeRange> = (self.sources.iter().enumerate())
                     .filter(|(other, _)| *other != place)
                     .flat_map(|(_, other)| other.connected(&gap.exchange))
@@ -338,7 +330,11 @@ impl Merge<'_> {
                         end,
                         ..gap.clone()
                     };
-                    gaps.push((gap, start.max(*silent_from)));
+                    let history = GapHistory {
+                        silent_from: start.max(history.silent_from),
+                        ..*history
+                    };
+                    gaps.push((gap, history));
                 }
             }
         }
@@ -365,15 +361,28 @@ impl Merge<'_> {
             let transaction = journal.transaction()?;
             for session in sessions {
                 transaction.execute(
-                    "INSERT INTO runs (exchange, completeness, started, seen) VALUES (?1, ?2, ?3, ?4)",
-                    params![session.exchange, session.completeness.name(), session.started.0, session.seen.0],
+                    "INSERT INTO runs (exchange, completeness, started, seen, known_at, late)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        session.exchange,
+                        session.completeness.name(),
+                        session.started.0,
+                        session.seen.0,
+                        session.known_at.0,
+                        session.late
+                    ],
                 )?;
             }
-            for (gap, silent_from) in &gaps {
-                sessions::add_gap_as(&transaction, gap, *silent_from)?;
+            for (gap, history) in &gaps {
+                sessions::add_gap_as(&transaction, gap, *history)?;
             }
             for coin in &coins {
-                stats::note_coin(&transaction, &coin.symbol, coin.known_from.0, coin.last_close.0)?;
+                stats::note_coin(
+                    &transaction,
+                    &coin.symbol,
+                    coin.known_from.0,
+                    coin.last_close.0,
+                )?;
             }
             for gap in &topic_gaps {
                 events::add_topic_gap(&transaction, gap)?;

@@ -103,6 +103,7 @@ fn check_session(session: &ImportedSession) -> Result<(), Fault> {
     check_name("exchange", &session.exchange)?;
     check_time("started", session.start)?;
     check_time("seen", session.end)?;
+    check_time("known_at", session.known_at)?;
     if session.start <= session.end {
         Ok(())
     } else {

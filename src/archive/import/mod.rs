@@ -7,6 +7,7 @@
 pub(super) mod arrays;
 pub(super) mod bars;
 pub(super) mod column_table;
+pub(super) mod covered_time;
 pub(super) mod existing_rows;
 pub(super) mod importer;
 pub(super) mod open_interest;

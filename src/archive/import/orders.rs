@@ -3,7 +3,7 @@
 //! A row without a dedupe key gets a key derived from its values and from the number of equal rows before it. Equal
 //! rows are therefore all stored, because they may be separate orders.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -11,11 +11,11 @@ use arrow_array::builder::StringBuilder;
 use rust_decimal::Decimal;
 
 use crate::archive::catalog::manifest::Partition;
-use crate::archive::coverage::sessions::ImportedSession;
 use crate::archive::import::arrays;
 use crate::archive::import::column_table::{
     ColumnTable, NameIndex, attos, is_time, segment_columns, spelled, taken,
 };
+use crate::archive::import::covered_time::CoveredTime;
 use crate::archive::rows::orders::{MAX_ORDER_USD, OrderRow};
 use crate::archive::rows::row::{Fault, check_time};
 use crate::model::{
@@ -203,8 +203,8 @@ impl OrderTable {
         }
         let (price, qty, value) = (price.get(row)?, qty.get(row)?, value_usd.get(row)?);
         Some((
-            "orders: value_usd is more than ten times off price × qty".to_owned(),
-            format!("{value}, where price × qty is {price} × {qty}"),
+            "orders: value_usd is not within a factor of ten of price × qty".to_owned(),
+            format!("{value}, but price × qty is {price} × {qty}"),
         ))
     }
 
@@ -238,48 +238,25 @@ impl OrderTable {
         Self::with_names(given, exchange, symbol, coin)
     }
 
-    /// Creates a session for a time range for which a table contains an exchange's orders.
+    /// The time for which the table contains orders.
     #[must_use]
-    pub fn session(exchange: String, start: Millis, end: Millis) -> ImportedSession {
-        ImportedSession {
-            exchange,
-            completeness: COMPLETENESS,
-            start,
-            end,
-        }
-    }
-
-    /// Creates a session for each exchange and completeness.
-    ///
-    /// The session lasts from the time of the first order to the time of the last.
-    #[must_use]
-    pub fn sessions(&self) -> Vec<ImportedSession> {
-        let mut ranges: BTreeMap<(&str, &str), ImportedSession> = BTreeMap::new();
+    pub fn covered_time(&self) -> CoveredTime {
+        let mut covered = CoveredTime::default();
         for row in 0..self.len() {
-            let (Some(at), Some(exchange), Some(completeness)) = (
+            let (Some(at), Some(received_at), Some(exchange), Some(completeness)) = (
                 self.timestamp(row),
+                self.received_at(row),
                 self.exchange.get(row),
                 self.completeness(row),
             ) else {
                 continue;
             };
-            // The import rejects this row, so it does not extend a session.
-            if check_time("timestamp", at).is_err() {
-                continue;
-            }
-            let key = (exchange, completeness.name());
-            if let Some(known) = ranges.get_mut(&key) {
-                known.start = known.start.min(at);
-                known.end = known.end.max(at);
-            } else {
-                let session = ImportedSession {
-                    completeness,
-                    ..Self::session(exchange.to_owned(), at, at)
-                };
-                ranges.insert(key, session);
+            // The import rejects other rows, so they do not extend the time.
+            if check_time("timestamp", at).is_ok() {
+                covered.add(exchange, completeness, at, received_at);
             }
         }
-        ranges.into_values().collect()
+        covered
     }
 
     /// The dedupe key of a row in the table, if it is not blank.
@@ -557,7 +534,7 @@ mod tests {
             received_at: at,
             ..GivenOrders::default()
         };
-        let sessions = OrderTable::of(given).unwrap().sessions();
+        let sessions = OrderTable::of(given).unwrap().covered_time().sessions(None);
         let ends: Vec<(Millis, Millis)> = (sessions.iter())
             .map(|session| (session.start, session.end))
             .collect();

@@ -71,6 +71,8 @@ fn number_fault(journal: &Connection, kind: &RowKind) -> rusqlite::Result<Option
     ))?;
     let last = number(&format!("SELECT coalesce(max(id), 0) FROM {table}"))?;
     let last = last.max(stats::last_id(journal, table)?);
-    let what = || format!("the last number of {table} is {last}, and not {remembered}");
+    let what = || {
+        format!("the last row id of table {table} is {last}, but the journal records {remembered}")
+    };
     Ok((remembered < last).then(what))
 }

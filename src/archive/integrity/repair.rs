@@ -206,7 +206,7 @@ fn build(damaged: &Connection, path: &Path, goes_on: &GoesOn) -> rusqlite::Resul
     exchanges.remove("");
     if exchanges.is_empty() && (is_catalog_lossy || lossy.iter().any(|(kind, _)| !is_of_maps(kind)))
     {
-        let what = "rows are lost, and no exchange is known that the gap would be of";
+        let what = "rows are lost, but no exchange is known for which to record a gap";
         return Ok(Built::Refused(what.to_owned()));
     }
     for kind in &ROW_KINDS {

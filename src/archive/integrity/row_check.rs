@@ -42,14 +42,14 @@ pub(crate) fn finish(
     }
     if last > known(journal)?.end.orders {
         let what = format!(
-            "line {last} of {} is not where it was written",
+            "row {last} of table {} has an id above the last assigned one",
             OrderRow::TABLE
         );
         return Err(table::not_readable(1, what));
     }
     // Only the first check covers all orders, so only its count can be compared with the index.
     if before == 0 && found != listed(journal, last)? {
-        let what = format!("lines of {} are out of reach", OrderRow::TABLE);
+        let what = format!("some rows of table {} cannot be read", OrderRow::TABLE);
         return Err(table::not_readable(1, what));
     }
     store.set_checked_orders(last);
@@ -89,7 +89,7 @@ pub(crate) fn refuse_changed(
         .query_row([before, last], |line| Ok((line.get(0)?, line.get(1)?)))?;
     match changed {
         Some(id) => {
-            let what = format!("line {id} of {} is not as it was written", OrderRow::TABLE);
+            let what = format!("row {id} of table {} has a wrong checksum", OrderRow::TABLE);
             Err(table::not_readable(1, what))
         }
         None => Ok(found),

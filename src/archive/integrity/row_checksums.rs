@@ -39,11 +39,11 @@ pub(super) fn tables() -> Vec<Summed> {
     let others = [
         changing(
             "gaps",
-            "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from",
+            "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from, withdrawn",
         ),
         changing(
             "runs",
-            "id, exchange, completeness, started, seen, ingest, undone",
+            "id, exchange, completeness, started, seen, known_at, late, ingest, undone",
         ),
         changing(
             "manifest",
@@ -99,7 +99,7 @@ pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {
         let lines = lines.query_map([], |line| line.get::<_, i64>(0))?;
         for line in lines {
             found.push(format!(
-                "line {} of {table} is not as it was written (its checksum differs)",
+                "row {} of table {table} has a wrong checksum",
                 line?
             ));
         }

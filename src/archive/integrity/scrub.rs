@@ -174,7 +174,9 @@ impl Scrubber {
                 drop(lives);
             });
         let thread = started
-            .inspect_err(|fault| log::warn!("no file is held against its checksum: {fault}"))
+            .inspect_err(|fault| {
+                log::warn!("the background check of the archive cannot start: {fault}");
+            })
             .ok();
         Self {
             going_on: Some(going_on),
@@ -225,7 +227,10 @@ fn run(twin: &Twin, end: &Receiver<()>, first: Duration, again: bool) {
         if let Err(fault) = checked
             && !matches!(fault, ArchiveError::Damaged { .. })
         {
-            log::warn!(target: "liqdata::archive", "the files could not be held against their checksums: {fault}");
+            log::warn!(
+                target: "liqdata::archive",
+                "the checksums of the archive's files could not be verified: {fault}"
+            );
         }
         let began = Instant::now();
         loop {

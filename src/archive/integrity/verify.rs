@@ -117,8 +117,9 @@ impl Verification {
             file: below(path),
             holds: below(path).split('/').next().unwrap_or_default().to_owned(),
             problem: "unexpected".to_owned(),
-            detail: "the archive did not write it, or did not finish it; it is never read"
-                .to_owned(),
+            detail:
+                "the archive did not write this file, or did not finish it; the file is never read"
+                    .to_owned(),
             rows: None,
             first: None,
             last: None,

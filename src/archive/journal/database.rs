@@ -54,7 +54,7 @@ fn check_sqlite(path: &Path) -> Result<(), ArchiveError> {
         Err(ArchiveError::ReadOnly {
             path: path.to_owned(),
             message: format!(
-                "this build carries SQLite {}; 3.51.3 or newer is needed",
+                "this build contains SQLite {}; 3.51.3 or newer is needed",
                 rusqlite::version()
             ),
         })
@@ -150,7 +150,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
                 return Err(ArchiveError::ReadOnly {
                     path: path.to_owned(),
                     message: "the journal was not closed and its folder cannot be written to, so its last rows \
-                              cannot be read; copy the archive to where it can be, or allow writing or make room"
+                              cannot be read; copy the archive to a writable folder, allow writing, or free disk space"
                         .to_owned(),
                 });
             }
@@ -182,6 +182,14 @@ pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
+}
+
+/// Size of the write-ahead log of the archive in a folder, in bytes.
+///
+/// It exceeds 64 MiB only while a read transaction, such as that of a stopped process, keeps the log from being emptied.
+#[must_use]
+pub fn log_bytes(folder: &Path) -> u64 {
+    fs::metadata(companion(&folder.join(FILE), "-wal")).map_or(0, |log| log.len())
 }
 
 /// URI that opens the journal as immutable: `SQLite` then assumes that no process writes to the file.
@@ -364,15 +372,13 @@ pub(crate) fn append(
     Ok(acknowledged)
 }
 
-/// Rows from `start` (inclusive) to `end` (exclusive) that match `filter`.
-pub(crate) fn rows<R: Row>(
-    journal: &Connection,
-    start: Millis,
-    end: Millis,
-    filter: &Filter,
-) -> rusqlite::Result<Vec<R>> {
-    rows_within(journal, start, end, filter, &mut MemoryBudget::unlimited())
-}
+/// Maximum number of rows that a read transaction copies.
+///
+/// The write-ahead log cannot be emptied during a read transaction, even if its process is stopped.
+pub(crate) const BATCH: u32 = 50_000;
+
+/// Time and id of a row, as a position in a read by time.
+pub(crate) type RowPosition = (Millis, i64);
 
 /// Whether there is a row between `start` and `end`.
 pub(crate) fn has_within<R: Row>(
@@ -388,19 +394,22 @@ pub(crate) fn has_within<R: Row>(
         .query_row([start.0, end.0], |row| row.get(0))
 }
 
-/// As [`rows`]; stops when the memory budget `room` is used up.
+/// Up to [`BATCH`] rows from `start` (inclusive) to `end` (exclusive) that match `filter`, by time.
+///
+/// Begins behind a position, and returns the one at which the next batch begins. Stops when the memory budget `room` is
+/// used up.
 pub(crate) fn rows_within<R: Row>(
     journal: &Connection,
-    start: Millis,
-    end: Millis,
+    (start, end): (Millis, Millis),
     filter: &Filter,
+    behind: Option<RowPosition>,
     room: &mut MemoryBudget,
-) -> rusqlite::Result<Vec<R>> {
+) -> rusqlite::Result<(Vec<R>, Option<RowPosition>)> {
     // If the table has no column for the exchange or the kind, a filter on it matches no row.
     if filter.exchange.is_some() && R::APART != "exchange"
         || filter.kind.is_some() && R::KIND.is_none()
     {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
     // The statement compares only the names that the filter contains, so that `SQLite` can use an index.
     let named = [
@@ -417,10 +426,12 @@ pub(crate) fn rows_within<R: Row>(
         })
         .collect();
     let mut statement = journal.prepare_cached(&format!(
-        "SELECT {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}",
+        "SELECT {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}
+         AND (timestamp > ?1 OR id > ?7) ORDER BY timestamp, id LIMIT {BATCH}",
         table::checked::<R>(),
         R::TABLE,
     ))?;
+    let (start, above) = behind.unwrap_or((start, i64::MIN));
     let found = statement.query_map(
         params![
             start.0,
@@ -428,23 +439,27 @@ pub(crate) fn rows_within<R: Row>(
             filter.exchange,
             filter.symbol,
             filter.coin,
-            filter.kind
+            filter.kind,
+            above
         ],
-        checked_row,
+        |line| Ok((line.get::<_, i64>(0)?, checked_row::<R>(line)?)),
     )?;
     let mut rows = Vec::new();
+    let (mut count, mut position) = (0, None);
     for row in found {
-        let row = row?;
+        let (id, row) = row?;
+        count += 1;
+        position = Some((row.timestamp(), id));
         // The statement checks only some conditions of the filter.
         if !filter.admits(&row) {
             continue;
         }
         if !room.take(&row) {
-            break;
+            return Ok((rows, None));
         }
         rows.push(row);
     }
-    Ok(rows)
+    Ok((rows, position.filter(|_| count == BATCH)))
 }
 
 /// Rows from `start` (inclusive) to `end` (exclusive), by the id of their ingest.
@@ -493,7 +508,7 @@ pub(crate) fn checked_row<R: Row>(line: &rusqlite::Row<'_>) -> rusqlite::Result<
         return table::read::<R>(line, 2);
     }
     let id: i64 = line.get(0)?;
-    let what = format!("line {id} of {} is not as it was written", R::TABLE);
+    let what = format!("row {id} of table {} has a wrong checksum", R::TABLE);
     Err(table::not_readable(1, what))
 }
 

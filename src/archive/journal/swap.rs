@@ -12,7 +12,7 @@ use crate::archive::{ArchiveError, files};
 
 /// Error message for an archive with an interrupted repair.
 pub(crate) const INTERRUPTED: &str =
-    "a repair of its journal was interrupted; run `liqdata verify --repair` again";
+    "a repair of the archive's journal was interrupted; run `liqdata verify --repair` again";
 
 /// Temporary path of the fresh journal.
 pub(crate) fn fresh_path(folder: &Path) -> PathBuf {

@@ -80,7 +80,7 @@ impl Row for BarRow {
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
             return Err((
                 "interval",
-                format!("{interval} ms is not a number of whole minutes that divides a day"),
+                format!("{interval} ms is not a whole number of minutes that divides a day"),
             ));
         }
         check_time("timestamp", self.timestamp)?;
@@ -104,7 +104,7 @@ impl Row for BarRow {
                 return Err((
                     column,
                     format!(
-                        "{value} is outside the bar, from {} to {}",
+                        "{value} is outside the range of the bar, from {} to {}",
                         self.low, self.high
                     ),
                 ));

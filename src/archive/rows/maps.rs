@@ -31,7 +31,10 @@ impl Row for MapRow {
         check_name("symbol", &self.symbol)?;
         check_text("reply", &self.reply)?;
         if self.reply.len() > LONGEST {
-            let message = format!("{} bytes are more than {LONGEST}", self.reply.len());
+            let message = format!(
+                "the map has {} bytes; allowed: at most {LONGEST}",
+                self.reply.len()
+            );
             return Err(("reply", message));
         }
         check_time("timestamp", self.timestamp)?;

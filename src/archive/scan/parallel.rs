@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -19,7 +19,7 @@ use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentEntry, SegmentState};
 use crate::archive::catalog::stats::{ArchiveSummary, known};
-use crate::archive::filter::Filter;
+use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::row_check;
 use crate::archive::integrity::row_check::OrderIds;
 use crate::archive::integrity::segment_check;
@@ -46,6 +46,8 @@ const PIECES: i64 = 4096;
 const LEAST: i64 = 16_384;
 /// Number of orders that are sampled to estimate the share of matching orders.
 const PROBES: i64 = 64;
+/// Maximum number of attempts of a read that a compaction disturbs.
+const ATTEMPTS: u32 = 4;
 
 /// An aggregate of orders; see `Archive::fold_orders`.
 pub trait OrderFold: Send + 'static {
@@ -116,38 +118,93 @@ fn files(journal: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(Day, Ve
 }
 
 impl ScanPlan {
+    /// The plan without its late orders.
     fn of(journal: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
         let known = known(journal)?;
         let filed = files(journal, filter)?;
-        let (start, end) = span(filter);
-        let mut late = Vec::new();
         let mut quarantined = Vec::new();
         for (day, _) in &filed {
             let state = SegmentState::Quarantined;
             let parts = manifest::of_day_at(journal, OrderRow::TABLE, *day, state, filter.as_of)?;
             quarantined.extend(parts);
-            let (start, end) = (start.max(day.start()), end.min(day.end()));
-            late.extend(database::rows::<OrderRow>(journal, start, end, filter)?);
         }
         Ok(Self {
             known,
             filed,
             quarantined,
-            late,
+            late: Vec::new(),
         })
     }
 
-    /// Whether another snapshot contains every order of this plan in the same place.
-    ///
-    /// The place is the journal or a certain segment.
-    fn holds_in(&self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
-        let later = known(journal)?;
-        // An order leaves the journal only if a new segment is listed, or a listed segment contains it. Both change the
-        // compared values.
-        Ok(later.series == self.known.series
-            && later.end.orders >= self.known.end.orders
-            && later.rolled == self.known.rolled
-            && files(journal, filter)? == self.filed)
+    /// Reads the late orders; returns whether every order of the plan was still in its place.
+    fn read_late(&mut self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
+        let (start, end) = span(filter);
+        let mut room = MemoryBudget::unlimited();
+        let days: Vec<Day> = self.filed.iter().map(|(day, _)| *day).collect();
+        for day in days {
+            let range = (start.max(day.start()), end.min(day.end()));
+            let (mut behind, mut is_read) = (None, false);
+            while !is_read {
+                let batch = self.in_transaction(journal, |view| {
+                    database::rows_within::<OrderRow>(view, range, filter, behind, &mut room)
+                })?;
+                let Some((late, next)) = batch else {
+                    return Ok(false);
+                };
+                self.late.extend(late);
+                (behind, is_read) = (next, next.is_none());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Calls `read` in a transaction of its own; `None` if an order of this plan may have left the journal.
+    fn in_transaction<T>(
+        &self,
+        journal: &Connection,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        in_transaction(journal, |view| {
+            let later = known(view)?;
+            let is_like =
+                later.series == self.known.series && later.removals == self.known.removals;
+            is_like.then(|| read(view)).transpose()
+        })
+    }
+
+    /// The first part of a share, of at most [`BATCH`](database::BATCH) orders unless more have the same time, and the rest.
+    fn first_part(
+        journal: &Connection,
+        share: ScanShare,
+    ) -> rusqlite::Result<(ScanShare, Option<ScanShare>)> {
+        match share {
+            ScanShare::Numbers(first, last) => {
+                let end = first
+                    .saturating_add(i64::from(database::BATCH) - 1)
+                    .min(last);
+                let rest = (end < last).then(|| ScanShare::Numbers(end + 1, last));
+                Ok((ScanShare::Numbers(first, end), rest))
+            }
+            ScanShare::Instants(first, end) => {
+                let cut: Option<i64> = journal
+                    .prepare_cached(&format!(
+                        "SELECT timestamp FROM orders INDEXED BY orders_by_time
+                         WHERE timestamp >= ?1 AND timestamp < ?2
+                         ORDER BY timestamp LIMIT 1 OFFSET {}",
+                        database::BATCH
+                    ))?
+                    .query_row([first.0, end.0], |line| line.get(0))
+                    .optional()?;
+                let cut = cut.map(|at| Millis(at).max(first.on(1)));
+                Ok(match cut.filter(|cut| *cut < end) {
+                    Some(cut) => (
+                        ScanShare::Instants(first, cut),
+                        Some(ScanShare::Instants(cut, end)),
+                    ),
+                    None => (share, None),
+                })
+            }
+        }
     }
 
     /// Segments that overlap the time range of the filter.
@@ -474,6 +531,110 @@ fn side_by_side<G: Send, E: Send>(
     Ok(made.into_iter().map(|(_, made)| made).collect())
 }
 
+/// Calls `read` in a transaction of its own, or in the one that has begun.
+fn in_transaction<T>(
+    journal: &Connection,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    if !journal.is_autocommit() {
+        return read(journal);
+    }
+    let transaction = journal.unchecked_transaction()?;
+    let made = read(&transaction)?;
+    transaction.finish()?;
+    Ok(made)
+}
+
+/// Calls `attempt` until it finds every order in its place.
+///
+/// An attempt makes a transaction for each batch. It fails if orders leave the journal in between, as in a compaction.
+/// The last attempt has one transaction for everything.
+fn attempts<T>(
+    store: &Store,
+    mut attempt: impl FnMut(&Connection) -> rusqlite::Result<Option<T>>,
+) -> Result<T, ArchiveError> {
+    for _ in 1..ATTEMPTS {
+        if let Some(made) = store.read(&mut attempt)? {
+            return Ok(made);
+        }
+    }
+    let made = store.ask(attempt)?;
+    made.ok_or_else(|| store.of_journal(rusqlite::Error::InvalidQuery))
+}
+
+/// Passes the orders of the journal to folds; `None` if orders of the plan may have left it.
+fn fold_journal<G: OrderFold>(
+    store: &Store,
+    journal: &Connection,
+    filter: &Filter,
+    new: &(impl Fn() -> G + Sync),
+    threads: usize,
+) -> rusqlite::Result<Option<(ScanPlan, Vec<G>)>> {
+    // Other connections would not see the snapshot of a transaction that has begun.
+    let threads = if journal.is_autocommit() { threads } else { 1 };
+    let (mut plan, unchecked, shares) = in_transaction(journal, |view| {
+        let plan = ScanPlan::of(view, filter)?;
+        let shares = shares(view, plan.known.end.orders, filter, threads)?;
+        Ok((plan, row_check::unchecked(store, view)?, shares))
+    })?;
+    if !plan.read_late(journal, filter)? {
+        return Ok(None);
+    }
+    let plan = plan;
+    let pieces = pieces(unchecked);
+    let (found, has_moved) = (AtomicI64::new(0), AtomicBool::new(false));
+    let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
+        let mut made = Vec::new();
+        let moved = || {
+            has_moved.store(true, Ordering::Relaxed);
+            Ok(Vec::new())
+        };
+        while let (_, Some(piece)) = taken(&next_piece, &pieces) {
+            let check = |view: &Connection| row_check::refuse_changed(view, *piece);
+            match plan.in_transaction(journal, check)? {
+                Some(more) => found.fetch_add(more, Ordering::Relaxed),
+                None => return moved(),
+            };
+        }
+        while let (number, Some(share)) = taken(&next, &shares) {
+            let (mut one, mut left) = (new(), Some(*share));
+            while let Some(share) = left {
+                if has_moved.load(Ordering::Relaxed) {
+                    return Ok(Vec::new());
+                }
+                let part = plan.in_transaction(journal, |view| {
+                    let (part, rest) = ScanPlan::first_part(view, share)?;
+                    Ok((plan.show_many(view, part, filter, one)?, rest))
+                })?;
+                match part {
+                    Some((fold, rest)) => (one, left) = (fold, rest),
+                    None => return moved(),
+                }
+            }
+            one.end();
+            made.push((number, one));
+        }
+        Ok(made)
+    };
+    // A thread that cannot open a connection processes no shares; the other threads process them.
+    let other = || {
+        let path = store.folder.join(database::FILE);
+        database::open_to_read(&path).map_or_else(|_| Ok(Vec::new()), |journal| read(&journal))
+    };
+    let most = shares.len().max(pieces.len());
+    let more = threads.min(most).saturating_sub(1);
+    // If a row is damaged, this returns an error and discards the results of all threads.
+    let gathered = side_by_side(more, || read(journal), other)?;
+    if has_moved.into_inner() {
+        return Ok(None);
+    }
+    let checked = plan.in_transaction(journal, |view| {
+        row_check::finish(store, view, unchecked, found.into_inner())
+    })?;
+    Ok(checked.map(|()| (plan, gathered)))
+}
+
 /// Implements `Archive::fold_orders`.
 pub(crate) fn fold_orders<G: OrderFold>(
     store: &Store,
@@ -483,43 +644,8 @@ pub(crate) fn fold_orders<G: OrderFold>(
     filter.check()?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(THREADS);
-    let (plan, mut gathered) = store.ask(|journal| {
-        let unchecked = row_check::unchecked(store, journal)?;
-        let pieces = pieces(unchecked);
-        let found = AtomicI64::new(0);
-        let plan = ScanPlan::of(journal, filter)?;
-        let shares = shares(journal, plan.known.end.orders, filter, threads)?;
-        let (next_piece, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let read = |journal: &Connection| -> rusqlite::Result<ShareResults<G>> {
-            while let (_, Some(piece)) = taken(&next_piece, &pieces) {
-                let more = row_check::refuse_changed(journal, *piece)?;
-                found.fetch_add(more, Ordering::Relaxed);
-            }
-            let mut made = Vec::new();
-            while let (number, Some(share)) = taken(&next, &shares) {
-                let mut one = plan.show_many(journal, *share, filter, new())?;
-                one.end();
-                made.push((number, one));
-            }
-            Ok(made)
-        };
-        // A thread that cannot open a connection processes no shares; the other threads process them.
-        let other = || {
-            let path = store.folder.join(database::FILE);
-            let Ok(mut journal) = database::open_to_read(&path) else {
-                return Ok(Vec::new());
-            };
-            match journal.transaction() {
-                Ok(view) if plan.holds_in(&view, filter).unwrap_or(false) => read(&view),
-                _ => Ok(Vec::new()),
-            }
-        };
-        let most = shares.len().max(pieces.len());
-        let more = threads.min(most).saturating_sub(1);
-        // If a row is damaged, this returns an error and discards the results of all threads.
-        let gathered = side_by_side(more, || read(journal), other)?;
-        row_check::finish(store, journal, unchecked, found.into_inner())?;
-        Ok((plan, gathered))
+    let (plan, mut gathered) = attempts(store, |journal| {
+        fold_journal(store, journal, filter, &new, threads)
     })?;
 
     let (start, end) = span(filter);
@@ -581,21 +707,64 @@ pub(crate) fn compacted_until(store: &Store) -> Result<Option<Millis>, ArchiveEr
     })
 }
 
-/// Implements `Archive::visit_orders`.
-pub(crate) fn visit_orders(
+/// Passes the orders of the journal to `sink`; `None` if orders of the plan may have left it.
+fn visit_journal(
     store: &Store,
+    journal: &Connection,
     filter: &Filter,
     sink: &mut dyn FnMut(OrderBrief<'_>),
-) -> Result<ArchiveSummary, ArchiveError> {
-    filter.check()?;
-    let plan = store.ask(|journal| {
-        row_check::refuse_changed_orders(store, journal)?;
-        let plan = ScanPlan::of(journal, filter)?;
-        for share in shares(journal, plan.known.end.orders, filter, 1)? {
-            plan.show(journal, share, filter, sink)?;
-        }
-        Ok(plan)
+) -> rusqlite::Result<Option<ScanPlan>> {
+    let (mut plan, unchecked, shares) = in_transaction(journal, |view| {
+        let plan = ScanPlan::of(view, filter)?;
+        let shares = shares(view, plan.known.end.orders, filter, 1)?;
+        Ok((plan, row_check::unchecked(store, view)?, shares))
     })?;
+    if !plan.read_late(journal, filter)? {
+        return Ok(None);
+    }
+    let mut found = 0;
+    for piece in pieces(unchecked) {
+        let check = |view: &Connection| row_check::refuse_changed(view, piece);
+        match plan.in_transaction(journal, check)? {
+            Some(more) => found += more,
+            None => return Ok(None),
+        }
+    }
+    let finish = |view: &Connection| row_check::finish(store, view, unchecked, found);
+    if plan.in_transaction(journal, finish)?.is_none() {
+        return Ok(None);
+    }
+    for share in shares {
+        let mut left = Some(share);
+        while let Some(share) = left {
+            let part = plan.in_transaction(journal, |view| {
+                let (part, rest) = ScanPlan::first_part(view, share)?;
+                plan.show(view, part, filter, sink)?;
+                Ok(rest)
+            })?;
+            match part {
+                Some(rest) => left = rest,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(plan))
+}
+
+/// Implements `Archive::visit_orders`.
+pub(crate) fn visit_orders<S>(
+    store: &Store,
+    filter: &Filter,
+    new: impl Fn() -> S,
+    mut sink: impl FnMut(&mut S, OrderBrief<'_>),
+) -> Result<(S, ArchiveSummary), ArchiveError> {
+    filter.check()?;
+    let (plan, mut state) = attempts(store, |journal| {
+        let mut state = new();
+        let plan = visit_journal(store, journal, filter, &mut |brief| sink(&mut state, brief))?;
+        Ok(plan.map(|plan| (plan, state)))
+    })?;
+    let sink = &mut |brief: OrderBrief<'_>| sink(&mut state, brief);
     let (start, end) = span(filter);
     table_scan::warn_of_quarantined(store, &plan.quarantined, start, end);
     let late = plan.late();
@@ -604,7 +773,7 @@ pub(crate) fn visit_orders(
         show_part(store, part, filter, (&plan, &late), &mut repeated, sink)?;
     }
     plan.show_late(filter, &repeated.into_iter().collect(), sink);
-    Ok(plan.known)
+    Ok((state, plan.known))
 }
 
 /// Passes the matching orders of a segment to `sink`.

@@ -4,9 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::vec;
 
+use rusqlite::Connection;
+
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState};
+use crate::archive::catalog::stats;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::segment_check;
@@ -283,20 +286,50 @@ pub(crate) fn day_within<R: Row>(
 ) -> Result<Scan<R>, ArchiveError> {
     let start = filter.start.map_or(day.start(), |at| at.max(day.start()));
     let end = filter.end.map_or(day.end(), |at| at.min(day.end()));
-    let (rows, in_use, quarantined) = store.ask(|journal| {
-        Ok((
-            database::rows_within::<R>(journal, start, end, filter, room)?,
-            manifest::of_day_at(journal, R::TABLE, day, SegmentState::Active, filter.as_of)?,
-            manifest::of_day_at(
-                journal,
-                R::TABLE,
-                day,
-                SegmentState::Quarantined,
-                filter.as_of,
-            )?,
-        ))
-    })?;
+    let (rows, (in_use, quarantined)) =
+        journal_rows::<R, _>(store, (start, end), filter, room, |journal| {
+            let of = |state| manifest::of_day_at(journal, R::TABLE, day, state, filter.as_of);
+            Ok((of(SegmentState::Active)?, of(SegmentState::Quarantined)?))
+        })?;
     together(store, day, filter, rows, (in_use, &quarantined), room)
+}
+
+/// Journal rows of a time range that match `filter`, and the result of `also` in the state of the journal in which the
+/// read begins.
+///
+/// Each transaction copies one batch of rows. If rows leave the journal meanwhile, the read starts again.
+pub(crate) fn journal_rows<R: Row, T>(
+    store: &Store,
+    range: (Millis, Millis),
+    filter: &Filter,
+    room: &mut MemoryBudget,
+    also: impl Fn(&Connection) -> rusqlite::Result<T>,
+) -> Result<(Vec<R>, T), ArchiveError> {
+    loop {
+        let mut left = *room;
+        let (removals, made, (mut rows, mut next)) = store.ask(|journal| {
+            let rows = database::rows_within::<R>(journal, range, filter, None, &mut left)?;
+            Ok((stats::known(journal)?.removals, also(journal)?, rows))
+        })?;
+        let mut is_whole = true;
+        while next.is_some() && is_whole {
+            let more = store.ask(|journal| {
+                if stats::known(journal)?.removals != removals {
+                    return Ok(None);
+                }
+                database::rows_within::<R>(journal, range, filter, next, &mut left).map(Some)
+            })?;
+            is_whole = more.is_some();
+            if let Some((more, behind)) = more {
+                rows.extend(more);
+                next = behind;
+            }
+        }
+        if is_whole {
+            *room = left;
+            return Ok((rows, made));
+        }
+    }
 }
 
 /// Combines the matching journal rows of a day with those of its segments.
@@ -454,4 +487,86 @@ fn in_order(mut rows: Vec<OrderRow>) -> Vec<GroupedOrder> {
     // The sort is stable, so orders with equal times stay in order of arrival.
     rows.sort_by_key(|row| (Reverse(row.order.timestamp), row.received_at));
     rows.into_iter().map(Into::into).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use crate::archive::archive::Archive;
+    use crate::archive::batch::Batch;
+    use crate::archive::scan::table_scan::*;
+    use crate::archive::{Counter, CounterKind};
+
+    fn reading(number: i64) -> OpenInterestRow {
+        OpenInterestRow {
+            exchange: "okx".to_owned(),
+            symbol: "BTC".to_owned(),
+            timestamp: Millis(number),
+            open_interest: number.into(),
+            received_at: Millis(number),
+        }
+    }
+
+    #[test]
+    fn a_long_read_has_several_transactions_and_starts_again_once_rows_were_removed() {
+        let folder = std::env::temp_dir().join(format!("liqdata-batches-{}", std::process::id()));
+        let mut writer = Archive::create_or_open(&folder).unwrap();
+        let count = i64::from(2 * database::BATCH + 7);
+        let open_interest = (0..count).map(reading).collect();
+        writer
+            .append(&Batch {
+                open_interest,
+                ..Batch::default()
+            })
+            .unwrap();
+        let reader = Archive::read(&folder).unwrap();
+        let times = std::cell::Cell::new(0);
+        let read = |also: &mut dyn FnMut()| {
+            let also = std::cell::RefCell::new(also);
+            let (filter, mut room) = (Filter::default(), MemoryBudget::unlimited());
+            let range = (Millis(0), Millis(Millis::DAY));
+            let read = journal_rows::<OpenInterestRow, _>(
+                &reader.store,
+                range,
+                &filter,
+                &mut room,
+                |_| {
+                    times.set(times.get() + 1);
+                    also.borrow_mut()();
+                    Ok(())
+                },
+            );
+            read.unwrap().0
+        };
+        let all: Vec<OpenInterestRow> = (0..count).map(reading).collect();
+        assert_eq!(read(&mut || ()), all);
+        // A writer appends rows and other records: they disturb nothing. Then it removes rows.
+        let mut done = 0;
+        let left = read(&mut || {
+            done += 1;
+            if done == 1 {
+                let counter = Counter {
+                    exchange: "okx".to_owned(),
+                    at: Millis(5),
+                    kind: CounterKind::Rejected,
+                    count: 1,
+                };
+                let counters = vec![counter];
+                let batch = Batch {
+                    counters,
+                    ..Batch::default()
+                };
+                writer.append(&batch).unwrap();
+                let ids: Vec<i64> = (1..=9).collect();
+                let table = OpenInterestRow::TABLE;
+                let removed = writer
+                    .write
+                    .change(|journal| database::delete(journal, table, &ids));
+                assert_eq!(removed.unwrap(), 9);
+            }
+        });
+        assert_eq!((left.as_slice(), times.get()), (all.get(9..).unwrap(), 3));
+        drop((reader, writer));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

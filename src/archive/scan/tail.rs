@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use crate::archive::ArchiveError;
 use crate::archive::catalog::stats::{ArchiveSummary, ArrivalPosition, known};
 use crate::archive::integrity::row_check;
+use crate::archive::journal::database;
 use crate::archive::scan::projection::{columns, show};
 use crate::archive::store::Store;
 use crate::model::{Millis, OrderBrief};
@@ -33,7 +34,7 @@ pub(crate) fn tail(
     most: i64,
     sink: &mut dyn FnMut(OrderBrief<'_>),
 ) -> Result<TailUpdate, ArchiveError> {
-    store.ask(|journal| {
+    let mut update = store.ask(|journal| {
         let known = known(journal)?;
         let incomplete = known.end.orders - place.orders > most
             || known.rolled.orders > place.orders
@@ -43,11 +44,6 @@ pub(crate) fn tail(
         if !incomplete {
             if known.end.orders > place.orders {
                 row_check::refuse_changed_orders(store, journal)?;
-                let mut statement = journal.prepare_cached(&format!(
-                    "SELECT {} FROM orders WHERE id > ?1 ORDER BY id",
-                    columns()
-                ))?;
-                show(&mut statement, [place.orders], sink)?;
             }
             for (table, behind, end) in [
                 ("bars", place.bars, known.end.bars),
@@ -67,7 +63,27 @@ pub(crate) fn tail(
             coins,
             incomplete,
         })
-    })
+    })?;
+    let mut behind = place.orders;
+    while !update.incomplete && behind < update.known.end.orders {
+        let last = behind
+            .saturating_add(i64::from(database::BATCH))
+            .min(update.known.end.orders);
+        update.incomplete = store.ask(|journal| {
+            // Some of the new orders may have left the journal. Nothing is passed on then, so that no row is left out.
+            if known(journal)?.removals != update.known.removals {
+                return Ok(true);
+            }
+            let mut statement = journal.prepare_cached(&format!(
+                "SELECT {} FROM orders WHERE id > ?1 AND id <= ?2 ORDER BY id",
+                columns()
+            ))?;
+            show(&mut statement, [behind, last], sink)?;
+            Ok(false)
+        })?;
+        behind = last;
+    }
+    Ok(update)
 }
 
 /// Implements `Archive::arrivals`.
@@ -84,7 +100,8 @@ pub(crate) fn arrivals(
             "SELECT {} FROM orders WHERE id > ?1 ORDER BY id LIMIT ?2",
             columns()
         ))?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let most = i64::from(database::BATCH);
+        let limit = i64::try_from(limit).unwrap_or(most).min(most);
         show(&mut statement, [after, limit], sink)?;
         Ok(known)
     })

@@ -52,7 +52,7 @@ pub(crate) enum SegmentError {
 
 /// Fault message for a segment with a matching checksum that cannot be decoded.
 pub(crate) fn unreadable(fault: &SegmentError) -> String {
-    format!("the file cannot be read although its SHA-256 is right: {fault}")
+    format!("the file cannot be read although its SHA-256 is correct: {fault}")
 }
 
 /// Encodes rows as a segment, in the given order.

@@ -90,7 +90,9 @@ impl ResponseHead {
     pub(crate) fn damaged(&self, damage: DecodeError) -> Error {
         match self.alien() {
             Some(content_type) => Error::UnexpectedReply {
-                message: format!("{damage} (the answer says it is {content_type:?}, not JSON)"),
+                message: format!(
+                    "{damage} (the answer has the content type {content_type:?}, not JSON)"
+                ),
                 path: damage.path,
             },
             None => damage.into(),
@@ -294,9 +296,8 @@ impl Call<'_> {
             let reason = self.dialect.reason(body).or_else(|| error::plain(body));
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
             let hint = self.hint(status);
-            let wait = retry_after.map_or_else(String::new, |seconds| {
-                format!("; it wants to be asked again in {seconds} s")
-            });
+            let wait = retry_after
+                .map_or_else(String::new, |seconds| format!("; retry after {seconds} s"));
             format!("{place} refused {path} ({status}){reason}{wait}{hint}")
         };
         AttemptFault {
@@ -317,10 +318,10 @@ impl Call<'_> {
             return String::new();
         }
         match self.dialect.key_header() {
-            Some(header) => format!("; a key goes in the header {header}"),
+            Some(header) => format!("; send a key in the header {header}"),
             None if self.config.says_who_asks() => "; a token was sent".to_owned(),
             None => {
-                "; no token was sent: one goes in token= or $LIQDATA_TOKEN, other keys in headers="
+                "; no token was sent: give a token with token= or $LIQDATA_TOKEN, or another key with headers="
                     .to_owned()
             }
         }
@@ -384,12 +385,12 @@ fn follow(from: &Url, location: &str, hop: u32) -> Result<Url, String> {
     if place(from) != place(&target) || !target.username().is_empty() || target.password().is_some()
     {
         return Err(format!(
-            "to {shown:?}, which is not followed: only the same scheme, host and port are"
+            "to {shown:?}, which is not followed, because its scheme, host or port differs"
         ));
     }
     if hop >= REDIRECTS {
         return Err(format!(
-            "to {shown:?}, which is not followed: it would be more than {REDIRECTS} redirects"
+            "to {shown:?}, which is not followed, because at most {REDIRECTS} redirects are followed"
         ));
     }
     Ok(target)
@@ -429,7 +430,7 @@ mod tests {
         ] {
             assert!(follow(&from, location, 0).is_ok(), "{location}");
             let why = follow(&from, location, 3).unwrap_err();
-            assert!(why.contains("more than 3"), "{why}");
+            assert!(why.contains("at most 3"), "{why}");
         }
         for location in [
             "https://data.example:8080/y",

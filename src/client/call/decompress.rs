@@ -267,7 +267,7 @@ impl Zstd<'_> {
         let said = get_frame_content_size(&self.head).ok().flatten();
         if let Some(said) = said.filter(|said| *said != self.out) {
             let out = self.out;
-            let why = format!("the zstd frame says that it is of {said} bytes, and is of {out}");
+            let why = format!("the zstd frame declares {said} bytes, but contains {out}");
             return Err(Spoiled::Damaged(why));
         }
         self.head.clear();

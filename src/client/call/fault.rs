@@ -42,7 +42,7 @@ impl AttemptFault {
             };
             (FailureKind::Transient, message)
         } else if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
-            let message = format!("{place} does not answer in HTTP: {}", root(&error));
+            let message = format!("{place} does not reply with HTTP: {}", root(&error));
             (FailureKind::Final, message)
         } else if error.is_builder() {
             (

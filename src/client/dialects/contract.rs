@@ -5,7 +5,7 @@ use crate::client::dialect::{Dialect, Request};
 use crate::model::{CascadeRow, Order};
 use crate::wire::{self, Decode, DecodeError};
 
-/// The dialect of services that speak the contract ([`api`](crate::api)).
+/// The dialect of services that speak the contract ([`crate::api`]).
 #[derive(Clone, Copy, Debug)]
 pub struct ContractDialect;
 
@@ -38,7 +38,7 @@ fn answers<E: Endpoint>(question: &E, echo: &[(&'static str, String)]) -> Result
             .map(|answered| answered.to_query());
         if as_read.as_ref().ok() != Some(&asked) {
             let place = if E::ENVELOPED { "data" } else { "" };
-            let message = format!("{echoed:?} is not {wanted:?}, which was asked for");
+            let message = format!("{echoed:?} is not the requested {wanted:?}");
             return Err(DecodeError::at(*name, message).below(place));
         }
     }

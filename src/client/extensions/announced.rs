@@ -14,8 +14,8 @@ use crate::wire::Reading;
 const INDEX: &str = "/api";
 
 /// The allowed values, as named in the error for a question that the service does not announce.
-const ALLOWED: &str =
-    "what GET /api lists; the ten endpoints, and what a liqdata server has is_extension them";
+const ALLOWED: &str = "what GET /api lists; every service has the ten endpoints, and a liqdata server \
+                       has all extensions";
 
 impl Client {
     /// Replaces `error` if the service does not announce the question `name`, or if its list cannot be read.
@@ -34,7 +34,7 @@ impl Client {
             Ok(_) => {
                 let place = self.config().place();
                 let instead = match name {
-                    Stream::NAME => ": ask orders() or cascades() from time to time instead",
+                    Stream::NAME => ": poll orders() or cascades() instead",
                     _ => "",
                 };
                 let message = format!("{place} does not announce {name}{instead}");
@@ -55,7 +55,7 @@ impl Client {
             None => Ok(()),
             Some(beyond) => {
                 let place = self.config().place();
-                let message = format!("{place} does not announce {beyond} of {endpoint}");
+                let message = format!("{place} does not announce {beyond} for {endpoint}");
                 Err(BadQuery::new(beyond.parameter, message, ALLOWED).into())
             }
         }

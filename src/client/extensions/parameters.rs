@@ -160,7 +160,7 @@ impl<'a, R> Explained<'a, R> {
             Some(sent) => Ok((reading, Explanation::read(sent, self.extra.explain)?)),
             None => Err(DecodeError::at(
                 "explain",
-                "is missing, which was asked for",
+                "is missing, although it was requested",
             )),
         }
     }

@@ -135,7 +135,7 @@ impl Connecting {
             Err(Ok(panic)) => resume_unwind(panic),
             Err(Err(_)) => ConnectOutcome {
                 open: Err(Error::no_answer(
-                    "the runtime on which the stream was connecting has ended; ask again",
+                    "the runtime on which the stream was connecting has ended; open the stream again",
                 )),
                 fruitless: 0,
             },

@@ -215,8 +215,8 @@ impl<R: Streamed> RowStream<R> {
                     return Err(fault.error);
                 }
                 if self.nameless && self.place.is_none() {
-                    let text = "the service gives its orders no ids, so the stream cannot go on where it was; \
-                                orders may be missing";
+                    let text = "the service sends orders without ids, so the stream cannot resume after the last \
+                                order; orders may be missing";
                     return Err(Error::no_answer(format!("{}; {text}", fault.error)));
                 }
                 self.lost = Some(fault);
@@ -409,8 +409,8 @@ impl<R: Streamed> RowStream<R> {
             body: event.data.clone().unwrap_or_default(),
             retry_after: None,
             message: format!(
-                "the stream of {place} cannot go on from {:?}: what arrived since is missing from it; orders() and \
-                 iter_orders() have it, and the stream goes on from {:?}",
+                "{place} no longer knows the stream position {:?}, so rows are missing from the stream; read them \
+                 with orders() or iter_orders(); the stream continues after {:?}",
                 self.given.as_deref().unwrap_or("the start"),
                 event.id.as_deref().unwrap_or("now"),
             ),

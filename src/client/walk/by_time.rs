@@ -19,8 +19,8 @@ pub(super) struct TimePageRequest {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeWalkError {
     #[error(
-        "more than {LARGEST} orders share the instant {at}, which is more than a page can hold; ask for one exchange or \
-         symbol at a time"
+        "more than {LARGEST} orders share the instant {at}, which is more than a page can hold; request one exchange \
+         or symbol at a time"
     )]
     Instant { at: Millis },
     #[error("row {row} has the time {at}, outside the requested range")]

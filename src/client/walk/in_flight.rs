@@ -74,7 +74,7 @@ impl Flight {
             Ok(page) => Some((ask, page)),
             Err(Ok(panic)) => resume_unwind(panic),
             Err(Err(_)) => {
-                let ended = "the runtime on which a page was asked for has ended; ask again";
+                let ended = "the runtime on which a page was requested has ended; request it again";
                 Some((ask, Err(Error::no_answer(ended))))
             }
         }

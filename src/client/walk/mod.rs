@@ -213,8 +213,7 @@ impl Walk {
     fn is_all_there_is(&mut self, reason: &str) {
         let place = self.client.config().place();
         self.ends(End::Incomplete(format!(
-            "{place} gives what its feed holds, by the contract the last 24 hours only, and what is older cannot be asked \
-             for: {reason}"
+            "the feed of {place} contains only the last 24 hours, and older orders cannot be requested: {reason}"
         )));
     }
 
@@ -234,7 +233,11 @@ impl Walk {
                 let oldest = std::mem::take(&mut self.oldest);
                 self.stage = Stage::Behind(Behind::after(self.page, self.wanted, oldest));
             }
-            Ok(false) => self.is_all_there_is("it does not announce start and end of orders"),
+            Ok(false) => {
+                self.is_all_there_is(
+                    "it does not announce the parameters start and end for orders",
+                );
+            }
             // A client error for `GET /api` means that the service has no list of extensions.
             Err(Error::Refused {
                 status: status @ (300..=400 | 402..=499),

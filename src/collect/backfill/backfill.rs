@@ -102,7 +102,7 @@ impl<'a> Backfill<'a> {
             let how = if venue.look_back() == 0 {
                 "the exchange offers no history"
             } else {
-                "older than what the exchange still answers"
+                "older than the history that the exchange offers"
             };
             let lost = TimeRange::new(task.start, task.end.min(forgotten));
             intake.coverage.settle(lost, GapState::Lost, 0, how);
@@ -195,7 +195,7 @@ impl<'a> Backfill<'a> {
             .missed(&context.traded_since(from), from, until);
         let most = usize::try_from(context.settings.backfill_requests).unwrap_or(usize::MAX);
         if asks.len() > most && asks.len() >= planned {
-            return Err("it is not split: a half takes more than that, too");
+            return Err("it is not split, because a half also needs too many requests");
         }
         Ok(middle)
     }

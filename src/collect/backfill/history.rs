@@ -350,7 +350,7 @@ impl<'a> HistoryBackfill<'a> {
         let (coin, scale) = request.listing.coin();
         let ask = &request.ask;
         let inside = |at: Millis| ask.from <= at && at < ask.until;
-        let too_fine = || Error::whole("a figure fits no decimal exactly".to_owned());
+        let too_fine = || Error::whole("a number does not fit a decimal exactly".to_owned());
         let mut batch = Batch::default();
         match request.series {
             Series::Bars => {

@@ -39,7 +39,9 @@ impl Pass {
     /// Describes a pass with too many requests.
     pub(crate) fn given_up(&self) -> String {
         let (requests, left) = (self.requests, self.left);
-        format!("backfill given up after {requests} requests (backfill_requests); {left} are left")
+        format!(
+            "backfill stopped after {requests} requests (backfill_requests); {left} requests are left"
+        )
     }
 }
 
@@ -153,7 +155,7 @@ fn note_closed_market(
     let Some(closed) = closed.find(|listing| ask.names(&listing.native_id)) else {
         return false;
     };
-    let reason = format!("closed since, and no longer answered: {fault}");
+    let reason = format!("the market closed, and the exchange refuses requests about it: {fault}");
     tasks
         .context
         .trouble(format!("{}: {reason}", closed.native_id));

@@ -71,7 +71,9 @@ pub(crate) async fn poll(tasks: &VenueTasks, missing: Vec<TimeRange>) {
         has_failed |= !answered;
         if answered {
             if run.is_none() {
-                run = tasks.begin_session(now).await.map(|run| (run, now));
+                // A poll covers the time until `late` before it, until the next poll is answered.
+                let begun = tasks.begin_session(now, late + 2 * millis(pace.poll)).await;
+                run = begun.map(|run| (run, now));
             }
             let complete_until = now.back(late);
             let seen = run.map_or(complete_until, |(_, begun)| complete_until.max(begun));

@@ -15,7 +15,7 @@ use crate::collect::connection::reconnect::{ConnectionCommand, ConnectionEvent};
 use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::health::liveness::IgnoredControl;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::span;
+use crate::collect::settings::{millis, span};
 use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
@@ -130,7 +130,7 @@ impl VenueTasks {
         let new = plan.iter().flat_map(ConnectionPlan::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
-        let reason = "listed since the markets were read before";
+        let reason = "listed after the previous read of the markets";
         let new: BTreeMap<_, _> = new
             .map(|topic| (topic, (since, reason.to_owned())))
             .collect();
@@ -149,7 +149,10 @@ impl VenueTasks {
     async fn begin_when_live(&self, begun: Millis) -> Option<SessionId> {
         self.context.board.covered_until()?;
         let now = self.context.clock.now();
-        let run = self.begin_session(now).await?;
+        // A quiet connection is known to be alive once its next message or pong arrives.
+        let pace = &self.context.settings.pace;
+        let late = millis(pace.stale_connection + 3.0 * pace.checkpoint);
+        let run = self.begin_session(now, late).await?;
         // Backfills the time in which the markets were read and the connections opened.
         self.intake
             .coverage

@@ -471,7 +471,11 @@ impl Reconnector {
         }) = retired
             && proven_until < replaced_at
         {
-            let reason = format!("{}: replaced, and silent since before", self.line.name);
+            let reason = format!(
+                "{}: the replaced socket had received nothing since before its \
+                 replacement",
+                self.line.name
+            );
             let outage = Outage::new(proven_until, replaced_at, reason);
             let gaps = self.group(|group| group.add_outage(slot, outage, now));
             record(&self.intake, gaps);
@@ -485,7 +489,7 @@ impl Reconnector {
         self.next = None;
         self.no_rotation_before = Some(Instant::now() + self.backoff.next());
         self.intake.context.board.trouble(format!(
-            "{}: the socket is not replaced yet: {}",
+            "{}: the socket could not be replaced yet: {}",
             self.line.name, loss.reason
         ));
     }

@@ -381,7 +381,7 @@ impl FeedGroup {
         let new: Vec<String> = topics.difference(&self.topics).cloned().collect();
         for member in self.members_mut().filter(|member| member.down.is_none()) {
             for topic in &new {
-                let uncovered = || (now, "listed since, and not subscribed yet".to_owned());
+                let uncovered = || (now, "newly listed topic, not subscribed yet".to_owned());
                 member
                     .uncovered
                     .entry(topic.clone())

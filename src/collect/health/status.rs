@@ -151,6 +151,9 @@ pub struct Status {
     pub repeated: u64,
     /// Number of rows that wait to be committed.
     pub waiting: u64,
+    /// Size of the archive's write-ahead log in bytes. It exceeds 64 MiB only while a stopped reader keeps it from being
+    /// emptied.
+    pub log_bytes: u64,
     /// Why the archive cannot be written; absent if it can.
     pub trouble: Option<String>,
     /// The status of the files with raw frames.

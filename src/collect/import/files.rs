@@ -1,12 +1,13 @@
 //! Files to import: plain, compressed by gzip or zstd, or members of a zip archive.
 
-use std::fs::{self, File, FileType};
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
 use crate::feeds::dumps::{FileContent, FileName, unpacked};
+use crate::net::kind_name;
 
 /// Number of bytes at the start of a file from which its content is recognised.
 const SAMPLE: u64 = 1024;
@@ -67,27 +68,6 @@ pub fn content_of(path: &Path) -> Result<FileContent, Unopened> {
     let file = File::open(path).map_err(fault)?;
     file.take(SAMPLE).read_to_end(&mut begin).map_err(fault)?;
     Ok(FileContent::of(&begin))
-}
-
-fn kind_name(kind: FileType) -> &'static str {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        if kind.is_fifo() {
-            return "a named pipe";
-        }
-        if kind.is_socket() {
-            return "a socket";
-        }
-        if kind.is_block_device() || kind.is_char_device() {
-            return "a device";
-        }
-    }
-    if kind.is_dir() {
-        "a folder"
-    } else {
-        "no plain file"
-    }
 }
 
 /// The sources in the file at `path`. Messages show its name as `shown`.

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{
-    Archive, ArchiveError, Completeness, GivenOrders, ImportScope, ImportedSession, IngestOrigin,
-    RejectedRow, Tables, Writer,
+    Archive, ArchiveError, Completeness, CoveredTime, GivenOrders, ImportScope, ImportedSession,
+    IngestOrigin, RejectedRow, Tables, Writer,
 };
 use crate::collect::clock::machine;
 use crate::collect::import::dump_columns::DumpColumns;
@@ -18,7 +18,7 @@ use crate::collect::import::files::{FileSource, Place, Unopened, sources};
 use crate::collect::import::in_usd::{InUsd, ToCoins};
 use crate::collect::import::refused::{Refused, refuse};
 use crate::feeds::dumps::{DumpReader, Format, UnclearFile};
-use crate::model::{Millis, exchange_name, sort_small};
+use crate::model::{Millis, TimeRange, sort_small};
 use crate::tables::{
     BarColumns, ContractBook, ExchangeAttribution, InterestColumns, Judge, QuoteRates,
     UnknownExchange, append_orders, bar_table, interest_table, order_table,
@@ -117,8 +117,8 @@ pub struct Ingested {
     pub contracts: Vec<SeriesContract>,
     /// Files that are truncated or damaged; their rows before the damage are stored.
     pub cut_short: Vec<String>,
-    /// The sessions of the orders of tables, including those of earlier parts of the same table.
-    pub sessions: Vec<ImportedSession>,
+    /// The time that the orders of tables cover. Later parts of a table continue it.
+    pub covered: CoveredTime,
     /// Whether the import was interrupted; if so, only stored and refused rows are counted.
     pub is_interrupted: bool,
 }
@@ -172,7 +172,7 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
     if rejected.differs {
         format!("the archive has the row of {table} with other values")
     } else {
-        format!("{table}: {column} cannot be kept as it is")
+        format!("{table}: {column} cannot be stored exactly")
     }
 }
 
@@ -304,14 +304,6 @@ impl Lot {
     }
 }
 
-/// The time span of an exchange's orders in a source, as far as it was read.
-#[derive(Clone, Copy, Debug)]
-struct Covered {
-    completeness: Completeness,
-    first: Millis,
-    last: Millis,
-}
-
 /// Stores the rows of files in an archive.
 struct Intake<'a> {
     /// `None` in a dry run.
@@ -343,7 +335,7 @@ impl Intake<'_> {
     ) -> Result<bool, IngestError> {
         let file = self.names.len().saturating_sub(1);
         let before = self.done.rows;
-        let mut covered: BTreeMap<String, Covered> = BTreeMap::new();
+        let mut covered = CoveredTime::default();
         let (mut is_whole, mut is_last_sound) = (true, true);
         let mut chunk = DumpColumns::default();
         loop {
@@ -381,15 +373,17 @@ impl Intake<'_> {
             && covered.is_empty()
             && let Some((first, last)) = rows.span()
         {
-            let completeness = Completeness::Sampled;
-            let day = Covered {
-                completeness,
-                first,
-                last,
-            };
-            covered.insert("binance".to_owned(), day);
+            self.sessions.push(ImportedSession {
+                exchange: "binance".to_owned(),
+                completeness: Completeness::Sampled,
+                start: first,
+                end: last,
+                known_at: last,
+            });
         }
-        self.add_sessions(&covered, rows.span().filter(|_| is_whole));
+        let span = rows.span().filter(|_| is_whole);
+        let span = span.map(|(start, end)| TimeRange::new(start, end));
+        self.sessions.extend(covered.sessions(span));
         if let Some((name, _)) = self.names.get(file).filter(|_| !is_whole) {
             self.done.cut_short.push(name.clone());
         }
@@ -410,7 +404,7 @@ impl Intake<'_> {
         &mut self,
         chunk: DumpColumns,
         file: usize,
-        covered: &mut BTreeMap<String, Covered>,
+        covered: &mut CoveredTime,
     ) -> Result<bool, IngestError> {
         let DumpColumns {
             orders,
@@ -488,7 +482,8 @@ impl Intake<'_> {
             return Ok(false);
         }
         if self.lot.len() >= LOT {
-            self.add_sessions(covered, None);
+            self.sessions.extend(covered.sessions(None));
+            covered.keep_ends();
             return Ok(self.store()?);
         }
         Ok(true)
@@ -528,24 +523,6 @@ impl Intake<'_> {
             self.lot.open_interest.append(&of_file.readings);
         }
         Ok(true)
-    }
-
-    /// Adds a session for each exchange in a source. If the name of the source states a time span, the session covers
-    /// that span.
-    fn add_sessions(
-        &mut self,
-        covered: &BTreeMap<String, Covered>,
-        span: Option<(Millis, Millis)>,
-    ) {
-        for (exchange, covered) in covered {
-            let (start, end) = span.unwrap_or((covered.first, covered.last));
-            self.sessions.push(ImportedSession {
-                exchange: exchange.clone(),
-                completeness: covered.completeness,
-                start: start.min(covered.first),
-                end: end.max(covered.last),
-            });
-        }
     }
 
     /// The outcome of the import. After an interruption, only stored and refused rows count as read.
@@ -651,22 +628,13 @@ fn part_of<'a>(
     parts.get_mut(*part)
 }
 
-/// Extends the covered time spans by the times of orders.
-fn cover(covered: &mut BTreeMap<String, Covered>, orders: &GivenOrders) {
-    for (row, at) in orders.timestamp.iter().enumerate() {
+/// Extends the covered time by orders.
+fn cover(covered: &mut CoveredTime, orders: &GivenOrders) {
+    for (row, (at, received_at)) in orders.timestamp.iter().zip(&orders.received_at).enumerate() {
         let exchange = orders.exchange.get(row).unwrap_or_default();
         let completeness = orders.completeness.as_ref();
         let completeness = completeness.and_then(|column| column.get(row).copied());
-        if let Some(known) = covered.get_mut(exchange) {
-            known.first = known.first.min(*at);
-            known.last = known.last.max(*at);
-        } else {
-            let one = Covered {
-                completeness: completeness.unwrap_or(Completeness::Unknown),
-                first: *at,
-                last: *at,
-            };
-            covered.insert(exchange_name(exchange), one);
-        }
+        let completeness = completeness.unwrap_or(Completeness::Unknown);
+        covered.add(exchange, completeness, *at, *received_at);
     }
 }

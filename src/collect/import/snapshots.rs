@@ -92,14 +92,14 @@ impl Judged {
     fn fault(self, row: &PositionRow) -> Option<(&'static str, String)> {
         match self {
             Self::Foreign(price, market) => Some((
-                "the price of the snapshot is not the market's",
+                "the price of the snapshot differs from the market price",
                 format!(
-                    "{price} at {}, where the market's was {market}",
+                    "{price} at {}, but the market price was {market}",
                     row.timestamp
                 ),
             )),
             Self::Unknown => Some((
-                "the rows of the snapshot do not agree on its price, and no other price is known",
+                "the rows of the snapshot have different prices, and no other price is known",
                 format!(
                     "value_usd {} for qty {} at {}",
                     row.value_usd, row.qty, row.timestamp
@@ -111,9 +111,9 @@ impl Judged {
                 // Negative numbers pass here, because the archive refuses them with a clearer reason.
                 (qty >= 0.0 && value >= 0.0 && off > APART * due && off > ROUNDED).then(|| {
                     (
-                        "value_usd over qty is not the price of the snapshot",
+                        "value_usd divided by qty differs from the price of the snapshot",
                         format!(
-                            "value_usd {} for qty {} at {}, where the price was {price}",
+                            "value_usd {} for qty {} at {}, but the price was {price}",
                             row.value_usd, row.qty, row.timestamp
                         ),
                     )
@@ -191,7 +191,8 @@ fn coin(coin: Option<String>, symbol: Option<String>) -> Result<String, (&'stati
     match (coin, symbol) {
         (Some(coin), Some(symbol)) if read(&coin) != read(&symbol) => {
             let message = format!(
-                "{coin:?} is another coin than symbol says, {symbol:?}; allowed: one of the columns, or the same coin in both"
+                "{coin:?} contradicts the column symbol, {symbol:?}; allowed: one of the columns, or the same coin in \
+                 both"
             );
             Err(("coin", message))
         }
@@ -296,7 +297,7 @@ mod tests {
         )
     }
 
-    const OFF: &str = "positions: value_usd over qty is not the price of the snapshot";
+    const OFF: &str = "positions: value_usd divided by qty differs from the price of the snapshot";
 
     #[test]
     fn a_row_with_a_value_far_from_its_quantity_at_the_common_price_is_refused() {
@@ -319,7 +320,7 @@ mod tests {
         let (accepted, refused) = judged(&rows, None);
         let (reason, count) = refused.first().unwrap();
         assert_eq!((accepted.len(), *count), (0, 2));
-        assert!(reason.contains("do not agree"), "{refused:?}");
+        assert!(reason.contains("different prices"), "{refused:?}");
         // One row, or two rows that agree on the price, need no market price.
         assert_eq!(judged(&[(20.0, 200.0)], None).0, [20.0]);
         assert_eq!(judged(&[(20.0, 200.0), (1.0, 10.5)], None).0, [20.0, 1.0]);

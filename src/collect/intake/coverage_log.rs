@@ -156,8 +156,10 @@ impl CoverageLog {
     /// Records that a connection has no control stream, so that nothing shows when it stops delivering data.
     pub(crate) fn no_heartbeat(&self, line: &str, topic: &str, why: &str) {
         self.context.board.note_unwatched(line, topic);
-        let reason =
-            format!("no control stream: {line}: {topic} {why}, so nothing shows when it is mute");
+        let reason = format!(
+            "no control stream: {line}: {topic} {why}, so a connection that stops delivering data is not \
+             detected"
+        );
         self.context.trouble(reason.clone());
         let now = self.context.clock.now();
         self.topic_gaps(&BTreeMap::from([(topic.to_owned(), (now, reason))]), now);

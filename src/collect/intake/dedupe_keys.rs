@@ -2,8 +2,8 @@
 //!
 //! The key of a decoded event contains every field of its message. Over REST and WebSocket, some exchanges send
 //! different fields of one order, so the key of a stored row contains only the shared fields. Gate's REST rows have
-//! whole seconds and its frames have milliseconds: equal rows within one second are numbered, with the same result from
-//! both sources. HTX sends ids only over REST. Bitfinex may repeat a matched amount under a new key; such an event
+//! times in whole seconds and its frames in milliseconds, so the stored key contains only the second. Rows that then have
+//! the same key get a number appended, and both sources give the same numbers. HTX sends ids only over REST. Bitfinex may repeat a matched amount under a new key; such an event
 //! exceeds the amount announced for its position.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -134,7 +134,7 @@ impl DedupeKeys {
         let so_far: Decimal = position.matched.values().copied().sum();
         if so_far + qty > position.announced {
             return Some(format!(
-                "{qty} and the {so_far} matched before are more than the {} of the position",
+                "{qty} plus the {so_far} already matched exceeds the announced {} of the position",
                 position.announced
             ));
         }

@@ -293,11 +293,12 @@ impl Delivery {
         exchange: &'static str,
         completeness: Completeness,
         at: Millis,
+        late: i64,
     ) -> Option<SessionId> {
         loop {
             let begun = self
                 .inbox
-                .with(move |writer| writer.begin_session(exchange, completeness, at))
+                .with(move |writer| writer.begin_late_session(exchange, completeness, at, late))
                 .ok()?;
             match begun.await {
                 Ok(run) => return Some(run),

@@ -244,7 +244,10 @@ impl Intake {
                 self.check.check(event, &row.frame, row.received_at)
             };
             let (state, how) = match checked {
-                Some(_) => (GapState::Recovered, "its multiplier became known"),
+                Some(_) => (
+                    GapState::Recovered,
+                    "the contract size of its market became known",
+                ),
                 None => (GapState::Lost, "it cannot be stored"),
             };
             let (at, rows) = (row.timestamp(), u64::from(checked.is_some()));
@@ -325,7 +328,7 @@ impl Intake {
         let at = event.timestamp?;
         let pace = &self.context.settings.pace;
         if at > now.on(millis(pace.ahead)) {
-            return Some(format!("{at} is more than {} s ahead", pace.ahead));
+            return Some(format!("{at} is more than {} s in the future", pace.ahead));
         }
         (origin == EventOrigin::Live && at < now.back(millis(pace.oldest)))
             .then(|| format!("{at} is more than {} s old on a live channel", pace.oldest))

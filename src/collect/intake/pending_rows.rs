@@ -95,7 +95,7 @@ impl PendingRows {
     /// Adds a row. If there are too many rows, the oldest is given up.
     pub(crate) fn add(&self, row: PendingRow) {
         let at = row.timestamp();
-        let reason = "its multiplier is not known yet".to_owned();
+        let reason = "the contract size of its market is not known yet".to_owned();
         let gap = BTreeMap::from([(row.event.native_id.clone(), (at, reason))]);
         self.coverage.topic_gaps(&gap, at.on(1));
         let evicted = push(
@@ -120,16 +120,16 @@ impl PendingRows {
         locked(&self.rows).push_back(row);
     }
 
-    /// Gives up the rows received before `before`.
+    /// Stops waiting for the contract size of rows received before `before`, and records them as lost.
     pub(crate) fn expire(&self, before: Millis) {
         let expired = take_expired(&mut locked(&self.rows), before);
-        self.give_up(&expired, "its multiplier is not known");
+        self.give_up(&expired, "the contract size of its market is not known");
         self.update_status();
     }
 
     /// Gives up all rows because collection ends.
     pub(crate) fn give_up_all(&self) {
-        let reason = "collection ended before its multiplier was known";
+        let reason = "collection ended before the contract size of its market was known";
         self.give_up(&self.take(), reason);
         self.update_status();
     }

@@ -144,7 +144,7 @@ impl PositionPoller {
         let (question, weight) = hyperliquid::OPEN_COINS;
         let body = self.ask(question, weight).await?;
         let listed = hyperliquid::open_coins(&body)
-            .map_err(|fault| format!("the list of coins: {fault}"))?;
+            .map_err(|fault| format!("the list of coins cannot be read: {fault}"))?;
         let (mut names, mut unlisted) = (Vec::new(), Vec::new());
         for coin in coins {
             match listed.iter().find(|one| one.coin == *coin) {

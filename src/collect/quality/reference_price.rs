@@ -293,13 +293,14 @@ impl Coin {
             ..
         } = reference;
         if are_apart(price, market, factor) {
-            let why =
-                format!("its price {price} is more than {factor} times off {source} {market}");
+            let why = format!(
+                "its price {price} differs from {source} {market} by more than a factor of {factor}"
+            );
             let own = own.filter(|own| own.at >= now.back(RECENT));
             if let Some(own) = own.filter(|own| !are_apart(price, own.value, FACTOR)) {
                 let own = own.value;
                 return Some(Outlier::Suspect(format!(
-                    "{why}, though the exchange's own {own} confirms it"
+                    "{why}, but the exchange's own price {own} confirms it"
                 )));
             }
             let others = self.others(exchange, now);
@@ -316,7 +317,7 @@ impl Coin {
         let off = market.checked_mul(OFF)?;
         if price.checked_sub(market)?.abs() > off {
             return Some(Outlier::Suspect(format!(
-                "its price {price} is more than 20 % off {source} {market}"
+                "its price {price} differs from {source} {market} by more than 20 %"
             )));
         }
         let mut open = self
@@ -332,12 +333,13 @@ impl Coin {
         let here = self.open_interest.get(exchange);
         let is_known_here = here.is_some_and(|read| is_fresh(read, now));
         if value_usd > open_usd && is_known_here {
-            let why = format!("its {value_usd} USD are more than the {open_usd} USD that are open");
+            let why =
+                format!("its value of {value_usd} USD exceeds the open interest of {open_usd} USD");
             return Some(Outlier::Impossible(QuarantineReason::OpenInterest, why));
         }
         (value_usd > open_usd.checked_mul(SHARE)?).then(|| {
             Outlier::Suspect(format!(
-                "its {value_usd} USD are more than 5 % of the {open_usd} USD that are open"
+                "its value of {value_usd} USD exceeds 5 % of the open interest of {open_usd} USD"
             ))
         })
     }
@@ -400,8 +402,8 @@ mod tests {
         assert!(suspected(check("BTC", 79, 1), "20 %"));
         // A fivefold price is suspect, as in a cascade. A tenfold price is impossible: its unit must be wrong.
         assert!(suspected(check("BTC", 499, 1), "20 %"));
-        assert!(impossible(check("BTC", 1000, 1), "5 times"));
-        assert!(impossible(check("BTC", 10, 1), "5 times"));
+        assert!(impossible(check("BTC", 1000, 1), "a factor of 5"));
+        assert!(impossible(check("BTC", 10, 1), "a factor of 5"));
         prices.add_open_interest("BTC", "okx", now, 600.into());
         prices.add_open_interest("BTC", "bybit", now, 400.into());
         assert_eq!(check("BTC", 100, 5000), None);
@@ -413,7 +415,10 @@ mod tests {
         assert!(suspected(check("BTC", 100, 100_001), "5 %"));
         prices.add_open_interest("BTC", "htx", now, 100.into());
         assert!(suspected(check("BTC", 100, 110_000), "5 %"));
-        assert!(impossible(check("BTC", 100, 110_001), "that are open"));
+        assert!(impossible(
+            check("BTC", 100, 110_001),
+            "exceeds the open interest"
+        ));
         assert_eq!(check("ETH", 1, 1), Some(Outlier::Unchecked));
         // An old close does not serve as a reference.
         prices.add_close("SOL", now.back(16 * Millis::MINUTE), 100.into());
@@ -450,13 +455,13 @@ mod tests {
         };
         assert_eq!(of(119, Millis::MINUTE), None);
         assert!(suspected(of(121, Millis::MINUTE), "the exchange's own 100"));
-        assert!(impossible(of(501, Millis::MINUTE), "5 times"));
-        assert!(impossible(of(19, Millis::MINUTE), "5 times"));
+        assert!(impossible(of(501, Millis::MINUTE), "a factor of 5"));
+        assert!(impossible(of(19, Millis::MINUTE), "a factor of 5"));
         // After two hours, a price may differ by almost the whole factor without being suspect.
         assert_eq!(of(499, 2 * Millis::HOUR), None);
-        assert!(impossible(of(501, 2 * Millis::HOUR), "5 times"));
+        assert!(impossible(of(501, 2 * Millis::HOUR), "a factor of 5"));
         assert_eq!(of(999, 3 * Millis::HOUR), None);
-        assert!(impossible(of(1001, 6 * Millis::HOUR), "10 times"));
+        assert!(impossible(of(1001, 6 * Millis::HOUR), "a factor of 10"));
         assert_eq!(of(1001, 6 * Millis::HOUR + 1), Some(Outlier::Unchecked));
     }
 
@@ -481,7 +486,7 @@ mod tests {
         // others that disagree only make it suspect.
         assert!(suspected(
             of("htx", 1000, fresh(1000)),
-            "the other exchanges' 100, though the exchange's own 1000 confirms it"
+            "but the exchange's own price 1000 confirms it"
         ));
         assert_eq!(of("okx", 100, None), None);
         assert!(impossible(

@@ -44,7 +44,7 @@ impl<'a> UnitCheck<'a> {
             Answer::Disproved(why) => {
                 board.notes().polled = Some(false);
                 board.trouble(format!(
-                    "nothing is stored, because the rows do not mean what the decoder assumes: {why}"
+                    "nothing is stored, because the unit check contradicts the unit that the decoder assumes: {why}"
                 ));
                 return false;
             }
@@ -77,7 +77,7 @@ impl<'a> UnitCheck<'a> {
             match self.check().await {
                 Answer::Confirmed => confirmed = asked,
                 Answer::Disproved(why) => {
-                    let reason = format!("its rows may mean something else: {why}");
+                    let reason = format!("the unit of its rows is doubtful: {why}");
                     let coverage = &self.tasks.intake.coverage;
                     coverage.doubtful_gap(confirmed, asked, &reason);
                     return (asked, reason);

@@ -38,7 +38,9 @@ pub(crate) async fn compare_totals(tasks: &VenueTasks) {
         }
         match compare_hour(tasks, end).await {
             Ok(()) => compared = Some(end),
-            Err(fault) => context.trouble(format!("the exchange's own totals: {fault}")),
+            Err(fault) => {
+                context.trouble(format!("the exchange's own totals cannot be read: {fault}"));
+            }
         }
     }
 }

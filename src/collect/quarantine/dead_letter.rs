@@ -17,7 +17,7 @@ pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeadLetterKind {
-    /// The frame or event could not be decoded, or contradicts itself.
+    /// The frame or event could not be decoded, or the time of the event is impossible.
     Rejected,
     /// The event has no value in USD.
     Unpriced,
@@ -130,7 +130,7 @@ impl DeadLetterFile {
             // Only a plain file is opened: a link may point to another program's file, and opening a pipe blocks.
             match std::fs::symlink_metadata(&self.path) {
                 Ok(found) if !found.is_file() => {
-                    let why = "it is a link or no plain file";
+                    let why = "it is a link or not a regular file";
                     return Err(fault(std::io::Error::other(why)));
                 }
                 _ => {}

@@ -27,7 +27,7 @@ struct State {
 }
 
 impl Quarantine {
-    /// Opens the quarantine of an archive, for at most `most` orders and a dead-letter file of `bytes`.
+    /// Opens the quarantine of an archive, for at most `most` orders and a dead-letter file of at most `bytes` bytes.
     pub(crate) fn open(archive: &Path, most: usize, bytes: u64) -> Self {
         Self {
             state: Mutex::new(State {
@@ -103,8 +103,8 @@ impl QuarantinedOrders {
         if damaged > 0 {
             log::warn!(
                 target: "liqdata::archive",
-                "{DEAD_LETTER_FILE}: {damaged} lines cannot be read; if they are of quarantined orders, these may be \
-                 checked and counted again"
+                "{DEAD_LETTER_FILE}: {damaged} lines cannot be read; quarantined orders in them may be checked and \
+                 counted again"
             );
         }
         if let Err(fault) = read {

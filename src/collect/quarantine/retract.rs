@@ -140,12 +140,12 @@ pub(crate) async fn retract_doubtful(tasks: &VenueTasks) {
     tasks.intake.forget_all();
     log::warn!(
         target: "liqdata::feeds",
-        "{name}: {rows} orders are retracted, because they may mean something else"
+        "{name}: {rows} orders are retracted, because their unit is doubtful"
     );
     // A removed row may be older than the time that the backfill requests, because an earlier backfill stored it.
     // Therefore, a gap is recorded from the first removed row on.
     if first < start.back(margin) {
-        let reason = "its retracted rows may mean something else";
+        let reason = "rows with a doubtful unit were retracted";
         tasks.intake.coverage.gap(first, start, reason);
     }
 }

@@ -162,7 +162,7 @@ fn advance(
                 return Ok(false);
             }
             let cut = lines.is_cut().then(|| {
-                format!("the file is truncated: its end ({left_out} whole frames) has no checksum and is ignored")
+                format!("the file is truncated: its last {left_out} whole frames have no checksum and are ignored")
             });
             if let Some(fault) = lines.fault().map(str::to_owned).or(cut) {
                 let path = part.path.display().to_string();

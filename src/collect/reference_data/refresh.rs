@@ -85,7 +85,7 @@ impl VenueTasks {
                     let confirmed = check.and_then(|check| check.confirm(asked, after));
                     if let Some(since) = confirmed {
                         self.context
-                            .trouble(format!("some markets are delisted: {fault}"));
+                            .trouble(format!("some markets were delisted: {fault}"));
                         gone = Some(gone.map_or(since, |gone: Millis| gone.min(since)));
                         empty_lists.remove(&place);
                         Some(Vec::new())
@@ -141,7 +141,7 @@ impl VenueTasks {
         if let Some(at) = cached.cached_as_of().filter(|_| is_needed) {
             self.publish(cached);
             self.context.trouble(format!(
-                "the markets cannot be read yet; those of {at} are used instead"
+                "the markets cannot be read yet; the list of {at} is used instead"
             ));
         }
         reading.await
@@ -172,7 +172,7 @@ impl VenueTasks {
     /// Records gaps of delisted topics. Each gap starts when the topic's list was first reported as empty or missing.
     fn record_delisted(&self, before: BTreeSet<String>, since: Millis) {
         let after = self.topics();
-        let reason = "its market list is reported as empty or missing";
+        let reason = "the exchange reports the market list of this topic as empty or missing";
         let lost = before.into_iter().filter(|topic| !after.contains(topic));
         let lost: BTreeMap<_, _> = lost
             .map(|topic| (topic, (since, reason.to_owned())))
@@ -272,7 +272,7 @@ impl VenueTasks {
             };
             let as_of = self.context.board.notes().status.markets_as_of;
             let instead = as_of.map_or_else(String::new, |at| {
-                format!("; those of {at} are used instead")
+                format!("; the list of {at} is used instead")
             });
             self.context
                 .trouble(format!("the markets cannot be read: {fault}{instead}"));

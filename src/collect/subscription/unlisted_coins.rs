@@ -27,7 +27,10 @@ pub(crate) async fn watch(venues: Vec<Arc<VenueTasks>>, coins: Vec<String>) {
     loop {
         let is_unlisted = |coin: &&String| !listing.iter().any(|one| has(one, coin));
         for coin in coins.iter().filter(is_unlisted) {
-            let message = format!("coins: {coin:?} is listed by none of {}", names.join(", "));
+            let message = format!(
+                "coins: {coin:?} is not listed by any of {}",
+                names.join(", ")
+            );
             for venue in &listing {
                 venue.context.trouble(message.clone());
             }

@@ -22,7 +22,7 @@ use crate::model::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a column of its own, asked for or not"
+    reason = "each is a separate column, requested or not"
 )]
 pub struct Grouping {
     /// By coin.

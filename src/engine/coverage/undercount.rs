@@ -361,7 +361,7 @@ fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
         let thinned = complete.iter().flat_map(|(_, tape)| tape.thinned(*rule));
         let known = ReferenceCells::of(thinned);
         if known.len() < FEWEST {
-            let few = "unknown: no complete tape in the window, or too little of one";
+            let few = "unknown: no complete tape in the window, or one with too few hours";
             few.clone_into(&mut row.method);
             return;
         }
@@ -382,12 +382,14 @@ fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
     row.high_usd = intervals.iter().map(|[.., high]| *high).reduce(f64::max);
     let names: Vec<&str> = complete.iter().map(|(name, _)| *name).collect();
     row.method = format!(
-        "thinned tapes of {}: {known_cells} hours of symbols; 90 %",
+        "thinned tapes of {}: {known_cells} hours of single symbols; 90 % interval",
         names.join(", ")
     );
     if beyond > 0.0 {
         let percent = 100.0 * beyond;
-        let more = format!("; {percent:.1} % of it busier than any tape");
+        let more = format!(
+            "; {percent:.1} % of the published USD is in hours busier than all complete tapes"
+        );
         row.method.push_str(&more);
     }
 }

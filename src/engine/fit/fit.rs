@@ -46,7 +46,7 @@ pub struct Fit {
     pub covered: Option<f64>,
     /// Number of capped amounts. An amount is capped at a fifth of the sum.
     pub capped: usize,
-    /// USD expected to be reported per USD crossed, by tier, for longs and shorts.
+    /// Share of the crossed USD of each tier that is expected to be reported as liquidated, for longs and shorts.
     #[serde(skip)]
     pub theta: [Vec<f64>; 2],
     /// Sums of `theta` over the tiers, for longs and shorts.
@@ -157,8 +157,8 @@ impl Fit {
         }
         let over = over.join(" and ");
         Some(format!(
-            "{over} were realised per USD of the map that the price crossed, and more than 1 cannot be: there is more open \
-             interest than is known here, or what was realised is of more exchanges or in another unit"
+            "{over} were liquidated per USD of the map that the price crossed; at most 1 is possible. Open interest \
+             is missing, or the liquidations cover more exchanges or are in another unit"
         ))
     }
 }

@@ -57,7 +57,9 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
         let interval = bar.length().or(commonest).ok_or_else(|| {
             place.fault(
                 "interval",
-                format!("{coin} has one bar only, so its interval cannot be inferred; give it"),
+                format!(
+                    "{coin} has only one bar, so its interval cannot be inferred; give the interval"
+                ),
             )
         })?;
         if interval % Millis::MINUTE != 0 {
@@ -65,7 +67,7 @@ fn spaced(coin: &str, rows: &[(usize, ObservedBar)]) -> Result<Vec<Bar>, TableFa
             return Err(place.fault(
                 "interval",
                 format!(
-                    "the commonest spacing of {coin}'s bars is {interval} ms; whole minutes are allowed"
+                    "the commonest spacing of {coin}'s bars is {interval} ms; allowed: whole minutes"
                 ),
             ));
         }

@@ -196,8 +196,8 @@ impl NoPrice {
             Self::After(last) => format!("the last bar of {coin} before it closes at {last}"),
         };
         format!(
-            "{usd:?} USD at {at} has no price to be turned into base units with: {why}; give bars of its time, leave the \
-             row out, or give open_interest in base units"
+            "{usd:?} USD at {at} cannot be converted to base units, because no price is known: {why}; give bars of \
+             that time, leave the row out, or give open_interest in base units"
         )
     }
 }
@@ -347,14 +347,14 @@ impl CoinMarket {
         let (here, there) = (times(base), times(other));
         match unit {
             OpenInterestUnit::Base => format!(
-                "{given} {coin} would be {} USD at {price} and {here} times the volume of a day; as USD it would be {} \
-                 {coin}, {there} times; if it is USD, name the column open_interest_usd",
+                "{given} {coin} at the price {price} is {} USD, {here} times the daily volume; read as USD it is {} \
+                 {coin}, {there} times the daily volume; if it is USD, name the column open_interest_usd",
                 shown(priced.given * priced.price),
                 shown(other),
             ),
             OpenInterestUnit::Usd => format!(
-                "{given} USD would be {} {coin} at {price} and {here} times the volume of a day; as base units it would \
-                 be {there} times; if it is in {coin}, name the column open_interest",
+                "{given} USD at the price {price} is {} {coin}, {here} times the daily volume; read as base units it \
+                 is {there} times the daily volume; if it is in {coin}, name the column open_interest",
                 shown(base),
             ),
         }

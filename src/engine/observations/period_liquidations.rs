@@ -63,8 +63,8 @@ impl PeriodLiquidations {
             let sum = usd.iter().sum::<f64>();
             if sum > MOST_OF_A_PERIOD * meanwhile {
                 let message = format!(
-                    "{} USD of {coin} liquidated from {open} on, in {} ms, are {} times the {} USD traded in its bars; give \
-                     amounts in USD, and leave out periods with an unknown amount",
+                    "{} USD of {coin} liquidated in the {} ms from {open} on are {} times the {} USD traded in its bars; \
+                     give amounts in USD, and leave out periods with an unknown amount",
                     shown(sum),
                     self.interval,
                     shown(sum / meanwhile),
@@ -86,7 +86,8 @@ impl PeriodLiquidations {
             "liquidations cannot exceed the traded volume; give amounts in USD".to_owned()
         } else if share < LEAST_OF_ALL && USUAL.contains(&(share * price)) {
             format!(
-                "as units of {coin} they would be {} of it; give amounts in USD, so multiply them by their prices",
+                "read as units of {coin}, they would be {} of the traded volume; multiply them by the price \
+                 to give USD",
                 shown(share * price)
             )
         } else {
@@ -168,25 +169,26 @@ fn of_one_length(
     for (row, period) in rows {
         let place = TableRow::of_liquidations(row);
         let interval = period.interval.or(given).or(commonest).ok_or_else(|| {
-            let message =
-                format!("{coin} has one period only, so its interval cannot be inferred; give it");
+            let message = format!(
+                "{coin} has only one period, so its interval cannot be inferred; give the interval"
+            );
             place.fault("interval", message)
         })?;
         if interval % Millis::MINUTE != 0 {
             let message = format!(
-                "the commonest spacing of {coin}'s periods is {interval} ms; whole minutes are allowed"
+                "the commonest spacing of {coin}'s periods is {interval} ms; allowed: whole minutes"
             );
             return Err(place.fault("interval", message));
         }
         if interval < Millis::HOUR / 2 && Millis::HOUR % interval != 0 {
             let message = format!(
-                "{interval} ms is not a length that can be summed over hours; one that divides an hour is, and half an hour or more"
+                "{interval} ms is not allowed; a length must divide an hour or be at least half an hour"
             );
             return Err(place.fault("interval", message));
         }
         if found.interval != interval && end.is_some() {
             let message = format!(
-                "{interval} ms is not the length of {coin}'s other periods, {} ms; one length is allowed",
+                "{interval} ms is not the length of {coin}'s other periods, {} ms; use one length",
                 found.interval
             );
             return Err(place.fault("interval", message));
@@ -196,7 +198,7 @@ fn of_one_length(
             && period.timestamp < close
         {
             let message = format!(
-                "the period opens at {}, before that of row {earlier} ends at {close}",
+                "the period starts at {}, before the period of row {earlier} ends at {close}",
                 period.timestamp
             );
             return Err(place.fault("timestamp", message));

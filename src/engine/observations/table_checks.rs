@@ -98,16 +98,14 @@ impl TableRow {
     /// Checks a price: finite and above zero.
     fn price(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (SMALLEST..=LARGEST).contains(&value), || {
-            format!(
-                "{value:?} is not a price; a number above 0 is, from {SMALLEST:?} to {LARGEST:?}"
-            )
+            format!("{value:?} is not a price; allowed: {SMALLEST:?} to {LARGEST:?}")
         })
     }
 
     /// Checks an amount: finite and not negative.
     pub(crate) fn amount(self, column: &'static str, value: f64) -> Result<(), TableFault> {
         self.check(column, (0.0..=LARGEST).contains(&value), || {
-            format!("{value:?} is not an amount; a number from 0 to {LARGEST:?} is")
+            format!("{value:?} is not an amount; allowed: 0 to {LARGEST:?}")
         })
     }
 
@@ -185,7 +183,7 @@ impl TableRow {
         let whole = |interval| interval > 0 && interval % Millis::MINUTE == 0;
         self.check("interval", interval.is_none_or(whole), || {
             format!(
-                "{} ms is not a bar length; whole minutes above 0 are, such as {} ms",
+                "{} ms is not a bar length; allowed: whole minutes above 0, such as {} ms",
                 interval.unwrap_or_default(),
                 5 * Millis::MINUTE
             )
@@ -216,7 +214,7 @@ impl TableRow {
                 opens.0.checked_add(length) == Some(closes_at.0),
                 || {
                     format!(
-                        "{closes_at} is not {length} ms, its interval, after the open at {opens}"
+                        "{closes_at} is not {length} ms (the interval) after the open at {opens}"
                     )
                 },
             );
@@ -277,9 +275,11 @@ impl TableRow {
 
     /// The close of a bar that opens at `open` and lasts `interval`.
     pub(crate) fn close(self, open: Millis, interval: i64) -> Result<Millis, TableFault> {
-        open.0
-            .checked_add(interval)
-            .map(Millis)
-            .ok_or_else(|| self.fault("timestamp", format!("{open} is beyond the end of time")))
+        open.0.checked_add(interval).map(Millis).ok_or_else(|| {
+            self.fault(
+                "timestamp",
+                format!("{open} is after the latest supported time"),
+            )
+        })
     }
 }

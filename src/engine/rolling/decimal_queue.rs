@@ -83,7 +83,7 @@ impl DecimalQueue {
         }
     }
 
-    /// The amount of the decimal at `place`.
+    /// The decimal at index `place` as an exact sum; 0 if there is none.
     #[inline]
     pub(crate) fn amount_at(&self, place: usize) -> ExactSum {
         self.slot(place)
@@ -98,7 +98,10 @@ impl DecimalQueue {
             .zip(scales)
             .take(places.len())
             .map(|(digits, scale)| {
-                #[expect(clippy::cast_precision_loss, reason = "fifteen digits are asked for")]
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "only fifteen digits are required"
+                )]
                 let digits = *digits as f64;
                 POWERS_OF_TEN_F64
                     .get(usize::from(*scale))

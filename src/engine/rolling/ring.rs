@@ -25,7 +25,9 @@ const MOST: ExactSum = ExactSum::of_nanos(i128::MAX / 1_000_000_000);
 #[non_exhaustive]
 pub enum RingFault {
     /// An amount is negative or has more than 18 decimals.
-    #[error("{value} USD cannot be counted; an amount from 0 to 10²⁰ with at most 18 decimals can")]
+    #[error(
+        "{value} USD cannot be counted; allowed: an amount from 0 to 10²⁰ with at most 18 decimals"
+    )]
     Amount {
         /// The amount.
         value: Decimal,

@@ -295,7 +295,7 @@ impl<'a> Frame<'a> {
             .only()
             .map(|(native_id, _)| native_id)
             .ok_or_else(|| {
-                place.fault("the market is not named; give its instrument, and no other")
+                place.fault("the frame does not name its market; give the instrument of that market, and no other")
             })
     }
 

@@ -76,7 +76,7 @@ impl BinanceLiquidations {
         };
         let filled = line.amount(filled)?;
         if filled.is_zero() {
-            let reason = "accumulated_fill_quantity: nothing of the order was filled";
+            let reason = "accumulated_fill_quantity: no part of the order was filled";
             return Err(RowError::new(reason, line.text(status)?));
         }
         let paid = line.amount(average)?;
@@ -199,7 +199,7 @@ impl Klines {
         let interval = closes.0.saturating_sub(timestamp.0).saturating_add(1);
         if interval <= 0 || interval % Millis::MINUTE != 0 || Millis::DAY % interval != 0 {
             return Err(RowError::new(
-                "open_time, close_time: not a bar of whole minutes that divide a day",
+                "open_time, close_time: not a bar length in whole minutes that divides a day",
                 &format!("{interval} ms"),
             ));
         }

@@ -4,7 +4,7 @@ use csv::ByteRecord;
 use rust_decimal::Decimal;
 
 use crate::model::Millis;
-use crate::tables::text_cell;
+use crate::tables::{plain_text, text_cell};
 
 /// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;
@@ -91,16 +91,16 @@ pub(crate) fn column(header: &[String], spellings: &[&'static str]) -> Option<Du
 pub(crate) struct DumpLine<'a>(pub(crate) &'a ByteRecord);
 
 impl<'a> DumpLine<'a> {
-    /// Returns the text of a cell without surrounding whitespace; a blank cell is an error.
+    /// Returns the text of a cell without whitespace around it and without the apostrophe of [`plain_text`]; a blank cell is
+    /// an error.
     pub(crate) fn text(self, column: DumpColumn) -> Result<&'a str, RowError> {
         let name = column.name;
-        let bytes = self
-            .0
-            .get(column.place)
-            .ok_or_else(|| RowError::new(format!("{name}: the line ends before it"), ""))?;
+        let bytes = self.0.get(column.place).ok_or_else(|| {
+            RowError::new(format!("{name}: the line ends before this column"), "")
+        })?;
         let text = std::str::from_utf8(bytes)
-            .map_err(|_| RowError::new(format!("{name}: not UTF-8 text"), ""))?
-            .trim();
+            .map(plain_text)
+            .map_err(|_| RowError::new(format!("{name}: not UTF-8 text"), ""))?;
         if text.is_empty() {
             return Err(RowError::new(format!("{name}: blank"), ""));
         }

@@ -33,11 +33,13 @@ pub(crate) fn twice(header: &[String]) -> Option<&String> {
     })
 }
 
-const COINGLASS_ORDERS: &str = "CoinGlass' orders have a side with two documented meanings; use the exchange's own files instead";
+const COINGLASS_ORDERS: &str = "orders of CoinGlass have a side with two documented meanings; use the exchange's own \
+                                files instead";
 const NO_VOLUME: &str =
     "it has open, high, low and close, but no column volume (in coins), which bars need";
-const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest: where it is CoinGlass' history of it, give \
-    format=\"coinglass_open_interest_usd\" or, where it was asked for in coins, format=\"coinglass_open_interest_coins\"";
+const COINGLASS_OHLC: &str = "it has no volume, and its name says open interest: if it is a CoinGlass history of open \
+                              interest in USD, give format=\"coinglass_open_interest_usd\"; if in coins, \
+                              format=\"coinglass_open_interest_coins\"";
 /// Message for a file that contains totals per period.
 pub const TOTALS: &str =
     "it has totals of periods, not orders, and an archive does not store totals";
@@ -67,9 +69,9 @@ pub(crate) fn by_header(
         if columns(header, tardis::LIQUIDATIONS).is_some() {
             return match (name.says("liquidations"), name.says("trades")) {
                 (true, false) => Ok(Format::TardisLiquidations),
-                (false, true) => Err("it has trades, by its name".to_owned()),
-                _ => Err("liquidations and trades have the same columns, and its name does not say which it has; where it \
-                          is the former, give format=\"tardis_liquidations\""
+                (false, true) => Err("its name says that it contains trades".to_owned()),
+                _ => Err("liquidations and trades have the same columns, and its name does not say which it contains; \
+                          if it contains liquidations, give format=\"tardis_liquidations\""
                     .to_owned()),
             };
         }
@@ -85,8 +87,8 @@ pub(crate) fn by_header(
         return Err(format!("{TOTALS}; give them to {TAKES_TOTALS}"));
     }
     if has("liquidation_price") || has("25x") {
-        return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and levels, which are sums of them, to \
-             score_truth(positions=)".to_owned());
+        return Err("it has positions or levels: give positions as a table, ingest(path, positions=…), and give \
+                    levels, which are sums of positions, to score_truth(positions=)".to_owned());
     }
     if column(header, names::TIMESTAMP).is_some() {
         if columns(header, [names::SIDE, names::PRICE, names::QTY]).is_some() {
@@ -111,7 +113,7 @@ pub(crate) fn by_header(
         }
     }
     Err(format!(
-        "its columns ({}) are those of no format",
+        "its columns ({}) do not match any format",
         shown(header)
     ))
 }
@@ -131,9 +133,11 @@ fn side_of(header: &[String], row: Option<&Vec<String>>) -> Result<Format, Strin
     let place = column(header, names::SIDE).map(|column| column.place);
     let word = place.and_then(|place| row?.get(place));
     match word.map(|word| word.to_ascii_uppercase()).as_deref() {
-        Some("BUY" | "SELL") => Err("its side is BUY or SELL: where that is the side of the order that closed the position \
-                                     (a SELL closes a long), give format=\"force_orders\""
-            .to_owned()),
+        Some("BUY" | "SELL") => Err(
+            "its side is BUY or SELL: if that is the side of the order that closed the position \
+             (a SELL closes a long), give format=\"force_orders\""
+                .to_owned(),
+        ),
         _ => Ok(Format::Orders),
     }
 }
@@ -149,7 +153,7 @@ pub(crate) fn without(name: &FileName, line: &[String]) -> Result<Format, String
         return Ok(Format::BinanceKlines);
     }
     Err(format!(
-        "it has no header, and {} columns that are those of no format",
+        "it has no header, and its {} columns do not match any format",
         line.len()
     ))
 }

@@ -189,7 +189,7 @@ fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
         // The position in the text is removed, so that equal errors have equal messages.
         let said = fault.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        RowError::new(format!("the fill is not as it should be: {said}"), fill)
+        RowError::new(format!("the fill has an unexpected format: {said}"), fill)
     };
     let caused: Caused<'_> = serde_json::from_str(fill).map_err(wrong)?;
     let Some(liquidation) = caused.liquidation else {
@@ -202,7 +202,7 @@ fn row(account: &str, fill: &str) -> Result<Option<DumpRow>, RowError> {
     let read: Fill<'_> = serde_json::from_str(fill).map_err(wrong)?;
     let coin = &*read.coin;
     if coin.contains(':') {
-        let reason = "coin: a builder's market, and its quote currency is unknown";
+        let reason = "coin: the quote currency of this builder's market is unknown";
         return Err(RowError::new(reason, coin));
     }
     if coin.contains(['/', '@', '#', '+']) {

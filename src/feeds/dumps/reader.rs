@@ -343,7 +343,7 @@ impl Begin {
             return Ok((format, None));
         };
         if let Some(column) = twice(header) {
-            return Err(format!("column {column:?} stands twice; allowed: once"));
+            return Err(format!("column {column:?} is given twice; allowed: once"));
         }
         if is_lists && asked.is_none() && OHLCV.iter().eq(header) {
             refuse_untraded(name, Format::CcxtOhlcv)?;
@@ -353,12 +353,10 @@ impl Begin {
         let format = match (asked, &layout) {
             (Some(asked), Some(layout)) if asked != layout.format => {
                 let (writer, is) = (layout.writer, layout.format.name());
-                return Err(format!(
-                    "its columns are {writer}, which is format=\"{is}\""
-                ));
+                return Err(format!("its columns match {writer}; give format=\"{is}\""));
             }
             (Some(Format::CcxtOhlcv), _) if !is_lists => {
-                return Err("it is no JSON list of lists".to_owned());
+                return Err("it is not a JSON list of lists".to_owned());
             }
             (Some(asked), _) => asked,
             (None, Some(layout)) => layout.format,
@@ -387,10 +385,16 @@ impl Begin {
             (None, Format::BinanceKlines) => names(&binance::KLINES_BARE),
             (None, _) => return Err("its first line is not a header".to_owned()),
         };
-        let missing = || format!("its columns ({}) are not those", shown(&header));
+        let missing = || {
+            format!(
+                "its columns ({}) are not those of this format",
+                shown(&header)
+            )
+        };
         let contract = || {
             name.contract().ok_or(
-                "its name does not begin with the contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names it",
+                "its name does not begin with a contract, as BTCUSDT-1m-2024-01.csv does, and nothing else names the \
+                 contract",
             )
         };
         let decoder = match format {
@@ -444,7 +448,7 @@ fn refuse_untraded(name: &FileName, format: Format) -> Result<(), String> {
     );
     match name.untraded().filter(|_| is_bars) {
         Some(what) => Err(format!(
-            "it is a series of {what}, by its name, and bars are those of trades"
+            "its name says that it contains {what}; bars must be made of trade prices"
         )),
         None => Ok(()),
     }

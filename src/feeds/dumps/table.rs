@@ -110,7 +110,7 @@ impl CsvTable {
         name: &FileName,
         exchange: Option<&str>,
     ) -> Result<Self, String> {
-        let missing = |what: &str| format!("there is no column of {what}");
+        let missing = |what: &str| format!("there is no column with {what}");
         let time = column(header, names::TIMESTAMP).ok_or_else(|| missing("times"))?;
         let symbol = symbol_column(header);
         let of_exchange = exchange.map(exchange_name);

@@ -65,7 +65,7 @@ fn bar(
     let inside = bar.low..=bar.high;
     if !inside.contains(&bar.open) || !inside.contains(&bar.close) {
         return Err(place.fault(format!(
-            "opens at {} and closes at {}, which is not within {} and {}",
+            "opens at {} and closes at {}, which is not between {} and {}",
             bar.open, bar.close, bar.low, bar.high
         )));
     }

@@ -90,7 +90,8 @@ pub(crate) struct SocketPlan {
     pub(crate) steady: fn(&str) -> Control,
     /// Whether the exchange acknowledges every valid control topic.
     pub(crate) answers_steady: bool,
-    /// Texts with which control frames begin; frames of other kinds do not begin with them.
+    /// Prefixes of the frames of the control stream: the frequent messages that prove that a connection delivers data. No
+    /// other frame begins with one of them.
     pub(crate) steady_frames: &'static [&'static str],
     pub(crate) rotation: Option<Duration>,
     pub(crate) witnesses: &'static [&'static str],

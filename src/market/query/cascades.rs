@@ -49,7 +49,7 @@ fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
         ),
         None => (
             "start",
-            format!("{} is after the newest that is known", asked.start),
+            format!("{} is after the newest observation", asked.start),
         ),
     };
     Err(BadQuery::new(parameter, message, "a start before the end"))

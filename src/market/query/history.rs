@@ -52,8 +52,8 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
     if symbols > 1 && !asked.by.coin && !asked.by.symbol {
         return Err(BadQuery::new(
             "by",
-            format!("the rows would not tell {symbols} symbols apart"),
-            "with coin or symbol among them",
+            format!("the rows would not show which of the {symbols} symbols they belong to"),
+            "columns with coin or symbol among them",
         ));
     }
     if asked.start >= asked.end {
@@ -64,7 +64,7 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
             ),
             None => (
                 "start",
-                format!("{} is after the newest that is known", asked.start),
+                format!("{} is after the newest observation", asked.start),
             ),
         };
         return Err(BadQuery::new(parameter, message, "a start before the end"));
@@ -75,7 +75,7 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
         } else {
             "end"
         };
-        let message = format!("all of it is after the newest that is known, {now}");
+        let message = format!("the time range is after the newest observation, {now}");
         return Err(BadQuery::new(parameter, message, "an earlier instant"));
     }
     let rows = asked.rows_of_group();

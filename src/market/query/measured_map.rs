@@ -22,18 +22,13 @@ pub(crate) fn measured(
     // A default range that was given cannot be distinguished from an omitted range, so it is accepted.
     if !matches!(asked.range, MapRange::D1 | MapRange::All) {
         let message = format!(
-            "{:?} is not allowed of positions that were seen: they do not tell when they were opened",
+            "{:?} is not allowed for a map of observed positions, because their opening times are unknown",
             asked.range.name()
         );
-        return Err(BadQuery::new(
-            "range",
-            message,
-            "all, which is also meant where none is given",
-        )
-        .into());
+        return Err(BadQuery::new("range", message, "all, which is also the default").into());
     }
     if asked.model.is_some() {
-        let message = "a map of positions that were seen is made by no model";
+        let message = "a map of observed positions does not use a model";
         return Err(BadQuery::new("model", message, "none, with source=positions").into());
     }
     let coin = asked.symbol.as_str();

@@ -61,8 +61,9 @@ pub(crate) fn page(
             };
             let Some(orders) = archive.part_of_orders(day, &part, most.min(ROOM))? else {
                 if end.back(1) <= start {
-                    let message = format!("{start} alone has more orders than are read at a time");
-                    let allowed = "an exchange or a symbol, so that there are fewer";
+                    let message =
+                        format!("the orders at {start} exceed the maximum size of one read");
+                    let allowed = "an exchange or a symbol that selects fewer orders";
                     return Err(BadQuery::new("end", message, allowed).into());
                 }
                 length = ((end.0 - start.0) / 2).max(1);

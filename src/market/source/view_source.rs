@@ -55,7 +55,7 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a view as of now can show every earlier instant as it was known then.
+    /// Whether one view as of now can answer queries as of any earlier instant from the data known at that instant.
     fn shows_the_past(&self) -> bool {
         true
     }

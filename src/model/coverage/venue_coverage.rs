@@ -163,10 +163,10 @@ record! {
         /// The exchange's own totals for the same hours and contracts.
         #[unit("USD")]
         pub exchange_usd: Option<f64>,
-        /// Open interest readings in the range that estimates leave out as outliers; absent if not counted.
+        /// Open interest readings in the range that estimates exclude as outliers; absent if not counted.
         pub open_interest_outliers: Option<u64>,
-        /// Bars in the range that estimates leave out as outliers, if the exchange gives their price; absent if not
-        /// counted.
+        /// Bars in the range that estimates exclude as outliers, counted only for the exchange that supplies the price;
+        /// absent if not counted.
         pub bar_outliers: Option<u64>,
     }
 }

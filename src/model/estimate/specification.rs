@@ -133,7 +133,7 @@ impl Specification {
                 "one rate from 0 to below 0.5, or one for each tier from 0 to half of 1/leverage"
             }
             "clocks" => {
-                "1 to 8 pairs: a share above 0, all of them 1 in sum, and a turnover a day from 0 to 1e6"
+                "1 to 8 pairs of a share above 0 and a daily turnover from 0 to 1e6; the shares sum to 1"
             }
             "entries" => "a whole number from 1 to 255",
             "grid" => "a number from 0.00001 to 0.1",
@@ -142,7 +142,7 @@ impl Specification {
             "nu" => "a number from 0.001 to 1000000",
             "name" => "text",
             _ => {
-                "tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name by their names"
+                "only the parameters tiers, weights, mmr, clocks, entries, grid, phi0, kappa0, nu and name"
             }
         }
     }
@@ -197,9 +197,10 @@ impl Specification {
                 for (place, (rate, tier)) in rates.iter().zip(tiers).enumerate() {
                     let half = 0.5 / f64::from(*tier);
                     if !(0.0..=half).contains(rate) {
-                        let problem = format!("entry {place} is {rate:?}, of leverage {tier}");
+                        let problem = format!("entry {place}, for leverage {tier}, is {rate:?}");
                         let allowed = format!(
-                            "from 0 to {half:?} there, half of 1/leverage; a single rate for all tiers is capped automatically"
+                            "for this entry, from 0 to {half:?} (half of 1/leverage); a single rate for all tiers is \
+                             capped automatically"
                         );
                         return bad("mmr", problem, &allowed);
                     }

@@ -32,7 +32,7 @@ record! {
         pub leverage: Option<f64>,
         /// Margin mode: `cross` (margin of the account) or `isolated` (margin of the position).
         pub margin_mode: Option<String>,
-        /// Liquidation price by the exchange; none if the margin covers any price.
+        /// Liquidation price that the exchange publishes; absent if the margin covers every price.
         #[unit("quote currency")]
         pub liquidation_price: Option<Decimal>,
         /// Notional at the price of the snapshot.
@@ -86,7 +86,7 @@ record! {
     /// One open position from a caller's table of positions.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ObservedPosition {
-        /// Exchange; the caller's if absent.
+        /// Exchange; if absent, the exchange that the caller passes.
         pub exchange: Option<String>,
         /// The account; numbered within its snapshot if absent.
         pub account: Option<String>,

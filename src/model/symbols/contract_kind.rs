@@ -46,7 +46,7 @@ pub enum NotOfCoin {
     Option,
     /// The contract has a delivery date.
     #[error(
-        "the contract is dated; a coin's bars and open interest are those of a perpetual contract"
+        "the contract is dated; bars and open interest of a coin must come from a perpetual contract"
     )]
     Dated,
     /// The contract is quoted in a currency that does not count as USD.

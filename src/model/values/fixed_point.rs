@@ -36,7 +36,7 @@ impl FixedPoint {
         };
         let missing = most.checked_sub(value.scale()).ok_or_else(|| {
             format!(
-                "{value} has {} decimals; at most {most} are kept, and nothing is rounded",
+                "{value} has {} decimals; allowed: at most {most} (values are not rounded)",
                 value.scale()
             )
         })?;
@@ -46,7 +46,7 @@ impl FixedPoint {
             .map(Self)
             .ok_or_else(|| {
                 format!(
-                    "{value} is too large; at most {} digits before the point are kept",
+                    "{value} is too large; allowed: at most {} digits before the decimal point",
                     Self::DIGITS - Self::SCALE
                 )
             })

@@ -50,12 +50,12 @@ pub(crate) fn decimal(column: &str, value: f64) -> Result<Decimal, String> {
             "open" | "high" | "low" | "close" => "a price",
             _ => "an amount",
         };
-        return Err(format!("{value:?} is not {what}; a number is"));
+        return Err(format!("{value:?} is not {what}; allowed: a finite number"));
     }
     ShortDecimal::from_f64(value)
         .map(ShortDecimal::decimal)
         .or_else(|| Decimal::from_str_exact(&value.to_string()).ok())
-        .ok_or_else(|| format!("{value} is no number of at most 28 digits"))
+        .ok_or_else(|| format!("{value} has more than 28 digits"))
 }
 
 /// Converts a cell as [`decimal`] does. The error names table, row and column.
@@ -127,7 +127,8 @@ fn reading_row(
 impl ArchiveWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // New keys continue after the existing ones. Two orders with the same key would count as one order.
+        // The dedupe keys of new orders are numbered from the count of stored orders.
+        // Two orders with the same key would count as one order.
         let open = py.detach(|| {
             let writer = Archive::create_or_open(path)?;
             let known = writer.summary()?.end.orders;

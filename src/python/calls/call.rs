@@ -143,7 +143,7 @@ impl Call {
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if self.pid != std::process::id() {
             return Err(PyRuntimeError::new_err(
-                "this call was begun before a fork, in the parent process",
+                "this call was started in the parent process, before a fork",
             ));
         }
         loop {
@@ -179,7 +179,7 @@ impl Call {
                 }
             },
             State::Running | State::Taken => {
-                Err(PyRuntimeError::new_err("the answer was taken already"))
+                Err(PyRuntimeError::new_err("the answer was already taken"))
             }
         }
     }

@@ -178,7 +178,7 @@ impl Stream {
     fn begin_next(&self, bridge: Option<&Bound<'_, Bridge>>, token: u64) -> PyResult<Call> {
         if self.pid != std::process::id() {
             return Err(PyRuntimeError::new_err(
-                "this stream was begun before a fork, in the parent process; begin another",
+                "this stream was opened in the parent process, before a fork; open another",
             ));
         }
         let (source, untaken) = (Arc::clone(&self.source), Arc::clone(&self.untaken));

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::archive::{
-    Archive, ArchiveError, Filter, GivenOrders, ImportedSession, OrderTable, PositionRow, Tables,
+    Archive, ArchiveError, CoveredTime, Filter, GivenOrders, PositionRow, Tables,
 };
 use crate::collect::{
     ExchangeAttribution, Ingested, Refused, TablePlaces, UnclearPosition,
@@ -19,7 +19,7 @@ use crate::model::{Millis, NotInCoins, ObservedBar, ObservedPosition, nearest_f6
 use crate::python::error;
 use crate::python::ingest::in_coins::ArchivePrices;
 use crate::python::ingest::ingest::{
-    GivenOrigin, ingest_origin, known_exchanges, put_outcome, watched,
+    GivenOrigin, NamedHour, covered_time, ingest_origin, known_exchanges, put_outcome, watched,
 };
 use crate::python::ingest::raw::{column_fault, rates, raw_table, row_fault};
 use crate::python::runtime::signals::interruptible;
@@ -43,19 +43,8 @@ pub(crate) struct FilePart {
     interval: Option<i64>,
     /// For each row of the table, its row number in the file.
     numbers: Vec<usize>,
-    /// The sessions of the parts of the file that were ingested before. `None` while earlier days are still to be
-    /// ingested.
-    sessions: Option<Vec<(String, i64, i64)>>,
-}
-
-impl FilePart {
-    fn earlier_sessions(self) -> Option<Vec<ImportedSession>> {
-        let sessions = self.sessions?.into_iter();
-        let sessions = sessions.map(|(exchange, start, end)| {
-            OrderTable::session(exchange, Millis(start), Millis(end))
-        });
-        Some(sessions.collect())
-    }
+    /// The time that the parts of the file cover that were ingested before.
+    covered: Vec<NamedHour>,
 }
 
 /// Ingests tables into the archive at `path`. Rows without an exchange belong to `exchange`.
@@ -165,19 +154,19 @@ pub(crate) fn ingest_tables(
         open_interest: interest_table(judged.open_interest.columns),
         positions,
     };
-    let sessions = file.map_or_else(|| Some(Vec::new()), FilePart::earlier_sessions);
+    let covered = file.map_or_else(CoveredTime::default, |file| covered_time(file.covered));
     let (done, raised) = if dry_run {
         let new = tables.rows() as u64;
         let done = Ingested {
             rows: new,
             new,
-            sessions: tables.orders.sessions(),
+            covered: tables.orders.covered_time(),
             ..Ingested::default()
         };
         (Ok(done), None)
     } else {
         watched(py, seen, move |goes_on| {
-            ingest_all(&path, tables, &places, sessions, ingest.as_ref(), goes_on)
+            ingest_all(&path, tables, &places, &covered, ingest.as_ref(), goes_on)
         })
     };
     let done = done.map(|mut done| {

@@ -62,7 +62,7 @@ pub(crate) fn scaled(
             None => {
                 return Err(PyValueError::new_err(format!(
                     "{}: no scale holds every value within {DECIMAL_DIGITS} digits ({value} in row {row} does not fit \
-                     scale {scale}); ask for decimals=\"float\"",
+                     scale {scale}); use decimals=\"float\"",
                     column.name
                 )));
             }

@@ -10,7 +10,7 @@ use arrow_array::{AnyDictionaryArray, Array, ArrayRef};
 use arrow_schema::DataType;
 
 /// The message for a panic while invalid data are read.
-const CONTRADICTS: &str = "its layout contradicts itself";
+const CONTRADICTS: &str = "its Arrow layout is inconsistent";
 
 /// The location of invalid data in a column.
 #[derive(Debug)]

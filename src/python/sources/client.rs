@@ -158,7 +158,7 @@ impl Client {
                         mem::forget((work, caller));
                         signals?;
                         return Err(PyRuntimeError::new_err(
-                            "the process was forked while this call was under way; ask again",
+                            "the process was forked while this call was under way; repeat the call",
                         ));
                     }
                     signals?;

@@ -401,8 +401,8 @@ impl Market {
         {
             let refusal = api::BadQuery::new(
                 "last_event_id",
-                format!("{id:?} is the place of no stream of a market"),
-                "the last_event_id of an earlier stream, such as \"beef-7\", or None to begin now",
+                format!("{id:?} is not a stream position of a market in this process"),
+                "the last_event_id of an earlier stream, such as \"beef-7\", or None to start now",
             );
             return Err(error::bad_query(py, &refusal));
         }
@@ -460,7 +460,7 @@ impl Market {
                 Ok(())
             }
             _ => Err(PyRuntimeError::new_err(
-                "the clock of this market is not driven by hand",
+                "this market's clock cannot be advanced: it follows real time, or the market has no clock",
             )),
         }
     }
@@ -633,7 +633,7 @@ impl Market {
 
     /// Returns one page of orders, beginning at `offset`, for a walk over the orders.
     #[pyo3(signature = (symbol, exchange, min_usd, limit, offset, as_of=None, groups=false))]
-    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
     fn page(
         &self,
         py: Python<'_>,
@@ -672,7 +672,7 @@ impl Market {
     }
 
     /// Starts a walk over the orders of an archive, newest first. `None` for a market without an archive.
-    #[expect(clippy::too_many_arguments, reason = "each is one of a question's")]
+    #[expect(clippy::too_many_arguments, reason = "each is a parameter of a query")]
     fn history(
         &self,
         py: Python<'_>,

@@ -73,7 +73,7 @@ impl Given {
         let nets = self.trusted_proxies.iter().map(|text| {
             server::network(text).ok_or_else(|| {
                 let message = format!(
-                    "limits: trusted_proxies: {text:?} is no address; allowed: addresses and networks, such as \
+                    "limits: trusted_proxies: {text:?} is not an address; allowed: addresses and networks, such as \
                      10.0.0.5 or 10.0.0.0/8"
                 );
                 ("limits", message)
@@ -100,6 +100,7 @@ pub(crate) fn limits() -> HashMap<&'static str, f64> {
         connections,
         per_peer,
         streams,
+        streams_per_peer: _,
         past,
         past_queue,
         past_memory,
@@ -155,6 +156,9 @@ fn limits_of(given: &HashMap<String, f64>) -> Limits {
         connections: count("connections", usual.connections),
         per_peer: count("per_peer", usual.per_peer),
         streams: count("streams", usual.streams),
+        streams_per_peer: given
+            .contains_key("streams_per_peer")
+            .then(|| count("streams_per_peer", usual.streams)),
         past: count("past", usual.past),
         past_queue: count("past_queue", usual.past_queue),
         past_memory: count("past_memory", usual.past_memory),
@@ -195,9 +199,11 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         if open && !public && !address.ip().to_canonical().is_loopback() {
             let message = format!(
-                "{host} can be reached from other machines, and without a token everybody who reaches it may ask"
+                "{host} can be reached from other machines, and without a token everybody who reaches it may send \
+                 queries"
             );
-            let allowed = "a token (token=..., --token-file), public=True (--public) where everybody may, or 127.0.0.1";
+            let allowed = "a token (token=..., --token-file), public=True (--public) to answer everybody, or the host \
+                           127.0.0.1";
             return Err(bad_query(py, &BadQuery::new("host", message, allowed)));
         }
         let running = py

@@ -12,7 +12,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::net::is_local_name;
-use crate::server::access::tokens::Tokens;
+use crate::server::access::tokens::{TokenDigest, Tokens};
 use crate::server::reject::Rejection;
 
 /// Who may send requests to a server.
@@ -48,9 +48,11 @@ pub struct Access {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guarded;
 
-/// Headers that a browser needs in the response to an admitted request.
+/// An admitted request: its token, and the headers that a browser needs in the response.
 #[derive(Debug, Default)]
 pub(crate) struct Passed {
+    /// The token that admitted it, if one is required.
+    pub(crate) token: Option<TokenDigest>,
     origin: Option<HeaderValue>,
     varies: bool,
 }
@@ -80,6 +82,7 @@ impl Access {
             return Err(refused(Rejection::Misdirected { host }));
         }
         let passed = Passed {
+            token: bearer(headers).and_then(|token| self.tokens.accepted(token)),
             origin: headers
                 .get(ORIGIN)
                 .filter(|origin| self.lets_read(origin))
@@ -108,7 +111,7 @@ impl Access {
             passed.tell(response.headers_mut());
             return Err(Box::new(response));
         }
-        if !self.is_open() && !bearer(headers).is_some_and(|token| self.tokens.holds(token)) {
+        if !self.is_open() && passed.token.is_none() {
             let mut response = refused(Rejection::Unauthorized);
             passed.tell(response.headers_mut());
             return Err(response);

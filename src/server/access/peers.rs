@@ -1,4 +1,4 @@
-//! Identifies clients behind trusted proxies by `X-Forwarded-For`.
+//! Identifies clients, behind trusted proxies by `X-Forwarded-For`, and counts what each has under way.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,28 +14,76 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Prefix length of an IPv6 network that one customer controls.
 const CUSTOMERS: u32 = 64;
 
-/// Requests under way by client, for clients behind trusted proxies.
+/// Identifies clients, and counts the requests under way of those behind trusted proxies.
 #[derive(Debug)]
 pub(crate) struct Peers {
     trusted: Vec<IpNet>,
-    most: usize,
-    under_way: Mutex<HashMap<IpAddr, usize>>,
+    under_way: Arc<PeerCounts>,
 }
 
-/// A request that counts as under way until this is dropped.
+/// Counts by client, with a bound for each.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
-    peers: Arc<Peers>,
+pub(crate) struct PeerCounts {
+    most: usize,
+    by_peer: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// One count of a client; dropping it ends the count.
+#[derive(Debug)]
+pub(crate) struct PeerCount {
+    counts: Arc<PeerCounts>,
     peer: IpAddr,
 }
 
-impl Peers {
-    pub(crate) fn new(trusted: Vec<IpNet>, most: usize) -> Arc<Self> {
+impl PeerCounts {
+    /// Counters with a bound of `most` for each client.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
-            trusted,
             most,
-            under_way: Mutex::default(),
+            by_peer: Mutex::default(),
         })
+    }
+
+    /// The bound for each client.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Counts one more of `peer`. The error is the count of a peer that has reached the bound.
+    pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Result<PeerCount, usize> {
+        let peer = one_client(peer);
+        let mut by_peer = self.by_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = by_peer.entry(peer).or_default();
+        if *count >= self.most {
+            return Err(*count);
+        }
+        *count += 1;
+        Ok(PeerCount {
+            counts: Arc::clone(self),
+            peer,
+        })
+    }
+}
+
+impl Drop for PeerCount {
+    fn drop(&mut self) {
+        let counts = &self.counts.by_peer;
+        let mut by_peer = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = by_peer.get_mut(&self.peer) {
+            *count -= 1;
+            if *count == 0 {
+                by_peer.remove(&self.peer);
+            }
+        }
+    }
+}
+
+impl Peers {
+    pub(crate) fn new(trusted: Vec<IpNet>, most: usize) -> Self {
+        Self {
+            trusted,
+            under_way: PeerCounts::new(most),
+        }
     }
 
     /// Whether this address is a trusted proxy.
@@ -71,24 +119,13 @@ impl Peers {
     }
 
     /// Counts one more request through a trusted proxy. Refuses it if the client `peer` has too many under way.
-    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<UnderWay, Rejection> {
-        let peer = one_client(peer);
-        let mut under_way = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let count = under_way.entry(peer).or_default();
-        if *count >= self.most {
-            return Err(Rejection::TooMany {
-                under_way: *count,
-                allowed: self.most,
-            });
-        }
-        *count += 1;
-        Ok(UnderWay {
-            peers: Arc::clone(self),
-            peer,
-        })
+    pub(crate) fn admit(&self, peer: IpAddr) -> Result<PeerCount, Rejection> {
+        self.under_way
+            .enter(peer)
+            .map_err(|under_way| Rejection::TooMany {
+                under_way,
+                allowed: self.under_way.most(),
+            })
     }
 }
 
@@ -100,22 +137,6 @@ pub(crate) fn one_client(address: IpAddr) -> IpAddr {
             IpAddr::V6(network.into())
         }
         address => address,
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let mut under_way = self
-            .peers
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = under_way.get_mut(&self.peer) {
-            *count -= 1;
-            if *count == 0 {
-                under_way.remove(&self.peer);
-            }
-        }
     }
 }
 
@@ -234,6 +255,6 @@ mod tests {
         assert!(peers.admit("192.0.2.2".parse().unwrap()).is_ok());
         drop(admitted);
         assert!(peers.admit(one).is_ok());
-        assert!(peers.under_way.lock().unwrap().is_empty());
+        assert!(peers.under_way.by_peer.lock().unwrap().is_empty());
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct Reloaded<T> {
     seen: Mutex<Vec<Option<Stamp>>>,
 }
 
-/// Identifies a version of a file: modification time, length and inode.
-type Stamp = (SystemTime, u64, u64);
+/// Identifies a version of a file: modification time, length, inode and the time of the last change.
+type Stamp = (SystemTime, u64, u64, (i64, i64));
 
 impl<T> Reloaded<T> {
     /// Reads `files` for the first time.
@@ -42,11 +42,13 @@ impl<T> Reloaded<T> {
     }
 
     /// Reads the files again if one has changed. If they cannot be read, the current value stays.
-    pub(crate) fn look(&self) {
+    ///
+    /// Returns whether the value was replaced.
+    pub(crate) fn look(&self) -> bool {
         let stamps = stamps(&self.files);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == stamps {
-            return;
+            return false;
         }
         *seen = stamps;
         let names = || {
@@ -57,12 +59,14 @@ impl<T> Reloaded<T> {
             Ok(value) => {
                 self.current.store(Arc::new(value));
                 log::info!("{} changed and was read again", names());
+                true
             }
             Err(failure) => {
                 log::error!(
                     "{} cannot be read, so the earlier content stays in use: {failure}",
                     names()
                 );
+                false
             }
         }
     }
@@ -83,9 +87,13 @@ fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
 
 fn stamp(file: &Path) -> Option<Stamp> {
     let known = fs::metadata(file).ok()?;
+    // A program can set the modification time of a file, but not the time of its last change.
     #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(&known);
+    let (inode, changed) = {
+        use std::os::unix::fs::MetadataExt;
+        (known.ino(), (known.ctime(), known.ctime_nsec()))
+    };
     #[cfg(not(unix))]
-    let inode = 0;
-    Some((known.modified().ok()?, known.len(), inode))
+    let (inode, changed) = (0, (0, 0));
+    Some((known.modified().ok()?, known.len(), inode, changed))
 }

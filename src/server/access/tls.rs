@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::net::plain_length;
 use crate::server::access::reload::Reloaded;
 
 /// Maximum size of a certificate or key file, in bytes.
@@ -52,7 +53,7 @@ fn read(files: &[PathBuf]) -> io::Result<ServerConfig> {
     };
     let no = |file: &Path, what: &str, failure: &dyn std::fmt::Display| {
         invalid(format!(
-            "tls: {} holds no {what}: {failure}",
+            "tls: {} contains no {what}: {failure}",
             file.display()
         ))
     };
@@ -63,7 +64,7 @@ fn read(files: &[PathBuf]) -> io::Result<ServerConfig> {
         return Err(no(
             certificate,
             "certificate",
-            &"allowed: a chain of them in PEM",
+            &"allowed: a certificate chain in PEM",
         ));
     }
     let private = PrivateKeyDer::from_pem_slice(&text(key)?)
@@ -89,7 +90,7 @@ fn text(file: &Path) -> io::Result<Vec<u8>> {
             format!("tls: {}: {failure}", file.display()),
         )
     };
-    let length = fs::metadata(file).map_err(named)?.len();
+    let length = plain_length(file).map_err(named)?;
     if length > LONGEST {
         return Err(invalid(format!(
             "tls: {} has {length} bytes; allowed: at most {LONGEST}",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::net::plain_length;
 use crate::server::access::reload::Reloaded;
 
 /// Prefix of a digest, in a token file or in place of a token.
@@ -19,13 +20,14 @@ const SHORTEST: usize = 16;
 /// Maximum size of a token file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-type Hash = [u8; 32];
+/// The SHA-256 digest of a token.
+pub(crate) type TokenDigest = [u8; 32];
 
 /// Accepted bearer tokens: those of a file, which is read again when it changes, and fixed ones.
 #[derive(Clone, Default)]
 pub struct Tokens {
-    fixed: Vec<Hash>,
-    files: Vec<Arc<Reloaded<Vec<Hash>>>>,
+    fixed: Vec<TokenDigest>,
+    files: Vec<Arc<Reloaded<Vec<TokenDigest>>>>,
 }
 
 impl Tokens {
@@ -87,21 +89,29 @@ impl Tokens {
         !self.fixed.is_empty() || !self.files.is_empty()
     }
 
-    pub(crate) fn holds(&self, token: &[u8]) -> bool {
-        let given: Hash = Sha256::digest(token).into();
+    /// The digest of `token` if it is accepted.
+    pub(crate) fn accepted(&self, token: &[u8]) -> Option<TokenDigest> {
+        let given: TokenDigest = Sha256::digest(token).into();
+        self.accepts(&given).then_some(given)
+    }
+
+    /// Whether the token with this digest is accepted now.
+    pub(crate) fn accepts(&self, digest: &TokenDigest) -> bool {
         // The client chooses the token but not its digest, so the comparison time discloses no stored digest.
-        self.fixed.contains(&given)
+        self.fixed.contains(digest)
             || self
                 .files
                 .iter()
-                .any(|file| file.current().contains(&given))
+                .any(|file| file.current().contains(digest))
     }
 
-    /// Reads the files that have changed.
-    pub(crate) fn look(&self) {
+    /// Reads the files that have changed. Returns whether any was read.
+    pub(crate) fn look(&self) -> bool {
+        let mut changed = false;
         for file in &self.files {
-            file.look();
+            changed |= file.look();
         }
+        changed
     }
 }
 
@@ -114,9 +124,10 @@ impl fmt::Debug for Tokens {
     }
 }
 
-const NO_DIGEST: &str = "token: what follows sha256: is no digest; allowed: 64 hexadecimal digits";
+const NO_DIGEST: &str =
+    "token: the text after \"sha256:\" is not a digest; allowed: 64 hexadecimal digits";
 
-fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
+fn read(files: &[PathBuf]) -> io::Result<Vec<TokenDigest>> {
     let mut hashes = Vec::new();
     for file in files {
         let named = |failure: io::Error| {
@@ -125,10 +136,10 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
                 format!("token: {}: {failure}", file.display()),
             )
         };
-        let length = fs::metadata(file).map_err(named)?.len();
+        let length = plain_length(file).map_err(named)?;
         if length > LONGEST_FILE {
             return Err(invalid(format!(
-                "token: {}: {length} bytes are no file of tokens; allowed: at most {LONGEST_FILE}",
+                "token: {}: the token file has {length} bytes; allowed: at most {LONGEST_FILE}",
                 file.display()
             )));
         }
@@ -141,7 +152,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
             let found = digest.strip_prefix(DIGEST).and_then(hash);
             hashes.push(found.ok_or_else(|| {
                 invalid(format!(
-                    "token: {}, line {number}: no digest of a token; allowed: sha256: and 64 hexadecimal digits, as the \
+                    "token: {}, line {number}: not a token digest; allowed: sha256: and 64 hexadecimal digits, as the \
                      command `liqdata token` prints them",
                     file.display()
                 ))
@@ -151,7 +162,7 @@ fn read(files: &[PathBuf]) -> io::Result<Vec<Hash>> {
     Ok(hashes)
 }
 
-fn hash(digits: &str) -> Option<Hash> {
+fn hash(digits: &str) -> Option<TokenDigest> {
     let digits: Option<Vec<u8>> = digits
         .chars()
         .map(|digit| u8::try_from(digit.to_digit(16)?).ok())
@@ -179,9 +190,9 @@ mod tests {
         for written in [TOKEN.to_owned(), Tokens::digest(TOKEN)] {
             let tokens = Tokens::default().with(&written).unwrap();
             assert!(tokens.asked_for());
-            assert!(tokens.holds(TOKEN.as_bytes()));
-            assert!(!tokens.holds(b"0123456789abcdeF"));
-            assert!(!tokens.holds(Tokens::digest(TOKEN).as_bytes()));
+            assert!(tokens.accepted(TOKEN.as_bytes()).is_some());
+            assert!(tokens.accepted(b"0123456789abcdeF").is_none());
+            assert!(tokens.accepted(Tokens::digest(TOKEN).as_bytes()).is_none());
         }
     }
 

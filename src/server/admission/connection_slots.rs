@@ -111,6 +111,12 @@ impl ConnectionSlots {
         }
     }
 
+    /// Evicts the connection that has been idle longest, if one is idle.
+    pub(crate) fn evict_idlest(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = taken.let_go(|_| true);
+    }
+
     /// Number of taken slots.
     pub(crate) fn count(&self) -> usize {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +133,10 @@ impl Taken {
             .filter(|(_, seat)| those(seat) && !seat.is_answered())
             .min_by_key(|(number, seat)| (seat.idle_since.load(Relaxed), **number))?;
         let seat = self.seats.remove(&number)?;
-        log::debug!("a connection of {:?} makes room for another", seat.peer);
+        log::debug!(
+            "an idle connection of {:?} is closed to make room for another",
+            seat.peer
+        );
         seat.leave.notify_one();
         Some(())
     }

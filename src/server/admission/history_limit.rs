@@ -66,7 +66,7 @@ impl HistoryLimit {
             return Ok(());
         }
         let message = "this service answers no historical queries (its limit `past` is 0)";
-        let allowed = "questions about now, without as_of, start and end";
+        let allowed = "queries about the present, without as_of, start and end";
         Err(BadQuery::new(parameter, message, allowed).into())
     }
 

@@ -29,6 +29,8 @@ pub struct Limits {
     pub per_peer: usize,
     /// Maximum number of open event streams. A stream ends only when its reader disconnects or the server stops.
     pub streams: usize,
+    /// Maximum number of open event streams of one client. `None` means a quarter of `streams`.
+    pub streams_per_peer: Option<usize>,
     /// Maximum number of historical queries (with `as_of` or a time range) computed concurrently. 0 turns them off.
     pub past: usize,
     /// Maximum number of waiting historical queries. Further ones are refused.
@@ -55,14 +57,16 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 512 connections (many systems allow a process only 1,024 open files), 256 for each peer, 256 streams, one
-    /// historical query at a time and 32 waiting, 128 MiB of historical cache, 256 MiB of answers, queries of 8 KiB,
-    /// headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s grace.
+    /// 512 connections (many systems allow a process only 1,024 open files), 256 for each peer, 256 streams, a quarter
+    /// of them for each peer, one historical query at a time and 32 waiting, 128 MiB of historical cache, 256 MiB of
+    /// answers, queries of 8 KiB, headers of 16 KiB, 30 s idle, 10 s for a head, 60 s for an answer, 30 s stalled, 5 s
+    /// grace.
     fn default() -> Self {
         Self {
             connections: 512,
             per_peer: 256,
             streams: 256,
+            streams_per_peer: None,
             past: 1,
             past_queue: 32,
             past_memory: 128 << 20,
@@ -104,7 +108,7 @@ impl Limits {
             ("grace", self.grace),
         ] {
             if Instant::now().checked_add(length).is_none() {
-                let message = format!("{name}: {length:?} lies beyond the end of the clock");
+                let message = format!("{name}: {length:?} is longer than the clock can represent");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
         }
@@ -132,6 +136,12 @@ impl Limits {
             });
         }
         Ok(())
+    }
+
+    /// Maximum number of open event streams of one client. By default a client never holds more than a quarter of the connections.
+    pub(crate) fn stream_share(&self) -> usize {
+        let quarter = self.streams.min(self.connections) / 4;
+        self.streams_per_peer.unwrap_or(quarter).max(1)
     }
 
     /// Maximum size of a request head in the parser, in bytes.

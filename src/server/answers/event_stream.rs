@@ -25,6 +25,10 @@ use crate::server::shared::PageState;
 /// Maximum number of orders per read from the market.
 const PAGE: usize = 256;
 
+/// The announced keep-alive interval in seconds. Comments come more often, but a reader on a slow network
+/// should not give up after a few seconds of silence.
+const ANNOUNCED_INTERVAL: HeaderValue = HeaderValue::from_static("15");
+
 /// The line that sets the delay before a disconnected reader reconnects, in milliseconds.
 const RETRY: &str = "retry: 1000\n";
 
@@ -84,9 +88,7 @@ pub(crate) async fn follow(
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
-    if let Ok(seconds) = HeaderValue::try_from(keep_alive.as_secs_f64().to_string()) {
-        headers.insert(ANNOUNCED, seconds);
-    }
+    headers.insert(ANNOUNCED, ANNOUNCED_INTERVAL);
     Ok(response)
 }
 
@@ -145,8 +147,8 @@ impl Reader {
 fn gap(events: &mut Vec<u8>, asked: Option<&str>, newest: impl Display) -> Result<(), Rejection> {
     let gap = Gap {
         asked,
-        message: "the place to go on from is no longer known; \
-                  what arrived between it and this event is not in the stream",
+        message: "the requested stream position is no longer known; events between that position and this event are \
+                  missing",
     };
     event(events, Some(Stream::GAP), newest, &gap)
 }

@@ -534,7 +534,7 @@ fn explained(
 /// Adds the field `explain` to `plain`, a JSON object with at least one member.
 fn with_explanation(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
     let Some(open) = plain.strip_suffix(b"}") else {
-        log::error!("an answer is no JSON object");
+        log::error!("an answer is not a JSON object");
         return Err(Rejection::Defect);
     };
     Ok([open, b",\"explain\":", explanation, b"}"].concat())

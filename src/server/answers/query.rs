@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, Arguments, At, BadQuery, Rule as _, read_instant};
+use crate::api::{self, Arguments, BadQuery, allowed_instants, read_instant};
 use crate::market::MarketQuery;
 use crate::model::Millis;
 
@@ -45,7 +45,7 @@ pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
         None => Ok(()),
         Some((name, _)) => Err(BadQuery::new(
             name,
-            "is not a parameter of this page",
+            "is not a parameter of this endpoint",
             "no parameters",
         )),
     }
@@ -57,7 +57,11 @@ pub(crate) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
     let mut given = None;
     for (name, value) in pairs(query)? {
         if name != NAME {
-            return Err(BadQuery::new(name, "is not a parameter of this page", NAME));
+            return Err(BadQuery::new(
+                name,
+                "is not a parameter of this endpoint",
+                NAME,
+            ));
         }
         let seconds = value.parse::<u32>().map_err(|_| {
             let allowed = "a whole number of seconds";
@@ -82,7 +86,7 @@ fn switch(text: &str) -> Result<bool, BadQuery> {
 
 fn instant(text: &str) -> Result<Millis, BadQuery> {
     read_instant(text).map_err(|problem| {
-        let allowed = format!("{} (a + in a URL is written %2B)", At::allowed());
+        let allowed = format!("{} (a + in a URL is written %2B)", allowed_instants());
         BadQuery::new("as_of", problem, allowed)
     })
 }

@@ -248,6 +248,15 @@ impl Page {
         if let Some(written) = state.written {
             self.sample(name, &[], u8::from(written));
         }
+        let name = "liqdata_archive_log_bytes";
+        self.metric(
+            name,
+            "gauge",
+            "Write-ahead log of the archive; more than 64 MiB while a stopped reader keeps it from being emptied.",
+        );
+        if let Some(bytes) = state.log_bytes {
+            self.sample(name, &[], bytes);
+        }
         let name = "liqdata_exchange_listened_until_timestamp_seconds";
         self.metric(
             name,
@@ -261,7 +270,7 @@ impl Page {
         self.metric(
             name,
             "gauge",
-            "Rows set apart as unreadable, unpriced or of a doubtful unit, on the days of the last 24 hours.",
+            "Rows quarantined as unreadable, unpriced or of a doubtful unit, on the UTC days of the last 24 hours.",
         );
         for venue in &state.venues {
             let counts = [

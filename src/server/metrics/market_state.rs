@@ -25,6 +25,8 @@ pub(crate) struct MarketState {
     changes: u64,
     /// Coverage of the last 24 hours.
     pub(crate) venues: Vec<VenueCoverage>,
+    /// Size of the archive's write-ahead log in bytes. `None` without an archive.
+    pub(crate) log_bytes: Option<u64>,
     /// Whether a process has the archive open for writing. `None` without an archive.
     pub(crate) written: Option<bool>,
     /// By exchange, the time until which the archive records a session.
@@ -46,10 +48,16 @@ impl MarketState {
         let readable = market.state(&Dependency::Record).is_ok();
         let venues = market.coverage(None, Window::H24);
         let archive = market.archive();
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the type is of a room that this one does not use"
+        )]
+        let log_bytes = archive.map(|archive| archive.log_bytes());
         Self {
             readable: readable && venues.is_ok(),
             now: market.known_until(),
             venues: venues.unwrap_or_default(),
+            log_bytes,
             written: archive.and_then(|archive| archive.has_writer().ok()),
             listened_until: archive
                 .and_then(|archive| archive.connected_until().ok())

@@ -74,7 +74,7 @@ async fn a_newest_day_cut_short_is_marked_in_every_answer_and_a_gap() {
         (&json!("orders"), &json!(1))
     );
     let reason = file["reason"].as_str().unwrap();
-    assert!(reason.contains("bytes and was written with"), "{reason}");
+    assert!(reason.contains("bytes, but was written with"), "{reason}");
     let place = folder.0.display().to_string();
     assert!(!said.to_string().contains(&place), "{said}");
 }

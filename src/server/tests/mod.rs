@@ -14,6 +14,7 @@ pub(super) mod history_limit;
 mod metrics;
 mod ready;
 mod sockets;
+mod streams;
 
 use std::sync::Arc;
 
@@ -464,6 +465,16 @@ async fn an_answer_is_compressed_when_asked_and_worth_it() {
         ("identity", "/api/liq-map", None),
         ("deflate", "/api/liq-map", None),
         ("gzip", "/api/liquidations?limit=1", None),
+        // A client that refuses plain bodies gets small ones compressed, too.
+        (
+            "gzip, identity;q=0",
+            "/api/liquidations?limit=1",
+            Some("gzip"),
+        ),
+        ("*;q=0, zstd", "/health", Some("zstd")),
+        ("*, Identity; q=0.000", "/api/liq-map", Some("zstd")),
+        ("gzip;q=0.5, *;q=0", "/api/liq-map?symbol=BTC", Some("gzip")),
+        ("identity, *;q=0, gzip;q=0.1", "/health", None),
     ] {
         let request_ = request(Method::GET, uri).header(ACCEPT_ENCODING, accept);
         let (status, headers, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;
@@ -478,7 +489,7 @@ async fn an_answer_is_compressed_when_asked_and_worth_it() {
         assert_eq!(headers[CONTENT_LENGTH], plain.len().to_string());
         if encoding.is_some() {
             assert!(
-                body.len() < plain.len() / 2,
+                uri != "/api/liq-map" || body.len() < plain.len() / 2,
                 "{} of {}",
                 body.len(),
                 plain.len()
@@ -491,14 +502,29 @@ async fn an_answer_is_compressed_when_asked_and_worth_it() {
 
 #[tokio::test]
 async fn an_unavailable_encoding_is_refused_in_the_same_shape() {
-    let request = request(Method::GET, "/api/liq-map")
-        .header(ACCEPT_ENCODING, "snappy, identity;q=0")
-        .body(Body::empty())
-        .unwrap();
-    let (status, _, body) = ask(&service(), request).await;
-    assert_eq!(status, StatusCode::NOT_ACCEPTABLE);
-    let answer: Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(answer["success"], false);
+    let service = service();
+    for (accept, uri) in [
+        ("snappy, identity;q=0", "/api/liq-map"),
+        ("identity;q=0", "/health"),
+        ("*;q=0", "/api/liquidations"),
+        ("identity;q=0.0, gzip;q=0, zstd;q=0", "/api"),
+        // An event stream is never compressed.
+        ("gzip, identity;q=0", "/api/liquidations/stream"),
+    ] {
+        for method in [Method::GET, Method::HEAD] {
+            let asked = request(method.clone(), uri).header(ACCEPT_ENCODING, accept);
+            let (status, _, body) = ask(&service, asked.body(Body::empty()).unwrap()).await;
+            assert_eq!(
+                status,
+                StatusCode::NOT_ACCEPTABLE,
+                "{method} {accept} {uri}"
+            );
+            if method == Method::GET {
+                let answer: Value = serde_json::from_slice(&body).unwrap();
+                assert_eq!(answer["success"], false, "{accept} {uri}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -100,13 +100,28 @@ impl Peer {
         head.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
+    /// Reads up to and with `end`.
+    pub(super) async fn until(&mut self, end: &str) -> String {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            text.push(timeout(STUCK, self.0.read_u8()).await.unwrap().unwrap());
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    /// The head of the next answer.
+    pub(super) async fn head(&mut self) -> String {
+        self.until("\r\n\r\n").await
+    }
+
+    /// Reads a chunked body to its end.
+    pub(super) async fn chunks(&mut self) {
+        self.until("\r\n0\r\n\r\n").await;
+    }
+
     /// Reads the head and the body of the next answer. The connection stays open.
     pub(super) async fn answer(&mut self) -> (String, String) {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(timeout(STUCK, self.0.read_u8()).await.unwrap().unwrap());
-        }
-        let head = String::from_utf8(head).unwrap();
+        let head = self.head().await;
         let length = header(&head, "content-length").unwrap().parse().unwrap();
         let mut body = vec![0; length];
         let read = self.0.read_exact(&mut body);
@@ -753,7 +768,10 @@ async fn a_peer_that_leaves_much_unread_is_refused_and_others_are_not() {
     let (head, body) = second.answer().await;
     assert!(head.starts_with("HTTP/1.1 429"), "{head}");
     assert_eq!(header(&head, "retry-after"), Some("1"));
-    assert!(body.contains("not read yet; allowed: 4194304"), "{body}");
+    assert!(
+        body.contains("bytes of earlier answers; allowed: 4194304"),
+        "{body}"
+    );
     let mut other = server.connect().await;
     other.ask("/").await;
     assert_eq!(other.status().await, 200);

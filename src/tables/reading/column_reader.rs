@@ -12,6 +12,7 @@ use crate::tables::cells::{InputCell, InputCells};
 use crate::tables::raw_table::RawTable;
 use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
+use crate::tables::spreadsheet_text::plain_text;
 use crate::wire::{exact_decimal, nearest_double};
 
 /// Number of rows between two calls of `goes_on`.
@@ -133,14 +134,14 @@ impl<'a> ColumnReader<'a> {
             }
             if let Some(text) = texts.as_ref().map(|texts| texts.at(row))
                 && !text.is_empty()
-                && text.trim().len() == text.len()
+                && plain_text(text).len() == text.len()
             {
                 names.push(text);
                 continue;
             }
             match cells.at(row) {
                 cell if optional && cell.is_missing() => names.push(""),
-                InputCell::Text(text) if !text.trim().is_empty() => names.push(text.trim()),
+                InputCell::Text(text) if !text.trim().is_empty() => names.push(plain_text(&text)),
                 cell => {
                     names.push("");
                     self.cell_fault(name, row, &cell, "not a name");
@@ -334,7 +335,7 @@ impl<'a> ColumnReader<'a> {
         }
         if let Some((first, all)) = unit.seconds() {
             let reason = if all {
-                "and all others look like epoch seconds; epoch milliseconds are meant"
+                "and all other cells of the column look like epoch seconds; give epoch milliseconds"
             } else {
                 IN_SECONDS
             };
@@ -409,7 +410,7 @@ impl ColumnReader<'_> {
     /// The text of a cell, without surrounding blanks.
     pub(super) fn text(cell: &InputCell<'_>) -> Option<String> {
         match cell {
-            InputCell::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            InputCell::Text(text) if !text.trim().is_empty() => Some(plain_text(text).to_owned()),
             _ => None,
         }
     }
@@ -483,7 +484,7 @@ pub(crate) mod text_cell {
 
     /// Fault reason of a bar that does not close `stated` milliseconds after its open.
     pub(crate) fn other_length(stated: i64) -> String {
-        format!("not {stated} ms, its interval, after the open")
+        format!("not {stated} ms (the interval) after the open")
     }
 
     /// A length in milliseconds.

@@ -412,7 +412,7 @@ pub(crate) fn read_interest(
         (true, true) => {
             return Err(ColumnFault {
                 column: "open_interest",
-                message: "and \"open_interest_usd\" are both there; a table has one of them"
+                message: "and \"open_interest_usd\" are both given; give only one of them"
                     .to_owned(),
             });
         }

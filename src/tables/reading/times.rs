@@ -16,7 +16,7 @@ const SECONDS: Range<i64> = 1_000_000_000..100_000_000_000;
 /// Whole numbers that are epoch microseconds of the years 1973 to 5138.
 const MICROS: Range<i64> = 100_000_000_000_000..100_000_000_000_000_000;
 /// Fault reason of an instant in seconds.
-pub(crate) const IN_SECONDS: &str = "looks like epoch seconds; epoch milliseconds are meant";
+pub(crate) const IN_SECONDS: &str = "looks like epoch seconds; give epoch milliseconds";
 /// Fault reason of a cell that is no instant.
 const INSTANT: &str = "not an instant (epoch milliseconds, a datetime, or ISO 8601 text)";
 
@@ -95,10 +95,10 @@ impl SecondsScan {
 pub(crate) fn instant(cell: &InputCell<'_>) -> Result<Millis, &'static str> {
     let at = match (whole(cell), cell) {
         (Some(at), _) if MICROS.contains(&at) => {
-            return Err("looks like epoch microseconds; epoch milliseconds are meant");
+            return Err("looks like epoch microseconds; give epoch milliseconds");
         }
         (Some(at), _) if at >= MICROS.end => {
-            return Err("looks like epoch nanoseconds; epoch milliseconds are meant");
+            return Err("looks like epoch nanoseconds; give epoch milliseconds");
         }
         (Some(at), _) => at,
         (None, InputCell::Instant(at)) => *at,

@@ -127,11 +127,11 @@ impl Judge<'_> {
     fn bar(&self, bars: &BarColumns, row: usize) -> Option<Fault> {
         let at = bars.timestamp.get(row).copied().unwrap_or_default();
         let Some(interval) = bars.interval.get(row).copied().flatten() else {
-            let reason = "blank, and the spacing of the bars does not give it";
+            let reason = "blank, and it cannot be inferred from the spacing of the bars";
             return Some(("interval", reason.to_owned(), String::new()));
         };
         if interval <= 0 || interval % Millis::MINUTE != 0 {
-            let reason = "not a bar length; whole minutes above 0 are";
+            let reason = "not a bar length; allowed: a positive whole number of minutes";
             return Some(("interval", reason.to_owned(), format!("{interval} ms")));
         }
         if let Some((reason, shown)) = self.time(at).or_else(|| self.time(at.on(interval))) {
@@ -146,7 +146,7 @@ impl Judge<'_> {
         for (column, amounts) in prices {
             let value = amounts.f64(row);
             if !(SMALLEST..=LARGEST).contains(&value) {
-                let reason = format!("not a price; a number above 0 is, up to {LARGEST:?}");
+                let reason = format!("not a price; allowed: {SMALLEST:?} to {LARGEST:?}");
                 return Some((column, reason, shown(amounts, row)));
             }
         }
@@ -172,13 +172,14 @@ impl Judge<'_> {
         if !(0.0..=LARGEST).contains(&volume) {
             return Some((
                 "volume",
-                "not an amount; a number from 0 on is".to_owned(),
+                "not an amount; allowed: numbers from 0 on".to_owned(),
                 shown(&bars.volume, row),
             ));
         }
         let trades = bars.trades.as_ref().map(|trades| trades.f64(row));
         if volume == 0.0 && trades.is_some_and(|trades| trades > 0.0) {
-            let reason = "is 0 although trades are counted: bars of mark, index or premium prices are not trade bars";
+            let reason = "is 0 although the bar counts trades: bars of mark, index or premium prices are not trade \
+                          bars";
             return Some(("volume", reason.to_owned(), shown(&bars.volume, row)));
         }
         None
@@ -196,7 +197,7 @@ pub(super) fn shown(amounts: &AmountColumn, row: usize) -> String {
 /// The fault of a row that names a second contract of a coin.
 pub(super) fn another_contract(table: &str, contract: &Resolved, other: &str) -> Fault {
     let reason = format!(
-        "names another contract of the coin than its other {table} of this exchange; one contract is allowed"
+        "names another contract than the other {table} of this coin and exchange; use one contract"
     );
     (
         "symbol",

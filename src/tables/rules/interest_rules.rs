@@ -60,7 +60,7 @@ impl Judge<'_> {
             }
             let amount = readings.open_interest.f64(row);
             if !(0.0..=LARGEST).contains(&amount) {
-                let reason = "not an amount; a number from 0 on is";
+                let reason = "not an amount; allowed: numbers from 0 on";
                 fault(
                     column,
                     reason.to_owned(),

@@ -155,11 +155,11 @@ impl Judge<'_> {
             number(&orders.value_usd),
         );
         if products.are_values(row) && is_far_from_product(one, many, all) {
-            let reason = "more than ten times off price × qty";
+            let reason = "not within a factor of ten of price × qty";
             return Err((
                 "value_usd",
                 reason.to_owned(),
-                format!("{value}, where {price} × {qty} is stated"),
+                format!("{value} (price {price}, qty {qty})"),
             ));
         }
         Ok(value)
@@ -182,7 +182,8 @@ impl Judge<'_> {
             return Err(("symbol", reason, shown()));
         }
         self.rates.at(quote, at).ok_or_else(|| {
-            let reason = format!("is quoted in {quote}, of which quote_rates has no rate at {at}");
+            let reason =
+                format!("is quoted in {quote}, and quote_rates has no rate for it at {at}");
             ("symbol", reason, shown())
         })
     }

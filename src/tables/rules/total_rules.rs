@@ -60,7 +60,7 @@ impl Judge<'_> {
         }
         let interval = totals.interval.get(row).copied().flatten();
         if interval.is_some_and(|length| length <= 0 || length % Millis::MINUTE != 0) {
-            let reason = "not a length; whole minutes above 0 are";
+            let reason = "not a length; allowed: a positive whole number of minutes";
             let shown = format!("{} ms", interval.unwrap_or_default());
             return Some(("interval", reason.to_owned(), shown));
         }
@@ -69,7 +69,7 @@ impl Judge<'_> {
             ("short_usd", &totals.short_usd),
         ] {
             if !(0.0..=LARGEST).contains(&amounts.f64(row)) {
-                let reason = "not an amount; a number from 0 on is";
+                let reason = "not an amount; allowed: numbers from 0 on";
                 return Some((column, reason.to_owned(), shown(amounts, row)));
             }
         }

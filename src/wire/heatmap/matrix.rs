@@ -91,15 +91,15 @@ impl Matrix {
                     ),
                 )
             };
-            let time =
-                index(time, times).ok_or_else(|| fault(format!("{time} is no index of a time")))?;
+            let time = index(time, times)
+                .ok_or_else(|| fault(format!("{time} is not the index of a time")))?;
             let price = index(price, prices)
-                .ok_or_else(|| fault(format!("{price} is no index of a price level")))?;
+                .ok_or_else(|| fault(format!("{price} is not the index of a price level")))?;
             let place = price * times + time;
             if let (Some(cell), Some(named)) = (laid.get_mut(place), named.get_mut(place)) {
                 if std::mem::replace(named, true) {
                     return Err(fault(format!(
-                        "time {time} and price level {price} are named twice"
+                        "time {time} and price level {price} are given twice"
                     )));
                 }
                 *cell = value;
@@ -140,7 +140,9 @@ impl Matrix {
         }
         DecodeError::at(
             "[0]",
-            format!("has {width} cells; {prices} prices × {times} times need {times}"),
+            format!(
+                "has {width} cells; with {prices} prices × {times} times, each row needs {times}"
+            ),
         )
     }
 }
@@ -216,7 +218,8 @@ pub(in crate::wire) fn spread(value: f64, rows: usize, columns: usize) -> Result
         .filter(|&cells| cells <= SPARSE_CELLS)
         .map(|cells| vec![value; cells])
         .ok_or_else(|| {
-            format!("{rows} × {columns} cells that the body does not spell out; {SPARSE_CELLS} are allowed")
+            format!("the body leaves out cells of a matrix of {rows} × {columns}; allowed: at most {SPARSE_CELLS} \
+                     cells")
         })
 }
 

@@ -265,7 +265,11 @@ impl Questions<'_> {
             let span = (since(gap.start), since(gap.end));
             missing.push(span);
             // What tells each minute proves nothing of the last one, where the socket is replaced.
-            if gap.reason.ends_with("replaced, and silent since before") && death(venue) > DEATH {
+            if gap
+                .reason
+                .ends_with("received nothing since before its replacement")
+                && death(venue) > DEATH
+            {
                 trouble.add((span.1, span.1), (span.1 - MINUTELY, span.1));
             }
         }

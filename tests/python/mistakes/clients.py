@@ -151,7 +151,7 @@ MISTAKES = {
             'liqdata.Client("http://example.org", headers={"X": "a\\nb"})',
             "BadQuery",
             "headers",
-            '"X" has a value with characters that no header may hold',
+            '"X" has a value with characters that are not allowed in a header',
         ),
         (
             'liqdata.Client("http://example.org", proxy="nowhere")',
@@ -237,7 +237,7 @@ MISTAKES = {
             'client.history("BTC", start="2027-01-01")',
             "BadQuery",
             "start",
-            "2027-01-01T00:00:00Z is after the newest that is known",
+            "2027-01-01T00:00:00Z is after the newest observation",
         ),
         ('client.history("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         ("client.iter_orders(page_size=0)", "BadQuery", "page_size", "allowed: a whole number from 1 to 1000"),
@@ -256,6 +256,6 @@ MISTAKES = {
         ("wait(service.orders(limit=0))", "BadQuery", "limit", "allowed: a whole number from 1 to 1000"),
         ("nobody.overview()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
         ("nobody.iter_orders().to_pandas()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
-        ("wrong.overview()", "Refused", None, "is no path of this service; GET /api lists them"),
+        ("wrong.overview()", "Refused", None, "is not a path of this service; GET /api lists its paths"),
     ],
 }

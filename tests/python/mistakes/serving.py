@@ -2,8 +2,8 @@
 
 MISTAKES = {
     "serving": [
-        ("liqdata.serve(client)", "TypeError", None, "market: a Client cannot be served; a liqdata.Market can"),
-        ('liqdata.serve("archive")', "TypeError", None, "market: a str cannot be served; a liqdata.Market can"),
+        ("liqdata.serve(client)", "TypeError", None, "market: a Client cannot be served; allowed: a liqdata.Market"),
+        ('liqdata.serve("archive")', "TypeError", None, "market: a str cannot be served; allowed: a liqdata.Market"),
         ("liqdata.serve(market, port=-1)", "BadQuery", "port", "allowed: a whole number from 0 to 65535"),
         ("liqdata.serve(market, port=70000)", "BadQuery", "port", "allowed: a whole number from 0 to 65535"),
         ('liqdata.serve(market, port="8080")', "BadQuery", "port", "allowed: a whole number from 0 to 65535"),
@@ -49,7 +49,7 @@ MISTAKES = {
             'liqdata.serve(market, limits={"conections": 5})',
             "BadQuery",
             "limits",
-            "'conections' is no limit; allowed: connections, per_peer, streams, past,",
+            "'conections' is not a limit; allowed: connections, per_peer, streams, streams_per_peer,",
         ),
         (
             'liqdata.serve(market, limits={"connections": 0})',
@@ -74,10 +74,10 @@ MISTAKES = {
             'liqdata.serve(market, hosts=["https://example.org"])',
             "BadQuery",
             "hosts",
-            "'https://example.org' is no name",
+            "'https://example.org' is not a host name",
         ),
         ("liqdata.serve(market, prt=8080)", "TypeError", None, "did you mean 'port'?"),
-        ('liqdata.serve(market, origins=["example.org"])', "BadQuery", "origins", "'example.org' is no origin"),
+        ('liqdata.serve(market, origins=["example.org"])', "BadQuery", "origins", "'example.org' is not an origin"),
         ("liqdata.serve(market, origins=5)", "BadQuery", "origins", "allowed: origins, such as https://example.org"),
     ],
 }

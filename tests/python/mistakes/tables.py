@@ -100,7 +100,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "timestamp": [1780228800]})',
             "BadQuery",
             "orders",
-            "look like epoch seconds; epoch milliseconds are meant",
+            "look like epoch seconds; give epoch milliseconds",
         ),
         (
             'liqdata.Market(orders={**ORDERS, "timestamp": ["yesterday"]})',
@@ -148,7 +148,7 @@ MISTAKES = {
             'liqdata.Market(orders={**ORDERS, "price": [1.0, 2.0]})',
             "BadQuery",
             "orders",
-            'column "price" has 2 rows where "exchange" has 1',
+            'column "price" has 2 rows, but "exchange" has 1',
         ),
         (
             'liqdata.Market(orders={**ORDERS, "received_at": ["x"]})',
@@ -172,7 +172,7 @@ MISTAKES = {
             'liqdata.Market(orders=pd.concat([pd.DataFrame(ORDERS), pd.DataFrame(ORDERS)[["price"]]], axis=1))',
             "BadQuery",
             "orders",
-            "column 'price' stands twice",
+            "column 'price' is given twice",
         ),
         (
             "liqdata.Market(orders=BARS)",
@@ -202,13 +202,13 @@ MISTAKES = {
             'liqdata.Market(bars={**BARS, "low": [0.0, 1.0]})',
             "BadQuery",
             "bars",
-            'column "low", row 0: 0 is not a price; a number above 0 is, up to 1e100',
+            'column "low", row 0: 0 is not a price; allowed: 1e-100 to 1e100',
         ),
         (
             'liqdata.Market(bars={**BARS, "volume": [-1.0, 1.0]})',
             "BadQuery",
             "bars",
-            'column "volume", row 0: -1 is not an amount; a number from 0 on is',
+            'column "volume", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(bars={**BARS, "open": ["a", "b"]})',
@@ -226,7 +226,7 @@ MISTAKES = {
             'liqdata.Market(bars={**BARS, "timestamp": [at // 1000 for at in BARS["timestamp"]]})',
             "BadQuery",
             "bars",
-            "look like epoch seconds; epoch milliseconds are meant",
+            "look like epoch seconds; give epoch milliseconds",
         ),
         (
             'liqdata.Market(bars={**BARS, "interval": ["5 minutes"] * 2})',
@@ -262,7 +262,7 @@ MISTAKES = {
             "liqdata.Market(bars={name: cells[:1] for name, cells in BARS.items()})",
             "BadQuery",
             "bars",
-            'column "interval", row 0: blank, and the spacing of the bars does not give it',
+            'column "interval", row 0: blank, and it cannot be inferred from the spacing of the bars',
         ),
         ('liqdata.Market(bars=pd.DataFrame(BARS)["close"])', "BadQuery", "bars", "a Series is one column of a table"),
         (
@@ -275,19 +275,19 @@ MISTAKES = {
             'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [-1]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest", row 0: -1 is not an amount; a number from 0 on is',
+            'column "open_interest", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(bars=BARS, open_interest={**READING, "open_interest": [1], "open_interest_usd": [1]})',
             "BadQuery",
             "open_interest",
-            'column "open_interest" and "open_interest_usd" are both there; a table has one of',
+            'column "open_interest" and "open_interest_usd" are both given; give only one of',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [-1], "short_usd": [0]})',
             "BadQuery",
             "liquidations",
-            'column "long_usd", row 0: -1 is not an amount; a number from 0 on is',
+            'column "long_usd", row 0: -1 is not an amount; allowed: numbers from 0 on',
         ),
         (
             'liqdata.Market(liquidations={**READING, "long_usd": [1]})',
@@ -305,7 +305,7 @@ MISTAKES = {
             "liqdata.Market(bars=BARS, now=1780228800)",
             "BadQuery",
             "now",
-            "looks like epoch seconds; epoch milliseconds are meant",
+            "looks like epoch seconds; give epoch milliseconds",
         ),
         (
             "liqdata.Market(BARS)",

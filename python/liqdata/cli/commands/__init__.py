@@ -1,1 +1,1 @@
-"""Commands of ``liqdata``, one file each; ``menu`` lists them. A file has a function ``command``."""
+"""Commands of ``liqdata``, in one file each; ``menu`` lists them. Each file has a function ``command``."""

@@ -1,4 +1,4 @@
-"""The command ``watch``: print cascades live, and send alerts for large ones."""
+"""The command ``watch``: print cascades live, and send alerts for large cascades."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _watch(**given: Any) -> None:
         if as_json:
             console.show(formats.json_line(event))
         else:
-            # The coin stands behind the columns, because a longer name comes at any time.
+            # The coin follows the columns of fixed width, because the name of a later coin may be longer.
             line = (
                 f"{cell('timestamp', event['start'])}  {event['side']:<5} {amount(event['usd']):>7}  {event['coin']}  "
                 f"{event['cnt']} orders, {event['exchanges']} exchanges, {event['state']}"

@@ -76,7 +76,7 @@ def _export(
     with open(archive) as market:
         done = market.export(url, start=start, end=end, **given, progress=_bar())
     if not done.files and not done.journaled and tables is None and (others := _others(archive)):
-        # An export of nothing would look like a success.
+        # Without this hint, an export without files would look like a success.
         named = f"--tables {','.join(others)}"
         print(f"the archive has only {' and '.join(others)}; export with {named}", file=sys.stderr)
     if json:
@@ -91,7 +91,7 @@ def _export(
 
 
 def _others(archive: Path) -> list[str]:
-    """The tables with files in the archive that an export omits by default."""
+    """The tables that have files in the archive and that an export omits by default."""
     from liqdata import _core
     from liqdata.cloud.manifest import manifest_of
 

@@ -9,6 +9,7 @@ import click
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.words import File, Folder, Names
 from liqdata.errors import BadQuery
+from liqdata.files.safe_open import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ def options() -> list[click.Parameter]:
 
 
 def plan(exchanges: list[str] | None, coins: list[str] | None, settings: Path | None) -> dict[str, Any]:
-    """The arguments of the collector that the options describe."""
+    """The arguments of the collector for these options."""
     return {"exchanges": exchanges or [], "coins": coins or [], "settings": "" if settings is None else _read(settings)}
 
 
@@ -64,7 +65,7 @@ def _collect(
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except OSError as error:
         msg = f"settings: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
         raise BadQuery(msg, parameter="settings") from None

@@ -38,7 +38,7 @@ def command(name: str, sentence: str) -> Command:
             flag("--new-exchange", help="Accept an unknown exchange; refused by default."),
             option("--source", metavar="TEXT", help="Origin of the files, as free text."),
             flag("--list", help="List the ingests of DIR, with their ids."),
-            option("--undo", metavar="ID", help="Take an ingest back, and name the ingests to run again."),
+            option("--undo", metavar="ID", help="Undo an ingest, and list the ingests to run again."),
             flag("--json", help="Print JSON."),
         ],
     )
@@ -134,7 +134,7 @@ def _undo(archive: Path, id: str, *, json: bool) -> None:
             print(printable(f"undone: {row['id']} ({_origin(row)}), {counted(row['rows'], 'row')}"))
         else:
             repeated = counted(row["run_again"], "row")
-            print(printable(f"run again: {row['id']} ({_origin(row)}), which repeated {repeated} of it"))
+            print(printable(f"run again: {row['id']} ({_origin(row)}), which repeated {repeated} of the undone ingest"))
 
 
 def _origin(row: IngestRow | UndoRow) -> str:

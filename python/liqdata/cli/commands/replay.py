@@ -16,7 +16,7 @@ from .stream import Form, forms, limit
 
 __all__ = ["command"]
 
-# Filters of the order stream; `last_event_id` is not one, because the stream starts with the replay.
+# Filters of the order stream. `last_event_id` is not among them, because the stream starts with the replay.
 FILTERS = frozenset({"symbol", "exchange", "min_usd", "coin"})
 
 
@@ -25,7 +25,9 @@ def command(name: str, sentence: str) -> Command:
     folder = click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]")
     options: list[click.Parameter] = [
         folder,
-        option("--start", metavar="WHEN", help="Start; earlier data is there at once.  [default: the first order]"),
+        option(
+            "--start", metavar="WHEN", help="Start; earlier data is available immediately.  [default: the first order]"
+        ),
         option("--end", metavar="WHEN", help="End; later data does not arrive.  [default: the last order]"),
         option(
             "--speed",
@@ -80,7 +82,7 @@ def _print(market: Any, given: dict[str, Any]) -> None:
     one_symbol(arguments)
     with market.stream_orders() as now:
         series, _, _ = (now.last_event_id or "").partition("-")
-    # Start at the first order of the replay, even if some have arrived already.
+    # Start at the first order of the replay, even if some orders have arrived already.
     with market.stream_orders(**arguments, last_event_id=f"{series}-0") as stream:
         title = f"replay {arguments.get('symbol', '')}".rstrip()
         form.write(stream, "stream", (title, source.origin_of(market, None), "as they arrive"))

@@ -11,6 +11,7 @@ import click
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import lacking, refuse
 from liqdata.cli.words import File, Number, Place, Text
+from liqdata.files.atomic_write import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,10 +78,12 @@ def _score(
     if len(gaps):
         print(f"{len(gaps)} gaps in this time: realised amounts there are a lower bound")
     if markdown is not None:
-        markdown.write_text(card.to_markdown(), encoding="utf-8")
+        with atomic_write(markdown) as unfinished:
+            unfinished.write_text(card.to_markdown(), encoding="utf-8")
         print(f"wrote {markdown}", file=sys.stderr)
     if png is not None:
         from liqdata.scoring import picture
 
-        picture.picture(card).savefig(png, format="png")
+        with atomic_write(png) as unfinished:
+            picture.picture(card).savefig(unfinished, format="png")
         print(f"wrote {png}", file=sys.stderr)

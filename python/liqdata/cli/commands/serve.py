@@ -32,7 +32,9 @@ def command(name: str, sentence: str) -> Command:
     """Build the command ``serve`` or ``token``."""
     if name == "token":
         owner = click.Argument(["name"], required=False, default="", metavar="[NAME]")
-        add = option("--add", type=File(), metavar="FILE", help="Add its line to the server's file.")
+        add = option(
+            "--add", type=File(), metavar="FILE", help="Add the line of the token to the token file of the server."
+        )
         made = Command(name, sentence, _token, [owner, add])
         made.epilog = (
             "NAME is the owner of the token; it is written after the digest. FILE is created if it is missing. It "
@@ -43,7 +45,10 @@ def command(name: str, sentence: str) -> Command:
 
 
 def _options() -> list[click.Parameter]:
-    """The options of ``serve``; absent options come from the ``--config`` file."""
+    """The options of ``serve``.
+
+    The ``--config`` file can set options that the command line does not have.
+    """
     return [
         click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]"),
         flag("--demo", help="A simulated market."),
@@ -64,7 +69,12 @@ def _options() -> list[click.Parameter]:
             default="text",
             help="Format of log records.  [default: text]",
         ),
-        option("--config", type=File(), metavar="FILE", help="These options as TOML; the command line wins."),
+        option(
+            "--config",
+            type=File(),
+            metavar="FILE",
+            help="TOML file with these options; the command line takes precedence.",
+        ),
         option(
             "--token-file",
             type=File(),
@@ -121,13 +131,14 @@ def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> Non
     from liqdata import serve
 
     enough = threading.Event()
-    # Set before the address is printed, so that no signal is lost. Restored before closing, for a second Ctrl-C.
+    # The handlers are set before the address is printed, so that no signal is lost. They are restored before the server
+    # closes, so that a second Ctrl-C ends the process.
     before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serve(market, **served) as server:
             print(server.url, flush=True)
             print(f"{what}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            # A signal delivered to another thread does not wake this wait, so it has a timeout.
+            # The wait has a timeout, because a signal that another thread receives does not end the wait.
             while not enough.wait(0.1):
                 pass
             for number, handler in before.items():
@@ -162,5 +173,5 @@ def _token(name: str, add: Path | None) -> None:
         append_token(add, line)
     print(made)
     if add is None:
-        # A user may redirect both outputs into the token file, so the hint has the form of a comment.
+        # The hint begins with a number sign: it is a comment if a user redirects both outputs into the token file.
         print(f"# the line for the server's --token-file, which --add FILE puts there:\n{line}", file=sys.stderr)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from liqdata.errors import BadQuery
+from liqdata.files.safe_open import check_plain, read_text
 from liqdata.server import Limits, limits_of
 
-# Types of the options by their names in the file.
+# Types of the options in the TOML file, by name.
 _KINDS: dict[str, type] = {
     "host": str,
     "port": int,
@@ -86,7 +87,7 @@ def token(name: str) -> tuple[str, str]:
     Returns
     -------
     tuple of str
-        The token, which is not stored anywhere, and the line.
+        The token, which is not stored anywhere, and its line for the token file.
     """
     import hashlib
     import secrets
@@ -112,9 +113,11 @@ def append_token(file: Path, line: str) -> None:
     if not file.parent.is_dir():
         msg = f"add: there is no folder {file.parent} for {file}; allowed: a file in an existing folder"
         raise BadQuery(msg, parameter="add")
+    if file.exists():
+        check_plain(file)
     with os.fdopen(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b") as tokens:
         before = tokens.read()
-        # A last line without a line break would be joined with the new line.
+        # If the file does not end with a line break, add one first.
         begin = "" if not before or before.endswith(b"\n") else "\n"
         tokens.write(f"{begin}{line}\n".encode())
 
@@ -123,6 +126,7 @@ def _readable(name: str, file: str | Path | None) -> None:
     if file is None:
         return
     try:
+        check_plain(file)
         Path(file).open("rb").close()
     except OSError as error:
         msg = f"{name}: {file} cannot be read: {error.strerror}; allowed: a file of this machine"
@@ -130,9 +134,9 @@ def _readable(name: str, file: str | Path | None) -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Read the options of a TOML file; its paths are relative to its folder."""
+    """Read the options in a TOML file; paths in the file are relative to its folder."""
     try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+        settings = tomllib.loads(read_text(file))
     except OSError as error:
         msg = f"config: {file} cannot be read: {error.strerror}; allowed: a file of TOML"
         raise BadQuery(msg, parameter="config") from None
@@ -154,14 +158,15 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _limit(text: str) -> tuple[str, object]:
-    """Parse one ``NAME=VALUE``."""
+    """Parse a limit such as ``NAME=VALUE``."""
     name, sign, value = text.partition("=")
     kinds = {field.name: field.type for field in fields(Limits) if field.name != "trusted_proxies"}
     if not sign or name not in kinds:
         msg = f"limit: {text!r} is not allowed; allowed: NAME=VALUE with one of the names {', '.join(kinds)}"
         raise BadQuery(msg, parameter="limit")
     try:
-        return name, int(value) if kinds[name] == "int" else float(value)
+        return name, float(value) if kinds[name] == "float" else int(value)
     except ValueError:
-        msg = f"limit: {name}: {value!r} is not a number; allowed: such as {name}={getattr(Limits(), name)}"
+        allowed = "a number of seconds" if kinds[name] == "float" else "a whole number"
+        msg = f"limit: {name}: {value!r} is not a number; allowed: {allowed}"
         raise BadQuery(msg, parameter="limit") from None

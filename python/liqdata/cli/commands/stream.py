@@ -1,4 +1,4 @@
-"""The command ``stream``: print orders as they arrive, or cascades as they close."""
+"""The command ``stream``: print orders as they arrive, or cascades as they end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Form(NamedTuple):
                 formats.as_csv(lines.names, (row,), header=False)
             else:
                 lines.write((row,))
-            # The reader of a pipe needs each row at once.
+            # Flush after each row, so that the reader of a pipe receives it immediately.
             sys.stdout.flush()
 
 
@@ -100,12 +100,12 @@ def forms() -> list[click.Parameter]:
     """The options of the output format."""
     return [
         flag("--json", help="Print one JSON object per row, exact amounts as text.", section=formats.SECTION),
-        flag("--csv", help="Print CSV.", section=formats.SECTION),
+        flag("--csv", help="Print CSV; a text like a formula gets an apostrophe.", section=formats.SECTION),
     ]
 
 
 def _event_kind(given: dict[str, Any]) -> str:
-    """Remove the options that select orders or cascades, and return which."""
+    """Remove the options that select orders or cascades, and return the selected kind."""
     events, cascades = given.pop("events"), given.pop("cascades")
     if events not in {None, "orders", "cascades"}:
         refuse(f'events: {events!r} is not allowed; allowed: "orders" or "cascades"', "events")

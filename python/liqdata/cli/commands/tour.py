@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["tour"]
 
 LINES = 5
-"""Most lines shown of a long answer."""
+"""Maximum number of lines that are shown of an answer."""
 
 NEAR = 0.05
-"""Distance from the price, as a share of it, within which the map is compared with the truth."""
+"""Maximum distance from the price, as a share of it, at which the map is compared with the true positions."""
 
 
 def tour(out: Path, *, seed: int = 0) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 BATCH = 1024
-"""Rows between two updates of the progress bar."""
+"""Number of rows between two updates of the progress bar."""
 
 
 def write(asked: Asked, of: Any, *, everything: bool) -> None:
@@ -36,11 +36,11 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
     Parameters
     ----------
     asked : Asked
-        The query. Its ``limit`` is the most rows; with ``everything`` there is no default limit.
+        The query. Its ``limit`` is the maximum number of rows; with ``everything`` there is no default limit.
     of
         The client or market that answers.
     everything : bool
-        Whether to write all orders as they arrive; else they are written as one answer.
+        Whether to write the orders one by one as they arrive; otherwise they are written as one answer.
     """
     arguments = dict(asked.arguments)
     if "offset" in arguments:
@@ -59,13 +59,13 @@ def write(asked: Asked, of: Any, *, everything: bool) -> None:
         walk.to_parquet(form.parquet)
         print(f"wrote {form.parquet}", file=sys.stderr)
     else:
-        # No bar if rows go to the same terminal.
+        # No progress bar if the rows are printed to the same terminal.
         _lines(asked, of, _counted(walk, most, shown=not sys.stdout.isatty()))
     _exit_if_incomplete(walk)
 
 
 def _exit_if_incomplete(walk: OrderIterator) -> None:
-    """Exit with 1 and the reason if the orders are incomplete."""
+    """If orders are missing, print the reason and exit with code 1."""
     if walk.complete is False:
         why = walk.meta.get("why", "the service has no more")
         print(f"liqdata: incomplete: {printable(str(why))}", file=sys.stderr)
@@ -92,7 +92,7 @@ def _shows_bar() -> bool:
 
 
 def _counted(walk: Iterator[OrderRow], most: int | None, *, shown: bool) -> Iterator[OrderRow]:
-    """Yield the rows, and count them on a progress bar if it is shown."""
+    """Yield the rows; with ``shown`` count them on a progress bar."""
     progress = bar(wanted=shown and _shows_bar(), total=most)
     try:
         while rows := list(islice(walk, BATCH)):

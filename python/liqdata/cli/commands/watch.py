@@ -1,4 +1,7 @@
-"""Repeat a query: update in place on a terminal, else print the answers one after another."""
+"""Repeats a query.
+
+On a terminal the table is updated in place, elsewhere the answers are printed one after another.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ __all__ = ["repeat"]
 def repeat(asked: Asked, seconds: float) -> None:
     """Send the query at an interval until Ctrl-C.
 
-    A failed query is reported and repeated; an invalid query ends the loop.
+    After a failed query the error is shown and the query is sent again; an invalid query ends the loop.
 
     Parameters
     ----------
     asked : Asked
         The query.
     seconds : float
-        Time from one query to the next.
+        Seconds from the start of a query to the start of the next one.
     """
     screen = _Screen() if asked.form.table and sys.stdout.isatty() and _has_rich() else None
     window: AbstractContextManager[object] = nullcontext() if screen is None else screen.live
@@ -83,7 +86,7 @@ def _has_rich() -> bool:
 
 
 class _Screen:
-    """A live area of the terminal: the last answer, and below it the error of a later query."""
+    """A live area of the terminal: the last answer, and below it the error if a later query failed."""
 
     def __init__(self) -> None:
         from rich.console import Console

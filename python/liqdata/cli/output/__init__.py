@@ -1,1 +1,1 @@
-"""Output of commands: tables, rows as they come, files, and the screen of the collector."""
+"""Output of commands: tables, rows as they arrive, files, and the screen of the collector."""

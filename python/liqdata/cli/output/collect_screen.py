@@ -31,14 +31,17 @@ POLL = 0.25
 """Seconds between two updates of the screen."""
 
 REPEAT = 60.0
-"""Seconds after which an unchanged state is printed again, if there is no screen."""
+"""Seconds after which the status is printed again although it has not changed, if there is no screen."""
+
+_LOG_LIMIT = 64 << 20
+"""Size in bytes that the archive's write-ahead log exceeds only behind a stopped reader."""
 
 COLUMNS = ("exchange", "state", "events/min", "events", "last event", "lag", "gaps", "rejected", "pending", "past")
 
 COVERED = (
     "exchange", "covered", "sockets", "topics", "completeness", "recovered", "unpriced", "quarantined", "holes", "clock"
 )  # fmt: skip
-"""Columns about coverage: ``covered`` and ``recovered`` of the last 24 hours, counts since the start."""
+"""Columns about coverage: ``covered`` and ``recovered`` are of the last 24 hours, other counts since the start."""
 
 
 def collect(
@@ -60,15 +63,17 @@ def collect(
     exchanges : sequence of str
         Exchanges by name; empty means all.
     coins : sequence of str
-        Coins to store orders, bars and open interest of; empty stores the orders of all coins.
+        Store data only of these coins. If empty, store the orders of all coins, and bars and open interest of the coins
+        in ``settings``.
     settings : str
-        TOML text.
+        Settings of the collector as TOML text.
     once : bool
-        Whether to backfill once and stop.
+        Whether to stop after the backfill.
     positions : bool
-        Whether to poll positions of single accounts.
+        Whether to store snapshots of the positions of single accounts.
     screen : bool, optional
-        Whether to draw a screen; by default if standard output is a terminal and rich is installed.
+        Whether to draw a live table. By default a table is drawn if standard output is a terminal and rich is
+        installed.
 
     Raises
     ------
@@ -97,8 +102,8 @@ def serve(
 ) -> None:
     """Collect into an archive and serve it at the same time, until SIGINT or SIGTERM.
 
-    The address is the first line of standard output. On exit the server finishes its pending answers before the
-    collector stops, so it never serves data that is not stored.
+    The address of the server is the first line of standard output. On exit the server finishes its pending replies
+    before the collector stops, so it never sends data that are not stored.
 
     Parameters
     ----------
@@ -135,7 +140,10 @@ def _begin(
 
 @contextmanager
 def _stop_signal() -> Iterator[threading.Event]:
-    """Yield an event that SIGINT and SIGTERM set. Entered first, so that no signal is lost."""
+    """Yield an event that SIGINT and SIGTERM set.
+
+    Enter this context first, so that no signal is lost.
+    """
     enough = threading.Event()
     before: dict[int, Any] = {}
 
@@ -144,7 +152,7 @@ def _stop_signal() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
     def on_signal(*_: object) -> None:
-        # A second signal has its default effect, even if the shutdown takes long.
+        # Restore the previous handlers, so that a second signal can end a long shutdown.
         restore()
         enough.set()
 
@@ -264,7 +272,7 @@ def _ago(instant: int | None, now: int) -> str:
 
 
 def _summary(status: dict[str, Any]) -> str:
-    text = f"kept {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
+    text = f"stored {status['orders']:,} orders, {status['bars']:,} bars, {status['open_interest']:,} open interest"
     if "maps" in status:
         text += f", {status['maps']:,} maps" + (f" ({status['maps_lost']:,} not)" if status["maps_lost"] else "")
     if "positions" in status:
@@ -273,9 +281,12 @@ def _summary(status: dict[str, Any]) -> str:
             f" (the last of {seen['positions']:,} positions)" if seen["snapshots"] else ""
         )
     waiting = f" · {status['waiting']:,} waiting" if status["waiting"] else ""
+    log = ""
+    if status["log_bytes"] > _LOG_LIMIT:
+        log = f" · {status['log_bytes'] >> 20:,} MiB of log behind a stopped reader"
     trouble = f" · NOT WRITING: {status['trouble']}" if status["trouble"] else ""
-    frames = f" · frames are not kept: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
-    return text + waiting + trouble + frames
+    frames = f" · frames are not recorded: {status['raw']['trouble']}" if status["raw"]["trouble"] else ""
+    return text + waiting + log + trouble + frames
 
 
 def _troubles(status: dict[str, Any]) -> str:
@@ -291,9 +302,9 @@ def _troubles(status: dict[str, Any]) -> str:
 
 
 class _Lines:
-    """Prints a line for each exchange with a new state or a new kind of error, and all once a minute.
+    """Prints a line for each exchange with a new state or a new kind of error, and once a minute for all exchanges.
 
-    Further errors of the same kind are only counted until the minute is over.
+    Until the minute is over, further errors of the same kind are only counted.
     """
 
     def __init__(self) -> None:
@@ -333,7 +344,7 @@ class _Lines:
 
 
 def _say(line: str) -> None:
-    """Print a line. If the reader closed the pipe, discard all output and go on collecting."""
+    """Print a line; if the reader closed the pipe, discard all further output and continue collecting."""
     try:
         # The line may contain text from an exchange, so it is escaped.
         print(printable(line), flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -47,7 +48,7 @@ class Form(NamedTuple):
 
     @property
     def table(self) -> bool:
-        """Whether the format is a table."""
+        """Whether the answer is printed as a table."""
         return not (self.json or self.csv or self.parquet or self.png)
 
 
@@ -55,7 +56,7 @@ def options(name: str) -> list[click.Parameter]:
     """The output options of a query."""
     made: list[click.Parameter] = [
         flag("--json", help="Print JSON, exact amounts as text.", section=SECTION),
-        flag("--csv", help="Print CSV.", section=SECTION),
+        flag("--csv", help="Print CSV; a text like a formula gets an apostrophe.", section=SECTION),
         option("--parquet", type=File(), metavar="FILE", help="Write Parquet (pyarrow or polars).", section=SECTION),
     ]
     if name in plot.__all__:
@@ -79,7 +80,7 @@ def taken(given: dict[str, Any]) -> Form:
     if len(named) > 1:
         refuse(f"output: {' and '.join(named)} are given; allowed: one of them", "output")
     if form.watch is not None and not (form.table or form.json):
-        refuse(f"watch: {named[0]} holds only one answer; allowed: a table, or --json", "watch")
+        refuse(f"watch: {named[0]} can contain only one answer; allowed: a table, or --json", "watch")
     if form.png is not None and form.png.suffix.lower() not in {"", ".png"}:
         refuse(f"png: {str(form.png)!r} is not a PNG file name; allowed: a name that ends in .png", "png")
     if form.png is not None and find_spec("matplotlib") is None:
@@ -91,11 +92,13 @@ def taken(given: dict[str, Any]) -> Form:
 
 
 def _check_target(name: str, file: Path) -> None:
-    """Refuse an output path before the query is sent."""
+    """Refuse an unusable output path, before the query is sent."""
     if file.is_dir():
         raise OSError(f"{name}: {file} is a folder; allowed: the path of a file")
     if not file.parent.is_dir():
-        raise OSError(f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in one that exists")
+        raise OSError(
+            f"{name}: there is no folder {file.parent} for {file.name}; allowed: a file in an existing folder"
+        )
 
 
 def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
@@ -108,7 +111,7 @@ def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
     answer
         The return value of the method.
     origin : Origin
-        Origin of the answer.
+        Source and instant of the answer.
     of
         The client or market that answered.
     """
@@ -135,16 +138,16 @@ def write(asked: Asked, answer: Any, origin: Origin, of: Any) -> None:
 
 
 def _price(asked: Asked, answer: Any, of: Any) -> Any:
-    """Bars to draw over a heatmap; only a market in this process has them."""
+    """The bars to draw over a heatmap; ``None`` for other answers and for a service."""
     if asked.name != "heatmap" or not asked.source.here:
         return None
-    # Limit the bars to the map: an archive may hold years.
+    # Limit the bars to the time of the map, because an archive may have bars of years.
     start = {} if not len(answer.times) else {"start": int(answer.times[0].astype("int64"))}
     return of.bars(answer.symbol, **start)
 
 
 def as_json(value: Any) -> None:
-    """Print JSON in ASCII, so that no text can control the terminal."""
+    """Print JSON in ASCII, so that no text in it can control the terminal."""
     out = data_output()
     json.dump(value, out, default=exact, allow_nan=False)
     out.write("\n")
@@ -161,7 +164,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def plain(answer: Any) -> Any:
-    """Convert an answer for JSON: the object of the HTTP contract for a grid, a list for rows."""
+    """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
     from liqdata.grids import Heatmap, LiquidationMap
 
     if isinstance(answer, Heatmap):
@@ -200,7 +203,10 @@ def plain(answer: Any) -> Any:
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the HTTP contract for a map of measured positions; empty for an estimate."""
+    """The additional keys of the HTTP reply for a map of measured positions.
+
+    Empty for an estimate.
+    """
     if meta.get("view") != "measured":
         return {}
     measured = meta["measured"]
@@ -234,20 +240,28 @@ def exact(value: object) -> str:
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], *, header: bool = True) -> None:
-    """Print CSV in UTF-8."""
+    """Print CSV in UTF-8.
+
+    A text that a spreadsheet would run as a formula gets a leading apostrophe, which ``ingest`` removes again.
+    """
     out = data_output()
     writer = csv.writer(out, lineterminator="\n")
-    if header:
-        writer.writerow(names)
-    # Text is escaped for a terminal only; files and pipes get it unchanged.
+    # Control characters are escaped for a terminal only.
     seen = printable if out.isatty() else str
+    if header:
+        writer.writerow([_field(name, seen) for name in names])
     for row in rows:
         writer.writerow([_field(row[name], seen) for name in names])
 
 
+# A cell that begins like this is a formula to a spreadsheet. The apostrophes belong to it, so that the mark that is
+# added to such a text can be removed again.
+_FORMULA = re.compile(r"'*[=+@\t\r\n-]")
+
+
 def _field(value: object, seen: Callable[[str], str]) -> object:
     if isinstance(value, str):
-        return seen(value)
+        return seen(f"'{value}" if _FORMULA.match(value) else value)
     return f"{value:f}" if isinstance(value, Decimal) else value
 
 

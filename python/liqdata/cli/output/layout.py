@@ -1,4 +1,4 @@
-"""Fit tables to the width of the terminal, drawn with rich or as plain text."""
+"""Prints tables that fit the width of the terminal, with rich or as plain text."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _heading(sheet: Sheet, room: int) -> list[str]:
-    """The title and its notes, wrapped between notes."""
+    """The title and its notes; lines are broken between notes."""
     lines = [sheet.title]
     for place, note in enumerate(sheet.notes):
         between = "  " if place == 0 else " · "
@@ -141,7 +141,7 @@ def _shortened(sheet: Sheet, room: int) -> Sheet:
 
 
 def panels(sheet: Sheet, room: int) -> list[list[int]]:
-    """Split the columns into panels that fit the width; each repeats the key columns."""
+    """Split the columns into panels that fit the width; each panel repeats the first (key) columns."""
     every = list(range(len(sheet.header)))
     if _total(sheet, every) <= room:
         return [every]

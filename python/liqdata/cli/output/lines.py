@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Lines"]
 
-# Column widths, fixed because later cells are unknown. A wider cell is shortened.
+# Column widths. They are fixed, because later cells are unknown; a wider cell is shortened.
 WIDTHS = {"text": 8, "decimal": 10, "float": 10, "int": 7, "time": 19}
 NAMES = {"exchange": 11, "symbol": 10, "side": 5, "qty": 9, "value_usd": 7, "group_id": 20}
-# Columns of names of any length. They come last, where they shift nothing.
+# Columns with names of any length. They come last, where a long name does not shift other columns.
 NAMED = frozenset({"symbol", "coin"})
 LARGE = 1_000_000
 
@@ -45,13 +45,13 @@ class Lines:
         self._begun = False
 
     def head(self, title: str, origin: Origin, note: str) -> None:
-        """Print the title line above the heading."""
+        """Print the title line, which precedes the column headings."""
         simulated = "" if not origin.simulated or origin.source.startswith("simulated") else " · simulated"
         said = f"{title}  {note} · {origin.source} · {origin.when}{simulated}"
         sys.stdout.write(f"{printable(said)}\n\n")
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Print a line for each row; the heading comes before the first."""
+        """Print a line for each row; the first call prints the column headings before it."""
         if not self._begun:
             self._begun = True
             self._line([column.heading[0] for column in self._columns])
@@ -77,14 +77,14 @@ class _Column(NamedTuple):
 
 
 def _column(column: Mapping[str, Any]) -> _Column:
-    """The column of an entry in the contract."""
+    """Convert a column of an endpoint in the contract."""
     name, kind = column["name"], column["type"]
     above = heading(name, column["unit"])
     return _Column(name, above, max(NAMES.get(name, WIDTHS.get(kind, 8)), *map(len, above)), kind != "text")
 
 
 def _fitted(name: str, value: Any, width: int) -> str:
-    """A cell that is no wider than its column, unless the column is the last."""
+    """Format a cell, shortened to the width of its column, except for names in the last columns."""
     text = cell(name, value)
     if name in NAMED or places_of(text) <= width:
         return text

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "sheet"]
 
 Records: TypeAlias = Sequence[Mapping[str, Any]]
-"""The lines of a table: one mapping per line, all with the same keys."""
+"""The lines of a table: a mapping from column names to values per line, all with the same keys."""
 
 GRID_LINES = 10
-"""Number of lines that summarise a grid."""
+"""Number of lines in the summary of a grid."""
 
 MAX_LINES = 200
-"""Most lines of a table without a limit parameter; a longer one shows its first and last lines."""
+"""Maximum number of lines for a query without ``limit``; a longer table shows only its first and last lines."""
 
-_NO_SMALL_DIGITS = 100  # from this value on, two decimals are enough
+_NO_SMALL_DIGITS = 100  # numbers from this value on have two decimals
 _THOUSAND = 1000
 _TIMES = frozenset(
     {"timestamp", "closes_at", "hour", "last_event", "received_at", "computed_at", "observed_at", "recovered_at"}
@@ -63,7 +63,7 @@ def sheet(asked: Asked, answer: Any, origin: Origin) -> Sheet:
     answer
         The return value of the method.
     origin : Origin
-        Origin of the answer.
+        Source and instant of the answer.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def sheet(asked: Asked, answer: Any, origin: Origin) -> Sheet:
         found.cells.insert(MAX_LINES // 2, ["…"] * len(found.header))
     if not _is_relative(answer):
         return found
-    # Without open interest the estimate is relative, so the amounts are not USD.
+    # If the open interest is unknown, the amounts are in relative units, not in USD.
     return found._replace(
         header=[(name, "rel." if name != "price" and unit == "USD" else unit) for name, unit in found.header]
     )
@@ -106,15 +106,15 @@ def made(
     Parameters
     ----------
     title : str
-        Above the table.
+        The title above the table.
     lines : sequence of mapping
-        The lines; the keys of the first are the header.
+        The lines; the keys of the first line are the column names.
     notes : sequence of str
         Notes after the title.
     columns : sequence of str, optional
-        The header if there are no lines.
+        The column names if there are no lines.
     units : mapping, optional
-        Units by column; not needed for names that imply a unit.
+        Units by column name; not needed for names that imply a unit, such as ``long_usd``.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def records(name: str, answer: Any) -> Records:
     Returns
     -------
     sequence of mapping
-        Rows as they are; the strongest levels of a grid; one line per window, tier or range of a dict.
+        All rows unchanged; the strongest levels of a grid; or one line per window, tier or range of a dict.
     """
     from liqdata.grids import Heatmap, LiquidationMap
 
@@ -210,7 +210,7 @@ def label(name: str, answer: Any) -> list[str]:
 
 
 def _is_relative(answer: Any) -> bool:
-    """Whether an estimate is relative, without amounts in USD."""
+    """Whether an estimate has relative units, because the open interest is unknown."""
     explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
     return bool(explain.get("openInterestScale") == "relative")
 
@@ -259,7 +259,7 @@ def amount(usd: Decimal | float) -> str:
     Returns
     -------
     str
-        At most seven characters below a quadrillion; with cents below a thousand.
+        At most seven characters for amounts below a quadrillion; amounts below a thousand have cents.
 
     Examples
     --------
@@ -358,7 +358,7 @@ _KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
 
 
 def _levels(grid: Heatmap) -> Records:
-    """The strongest price levels of the last column, strongest first."""
+    """The prices with the largest values in the last column, largest first."""
     import numpy as np
 
     if not grid.matrix.size:
@@ -376,7 +376,7 @@ def _levels(grid: Heatmap) -> Records:
 
 
 def _bins(grid: LiquidationMap) -> Records:
-    """The strongest bins, strongest first."""
+    """The bins with the most USD, largest first."""
     import numpy as np
 
     return [

@@ -1,1 +1,1 @@
-"""The live watch of cascades: polling, alerts, and output that nothing waits for."""
+"""The live watch of cascades: polling, alerts, and output that does not wait for a slow reader."""

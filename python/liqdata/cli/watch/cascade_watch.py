@@ -1,8 +1,8 @@
-"""Watch cascades: show each one, and send alerts for large ones to a webhook or a command.
+"""Watches cascades: shows each one, and sends alerts for large ones to a receiver.
 
-Text from an exchange or a service is never executed: the command runs without a shell and gets the event as JSON on its
-standard input and as environment variables. Webhook and command have a thread each, so a slow receiver delays neither
-the other one nor the watch.
+In this file an event is a cascade that may still grow. Text from an exchange or a service is never executed: the
+command runs without a shell, and receives the event as JSON on its standard input and as environment variables. Webhook
+and command have a thread each, so a slow webhook delays neither the command nor the watch, and vice versa.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HOUR = 60 * 60 * 1000
 
 
 class _Seen(NamedTuple):
-    """An event that has been shown: its time range, and whether it is closed and alerted."""
+    """An event that has been shown: its time range, whether it is closed, and whether its alert was sent."""
 
     start: int
     end: int
@@ -40,19 +40,22 @@ class _Seen(NamedTuple):
 
 
 class Events:
-    """Tracks cascades between polls. Each event is reported when it is large enough, and again when it closes."""
+    """Tracks cascades between polls.
+
+    Each event is reported when it is large enough, and again when it closes.
+    """
 
     def __init__(self, gap: int, since: int, alert: Decimal) -> None:
         self._gap, self._since, self._alert = gap, since, alert
         self._met: dict[tuple[str, str], list[_Seen]] = {}
 
     def start(self, now: int) -> int:
-        """The start of the next poll, early enough to include every open event."""
+        """The start of the time range for the next poll, early enough to include every open event."""
         still = [met.start for line in self._met.values() for met in line if not met.closed]
         return min([max(self._since, now - 2 * _HOUR) - 2 * self._gap, *still])
 
     def news(self, rows: Sequence[CascadeRow], now: int) -> Iterator[tuple[Event, bool]]:
-        """Yield the events of a poll that have to be shown, each with whether it is an alert."""
+        """Yield the events of a poll that must be shown, each with a flag: whether to send an alert."""
         for row in rows:
             if row["end"] < self._since:
                 continue
@@ -86,39 +89,40 @@ def watch(
     most: int | None = None,
     after_poll: Callable[[], None] = lambda: None,
 ) -> None:
-    """Show cascades until Ctrl-C, and send large ones to a webhook or a command.
+    """Show cascades until Ctrl-C, and send large cascades to a webhook or a command.
 
-    An event is shown when it reaches ``min_usd``, with ``state`` ``open``. It is shown again with ``closed`` when no
-    more orders can join it. An alert is sent once, when the event reaches ``alert_usd``.
+    A cascade is shown with the ``state`` ``open`` when it reaches ``min_usd``, and again with ``closed`` when no more
+    orders can join it. An alert is sent once, when the cascade reaches ``alert_usd``.
 
-    The source is polled. :meth:`liqdata.Client.stream_cascades` sends a cascade only when it is over, and an alert has
-    to arrive earlier.
+    The source is polled, because :meth:`liqdata.Client.stream_cascades` yields a cascade only after its end, which is
+    too late for an alert.
 
     Parameters
     ----------
     source : Client or Market
         The source to poll with :meth:`liqdata.Client.cascades`.
     symbol : str or sequence of str, optional
-        One or more coins or pairs; all by default.
+        One or more coins or pairs; all coins by default.
     show, say : callable
-        ``show`` takes an event: a row of ``cascades`` with its ``state``. ``say`` takes an error message.
+        ``show`` is called with each cascade to show: a row of ``cascades()`` and its ``state``. ``say`` is called with
+        error messages.
     min_usd, alert_usd : float, Decimal or str
-        Smallest size of an event that is shown, and of an alert (``min_usd`` by default).
+        Minimum USD of a cascade to show, and of a cascade for which an alert is sent (``min_usd`` by default).
     gap : str or int
-        As in ``cascades``.
+        Maximum time between two successive orders of a cascade, as in ``cascades()``.
     webhook : str, optional
-        An ``http`` or ``https`` address; the event is posted there as JSON, exact amounts as text.
+        An ``http`` or ``https`` address to which the cascade is posted as JSON, with exact amounts as text.
     command : str or sequence of str, optional
         A program with its arguments. A string is split like in a shell, but no shell runs. The program gets the JSON
         on its standard input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment.
     every : float
         Seconds between two polls.
     since : int, datetime or str, optional
-        Skip events that ended before this instant; the current time of the source by default.
+        Skip cascades that ended before this instant; the source's *now* by default.
     most : int, optional
-        Stop after this many shown events.
+        Stop after ``show`` was called this many times.
     after_poll : callable
-        Called after each poll.
+        Called without arguments after each poll.
 
     Raises
     ------
@@ -153,7 +157,7 @@ def watch(
 
 
 class _Poller:
-    """Polls a source. A failure is reported once, until a poll succeeds again."""
+    """Polls a source; of several successive failures only the first is reported."""
 
     def __init__(
         self,
@@ -170,12 +174,12 @@ class _Poller:
         self._failed = False
 
     def news(self, pause: float) -> Iterator[tuple[Event, bool]]:
-        """Poll once and yield the events to show. ``pause`` is only used in the error message."""
+        """Poll once and yield the events to show; ``pause`` only appears in the error message."""
         start = self._since if self._events is None else self._events.start(self._now)
         try:
             rows = self._source.cascades(self._symbol, start=start, **self._asked)
         except LiqdataError as error:
-            # A query that is invalid in the first poll stays invalid.
+            # If the query is invalid in the first poll, it is invalid in all polls.
             if isinstance(error, BadQuery) and self._events is None:
                 raise
             if not self._failed:
@@ -183,7 +187,7 @@ class _Poller:
             self._failed = True
             return
         self._failed = False
-        if rows.meta["as_of"] is None:  # nothing has been observed yet
+        if rows.meta["as_of"] is None:  # the source has no data yet
             return
         self._now = millis_of(rows.meta["as_of"])
         if self._events is None:
@@ -192,12 +196,15 @@ class _Poller:
 
 
 def destinations(webhook: str | None, command: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
-    """Validate where alerts go: the webhook address and the command as a list of words."""
+    """Check the receivers of alerts: the webhook address, and the command, which is split into words."""
     return _checked_webhook(webhook), _program(command)
 
 
 def _checked_webhook(webhook: str | None) -> str | None:
-    """Validate a webhook address. It may contain a secret, so the error does not show it."""
+    """Check a webhook address.
+
+    The error does not show the address, because it may contain a secret.
+    """
     if webhook is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Print lines without waiting for a reader that has stopped reading."""
+"""Prints lines without waiting for a reader that has stopped reading."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import threading
 from collections import deque
 from typing import TextIO
 
-_WAITING_LINES = 1000  # most lines that wait for a reader
+_WAITING_LINES = 1000  # maximum number of stored lines that were not printed yet
 
 
 class Console:
     """Prints lines to standard output and standard error, from any thread.
 
-    A stopped reader, such as a pager or a paused terminal, blocks whoever writes. The console therefore writes only
-    when the reader takes a line, and stores up to 1,000 lines until then. Lines beyond are dropped and counted.
+    If the reader of the output has stopped, such as a pager or a paused terminal, a write blocks. The console therefore
+    writes only when the output accepts a line, and stores up to 1,000 lines until then. Further lines are dropped and
+    counted.
     """
 
     def __init__(self) -> None:
@@ -32,14 +33,17 @@ class Console:
         self._put(sys.stderr, f"liqdata: {line}")
 
     def flush(self, *, wait: bool = False) -> None:
-        """Print the stored lines that the reader takes, or all of them with ``wait``."""
+        """Print the stored lines as far as the output accepts them.
+
+        With ``wait``, block until all are printed.
+        """
         with self._lock:
             while self._waiting and (wait or _takes_a_line(self._waiting[0][0])):
                 stream, line = self._waiting.popleft()
                 print(line, file=stream, flush=True)
             if self._dropped and not self._waiting and (wait or _takes_a_line(sys.stderr)):
                 dropped, self._dropped = self._dropped, 0
-                text = f"liqdata: {dropped} lines not shown: nothing read the output"
+                text = f"liqdata: {dropped} lines were not shown, because no program read the output"
                 print(text, file=sys.stderr, flush=True)
 
     def _put(self, stream: TextIO, line: str) -> None:
@@ -52,7 +56,10 @@ class Console:
 
 
 def _takes_a_line(stream: TextIO) -> bool:
-    """Whether a short line can be written without waiting. A stream that is not a descriptor takes every line."""
+    """Whether a short line can be written without blocking.
+
+    Always true for a stream without a file descriptor.
+    """
     try:
         return bool(select.select([], [stream], [], 0)[1])
     except (OSError, ValueError):

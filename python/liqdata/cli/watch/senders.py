@@ -1,7 +1,7 @@
-"""Send alerts of ``liqdata watch`` to a webhook and to a command.
+"""Sends alerts of ``liqdata watch`` to a webhook and to a command.
 
-Each receiver has a thread and a queue of its own, so receivers do not wait for each other. An alert that was not
-delivered is always reported.
+Each receiver (webhook or command) has its own thread and queue, so the two do not wait for each other. Every alert that
+was not delivered is reported.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_QUEUE_LENGTH = 1000  # most alerts in the queue
-_TIMEOUT = 10.0  # seconds for one delivery, from its start to its end
+_QUEUE_LENGTH = 1000  # maximum number of alerts in a queue
+_TIMEOUT = 10.0  # maximum time of one delivery, in seconds
 _SUCCESS = range(200, 300)
 
 Event = dict[str, Any]
 
 
 class Alerts:
-    """Passes alerts on to the webhook and to the command, as far as they are given."""
+    """Passes alerts on to the webhook and the command, if they are given."""
 
     def __init__(self, webhook: str | None, command: list[str] | None, say: Callable[[str], None]) -> None:
         self._senders: list[_Sender] = []
@@ -39,17 +39,17 @@ class Alerts:
             self._senders.append(_Sender("command", _runner(command), say))
 
     def put(self, event: Event) -> None:
-        """Queue an event for each receiver. Does not wait."""
+        """Queue an event for each receiver, without waiting."""
         for sender in self._senders:
             sender.put(event)
 
     def finish(self) -> None:
-        """Deliver what is queued and end the threads."""
+        """Deliver all queued alerts, then end the threads."""
         for sender in self._senders:
             sender.finish()
 
     def abort(self) -> None:
-        """Give up what is queued, and say how many alerts that is."""
+        """Drop all queued alerts, and report their number."""
         for sender in self._senders:
             sender.abort()
 
@@ -60,11 +60,11 @@ class _Sender:
     Parameters
     ----------
     receiver : str
-        What messages call the receiver.
+        Name of the receiver in messages: ``webhook`` or ``command``.
     deliver : callable
-        Delivers one event, as a dict and as JSON. It returns within 10 seconds.
+        Delivers one event, which it gets as a dict and as JSON. It returns within 10 seconds.
     say : callable
-        Takes a message about an alert that was not delivered.
+        Called with a message about each alert that was not delivered.
     """
 
     def __init__(self, receiver: str, deliver: Callable[[Event, bytes], None], say: Callable[[str], None]) -> None:
@@ -82,12 +82,12 @@ class _Sender:
             self._say(f"alert for {event['coin']} not sent: {_QUEUE_LENGTH} alerts wait for the {self._receiver}")
 
     def finish(self) -> None:
-        """Deliver what is queued and end the thread."""
+        """Deliver all queued alerts, then end the thread."""
         self._waiting.put(None)
         self._thread.join()
 
     def abort(self) -> None:
-        """Give up what is queued, and say how many alerts that is."""
+        """Drop all queued alerts, and report their number."""
         count = self._waiting.qsize() + self._busy
         if count:
             self._say(f"{count} alerts may not have reached the {self._receiver}: the watch ended first")
@@ -106,7 +106,7 @@ class _Sender:
 def _poster(webhook: str) -> Callable[[Event, bytes], None]:
     """Return a function that posts an event as JSON to ``webhook``.
 
-    Redirects count as failures, so an event never reaches another host.
+    A redirect counts as a failure, so no other host receives the event.
     """
 
     def deliver(_: Event, text: bytes) -> None:
@@ -119,7 +119,8 @@ def _poster(webhook: str) -> Callable[[Event, bytes], None]:
             except (OSError, http.client.HTTPException, ValueError) as error:
                 outcome.append(error)
 
-        # Socket timeouts bound single reads, and nothing bounds a name lookup; the wait for the thread bounds them all.
+        # A socket timeout limits only a single read, and a name lookup has no timeout. Joining the thread with a
+        # timeout limits the whole delivery.
         thread = threading.Thread(target=exchange, name="liqdata-watch-post", daemon=True)
         thread.start()
         thread.join(_TIMEOUT)

@@ -1,1 +1,1 @@
-"""Predictions that are scored: estimates, published maps, null models, baselines."""
+"""Predictions to score: estimates, published maps, nulls (changed copies of a map) and baselines (simple maps)."""

@@ -1,8 +1,8 @@
 """Baselines: simplified liquidation maps of other publishers, written from their descriptions.
 
-They are reported among the references. They use bars, and one also uses open interest. None is fitted. Positions open
-at a bar's close with four equal leverages, lie at their liquidation price, disappear when the price reaches it, and
-fade over time.
+They appear among the references of a score card. All use bars, ``interest`` also uses open interest; none is fitted.
+``template`` is a fixed shape. In the other baselines, positions open at a bar's close in equal parts with four
+leverages. Their USD lie at their liquidation price, shrink over time, and disappear when the price reaches them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 NAMES = ("template", "prints", "interest", "turnover")
 
-_DISTANCES = 1.0 / np.arange(125.0, 1.0, -1.0)  # of the lines of the template
-_WORTH = 1e8  # USD of a line at a distance of 100 %
+_DISTANCES = 1.0 / np.arange(125.0, 1.0, -1.0)  # of the lines of the template from the price, as shares of it
+_WORTH = 1e8  # USD of a template line are this times its distance
 _LEVERAGES = np.asarray([10.0, 25.0, 50.0, 100.0])
 _MARGIN = 0.005
 _STEP = 5e-4  # width of a cell in log price
 _HALF_LIFE = DAY
-_LARGE = 3.0  # a bar is a large print from this multiple of the usual volume on
-_FRESH = DAY // 96  # open interest is carried forward this long, as everywhere
+_LARGE = 3.0  # `prints` uses only bars with more than this multiple of the usual volume
+_FRESH = DAY // 96  # how long an open-interest reading stays valid, in milliseconds
 
 
 def made(name: str, path: Path, open_interest: Any, symbol: str) -> tuple[Floats, Floats | None]:
-    """USD crossed of a baseline, shape (n, 2): as of the opens, and including positions opened inside the periods."""
+    """Crossed USD of a baseline, shape (n, 2), frozen and refreshed.
+
+    The first array is as of the opens; the second one includes positions opened inside the periods.
+    """
     if name == "template":
         return template(path), None
     return _replay(path, *_deposits(name, path.bars, open_interest, symbol))
@@ -56,7 +59,7 @@ def standing(name: str, bars: Bars, open_interest: Any, symbol: str) -> MapCurve
 
 
 def _deposits(name: str, bars: Bars, open_interest: Any, symbol: str) -> tuple[Floats, Floats]:
-    """USD of longs and shorts that each bar opens, and the share of earlier ones that remains."""
+    """USD of longs and shorts that open in each bar, and the share of earlier positions that remains."""
     usd = np.nan_to_num(bars.volume * bars.close)
     fading = np.full(len(usd), 0.5 ** (bars.interval / _HALF_LIFE))
     if name == "interest":
@@ -67,14 +70,17 @@ def _deposits(name: str, bars: Bars, open_interest: Any, symbol: str) -> tuple[F
 
 
 def template(path: Path) -> Floats:
-    """A fixed shape: lines at distance 1/L on both sides for leverages 2 to 125, each of size 1/L."""
+    """Crossed USD of a fixed shape.
+
+    On both sides there are lines at the distances 1/L, for L from 2 to 125. The USD of a line are in proportion to 1/L.
+    """
     worth = np.concatenate(([0.0], np.cumsum(_DISTANCES))) * _WORTH
     reached = [1.0 - path.low / path.price, path.high / path.price - 1.0]
     return np.column_stack([worth[np.searchsorted(_DISTANCES, far, side="right")] for far in reached])
 
 
 def _usual(usd: Floats, width: int) -> Floats:
-    """Mean over the ``width`` bars before each one; infinite without any."""
+    """Mean over the ``width`` bars before each bar; infinite for the first bar."""
     sums = np.concatenate(([0.0], np.cumsum(usd)))
     start = np.maximum(np.arange(len(usd)) - width, 0)
     count = np.arange(len(usd)) - start
@@ -84,7 +90,11 @@ def _usual(usd: Floats, width: int) -> Floats:
 
 
 def _interest(bars: Bars, level: Floats) -> tuple[Floats, Floats]:
-    """Rising open interest opens longs in a rising bar, shorts in a falling one; falling interest fades all."""
+    """USD that open, and the share that remains, from changes of the open interest.
+
+    Rising open interest opens longs in a rising bar and shorts in a falling bar. Falling open interest shrinks all
+    positions.
+    """
     change = np.diff(level, prepend=level[:1])
     change = np.where(np.isfinite(change), change, 0.0)
     rising = np.diff(bars.close, prepend=bars.close[:1]) >= 0
@@ -95,9 +105,12 @@ def _interest(bars: Bars, level: Floats) -> tuple[Floats, Floats]:
 
 
 def _readings(value: Any, symbol: str, bars: Bars) -> Floats:
-    """Open interest in base units at each bar's close, summed over exchanges; NaN without a reading."""
+    """Open interest in base units at each bar's close, summed over exchanges.
+
+    NaN without a valid reading.
+    """
     if value is None:
-        refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' is made of")
+        refuse("open_interest", "None", "a table of open interest, which the baseline 'interest' needs")
     data = Table(value, "open_interest")
     name = "open_interest_usd" if "open_interest_usd" in data else "open_interest"
     data.need("timestamp", name)
@@ -131,7 +144,10 @@ def _steps(ratio: Floats) -> Millis:
 
 
 class _Cells:
-    """USD by liquidation price, in cells of log price; one common factor fades all cells."""
+    """USD by liquidation price, in cells of log price.
+
+    A common factor ``scale`` applies to all cells.
+    """
 
     def __init__(self, bars: Bars) -> None:
         whole = np.isfinite(bars.close)
@@ -147,24 +163,24 @@ class _Cells:
         self.scale = 1.0
 
     def cell(self, price: Floats) -> Millis:
-        """The cells of prices, at least 0."""
+        """The indexes of the cells with these prices, at least 0."""
         return np.maximum(_steps(price / self.floor), 0)
 
     def over(self, cell: int) -> float:
-        """USD of longs from a cell on."""
+        """USD of longs in this cell and all higher ones."""
         return float(self.scale * self.usd[LONG, cell:].sum())
 
     def under(self, cell: int) -> float:
-        """USD of shorts up to a cell."""
+        """USD of shorts in this cell and all lower ones."""
         return float(self.scale * self.usd[SHORT, : cell + 1].sum())
 
     def sweep(self, bar: int) -> None:
-        """Remove the cells that a bar reaches."""
+        """Remove the USD in cells that the prices of a bar reach."""
         self.usd[LONG, self.low[bar] :] = 0.0
         self.usd[SHORT, : self.high[bar] + 1] = 0.0
 
     def open(self, bar: int, opened: Floats, fading: float) -> None:
-        """Fade all positions, then open new ones at a bar's close."""
+        """Shrink all positions by the factor ``fading``, then open new positions at a bar's close."""
         self.scale *= fading
         if self.scale < 1e-100:  # noqa: PLR2004 - far from underflow
             self.usd *= self.scale
@@ -176,7 +192,10 @@ class _Cells:
 
 
 def _replay(path: Path, opened: Floats, fading: Floats) -> tuple[Floats, Floats]:
-    """Replay the bars; positions opened at a bar's close count from the next bar on."""
+    """Crossed USD of each period, from a replay of the bars.
+
+    A position that opens at a close counts from the next bar on.
+    """
     bars, size = path.bars, path.period // path.bars.interval
     cells = _Cells(bars)
     starts = {int(bar): row for row, bar in enumerate((path.opens - bars.start) // bars.interval)}

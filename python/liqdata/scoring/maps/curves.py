@@ -1,7 +1,7 @@
 """Cumulative curves of a map: the USD that a price move would cross, by side.
 
-A bin is a price interval, and a move that ends inside it crosses that part of it (``docs/scoring.md`` says why). Bins
-end half way to neighbours that are closer than a bin's width, and at the price of the map.
+A bin is a price interval with evenly spread USD: a move that ends inside a bin crosses a part of it
+(``docs/scoring.md`` says why). A bin ends at its width, half way to a closer neighbour, or at the price of the map.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ class Curve(NamedTuple):
     below: Floats
 
     def over(self, price: float) -> float:
-        """USD at prices from ``price`` on."""
+        """USD at prices of at least ``price``."""
         if not len(self.prices):
             return 0.0
         return float(self.below[-1] - np.interp(price, self.prices, self.below))
 
     def under(self, price: float) -> float:
-        """USD at prices up to ``price``."""
+        """USD at prices of at most ``price``."""
         return float(np.interp(price, self.prices, self.below)) if len(self.prices) else 0.0
 
 
 class MapCurves(NamedTuple):
-    """Both curves of a map at an instant."""
+    """The curves of longs and shorts of a map at an instant."""
 
     at: int
     long: Curve
     short: Curve
 
     def crossed(self, low: float, high: float) -> tuple[float, float]:
-        """USD of longs at prices from ``low`` on, and of shorts up to ``high``."""
+        """USD of longs at prices of at least ``low``, and of shorts at prices of at most ``high``."""
         return self.long.over(low), self.short.under(high)
 
 
@@ -60,7 +60,10 @@ def of_map(grid: LiquidationMap, at: int) -> MapCurves:
 
 
 def _of_cells(start: float, width: float, first: int, turn: int, tiers: Floats, *, at: int) -> MapCurves:
-    """Cells of a log grid, longs before ``turn`` and shorts from it on."""
+    """Curves from the cells of a logarithmic price grid.
+
+    Cells below the index ``turn`` have longs, the other cells have shorts.
+    """
     usd = tiers.sum(axis=0)
     edges = start * np.exp((first + np.arange(len(usd) + 1)) * width)
     longs = first + np.arange(len(usd)) < turn
@@ -69,7 +72,10 @@ def _of_cells(start: float, width: float, first: int, turn: int, tiers: Floats, 
 
 
 def of_columns(grid: Heatmap, prices: Floats, *, last: bool) -> list[MapCurves]:
-    """Curves of the columns of a heatmap, given the price at each; optionally of the last column only."""
+    """Curves of the columns of a heatmap, given the price at the end of each.
+
+    With ``last`` only the last column.
+    """
     times = np.asarray(grid.times).astype("datetime64[ms]").astype(np.int64)
     cells = np.nan_to_num(np.asarray(grid.matrix, dtype=np.float64))
     halves = [getattr(grid, name, None) for name in ("long", "short")]
@@ -109,7 +115,10 @@ def _curve(prices: Floats, usd: Floats, price: float, side: int, width: float) -
 
 
 def newest(maps: list[MapCurves], instants: Millis) -> Millis:
-    """The index of the newest map at each instant, or -1; the maps are sorted by time."""
+    """The index of the newest map that existed at each instant, or -1.
+
+    The maps are sorted by time.
+    """
     times = np.asarray([one.at for one in maps], dtype=np.int64)
     found: Millis = np.searchsorted(times, instants, side="right") - 1
     return found

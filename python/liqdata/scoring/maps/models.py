@@ -1,4 +1,8 @@
-"""The engine's estimates as a source: one ledger from the start of the data gives the USD of every price move."""
+"""The estimates of this package as a source of predictions.
+
+A ledger (the estimated open positions) is replayed once from the start of the data. It gives the USD that every price
+move crosses.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Estimated(NamedTuple):
-    """A model on the bars and open interest of a market."""
+    """The estimate of a model from the bars and open interest of a market."""
 
     name: str
     market: Market
@@ -29,7 +33,7 @@ class Estimated(NamedTuple):
         return self.model.version
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
-        """USD crossed, from the fine grid of the ledger at the last closed bar of each instant."""
+        """Crossed USD, from the ledger's own price cells at the last bar that closed by each instant."""
         found = np.full((len(instants), 2), np.nan)
         there = np.isfinite(lows) & np.isfinite(highs)
         if there.any():
@@ -39,16 +43,16 @@ class Estimated(NamedTuple):
         return found
 
     def refreshed(self, path: Path) -> Floats:
-        """USD crossed by the bars of each period, including positions opened inside it."""
+        """USD that the bars of each period cross, including positions opened inside the period."""
         core = self.market._source.open_core()  # noqa: SLF001 - as above
         usd = core.refreshed(self.symbol, native(self.model), path.opens.tolist(), path.period)
         return usd.reshape(-1, 2)
 
 
 def on_tables(model: Model, tables: dict[str, Any], truth: Truth, symbol: str, name: str | None) -> Estimated:
-    """A model on tables of bars and open interest, with or without a coin column.
+    """The estimate of a model from tables, with or without a column ``symbol``.
 
-    A model with the expected view is fitted, day by day, to the USD reported until then.
+    A model with the expected view is fitted each day to the USD reported before that day.
     """
     from liqdata.market import Market
 

@@ -1,8 +1,8 @@
-"""Null models of a map: its own past, its average, and its mirror image.
+"""Nulls of a map: its past state, its average over past days, and its mirror image.
 
-A map must beat them. Each keeps only a distribution of the map over distances: that of an earlier day, of an average
-day or of the other side. Distances are relative to the price. A null that is uniform in price would be too easy to
-beat.
+A useful map must score better than its nulls. A null has a realistic distribution of USD over the distance from the
+price (as a share of the price): that of an earlier map, of the average of the maps so far, or of the map mirrored at
+the price. A null that is uniform in price would be too easy to beat.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ _REACHES = np.concatenate(([0.0], np.geomspace(2e-4, 0.3, 40)))  # log distances
 
 
 def nulls(source: Source, path: Path) -> dict[str, Floats]:
-    """USD crossed of each null, shape (n, 2); NaN without a map that long ago. Empty for fixed predictions."""
+    """Crossed USD of each null, shape (n, 2).
+
+    NaN if there was no map so many days before.
+
+    Empty for a source that has predictions only for the real price moves.
+    """
     found = {}
     for age in AGES:
         then = path.opens - age * DAY
@@ -43,7 +48,10 @@ def nulls(source: Source, path: Path) -> dict[str, Floats]:
 
 
 def _average(source: Source, path: Path) -> Floats:
-    """The average over past days, by distance, of the maps at the first open of each day."""
+    """Crossed USD of an average map.
+
+    It averages, by distance from the price, the maps at the first open of each day so far.
+    """
     days, first = np.unique(path.opens // DAY, return_index=True)
     price = np.repeat(path.price[first], len(_REACHES))
     reach = np.tile(_REACHES, len(days))

@@ -1,4 +1,4 @@
-"""Sources of predictions: everything that can be scored, in one shape."""
+"""Sources of predictions: everything that can be scored, with a common interface."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALLOWED = (
     "and a map, rows of market.maps(), the name of a baseline (template, prints, interest, turnover), or a mapping of "
     "several of these by name"
 )
-_BLOCK = 32 * DAY  # opens per task when a function is called
+_BLOCK = 32 * DAY  # time range of the opens for which one task calls a function of the caller
 
 
 class Asking(NamedTuple):
@@ -54,7 +54,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """Name on the card."""
+        """Name of the source on the score card."""
         ...
 
     @property
@@ -65,7 +65,7 @@ class Source(Protocol):
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats | None:
         """USD that a move to each low and high would cross at each instant, shape (n, 2); NaN without a map.
 
-        ``None`` if the source has predictions only for the real moves.
+        ``None`` if the source has predictions only for the real price moves, not for any others.
         """
 
     def refreshed(self, path: Path) -> Floats | None:
@@ -80,7 +80,7 @@ class Recorded(NamedTuple):
     version: str | None = None
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> Floats:
-        """USD crossed of the newest map at each instant."""
+        """Crossed USD of the newest map at each instant."""
         found = np.full((len(instants), 2), np.nan)
         for row, place in enumerate(curves.newest(self.maps, instants).tolist()):
             if place >= 0:
@@ -88,12 +88,12 @@ class Recorded(NamedTuple):
         return found
 
     def refreshed(self, path: Path) -> None:  # noqa: ARG002 - the protocol has it
-        """Unknown."""
+        """``None``: changes of the map inside a period are unknown."""
         return
 
 
 class Swept(NamedTuple):
-    """Given predictions: USD crossed in the periods that opened at ``opens``, shape (n, 2) each."""
+    """Given predictions: crossed USD in the periods that opened at ``opens``, arrays of shape (n, 2)."""
 
     name: str
     opens: Millis
@@ -102,23 +102,23 @@ class Swept(NamedTuple):
     version: str | None = None
 
     def crossed(self, instants: Millis, lows: Floats, highs: Floats) -> None:  # noqa: ARG002 - see the protocol
-        """Unknown for other moves."""
+        """``None``: the crossed USD of other price moves are unknown."""
         return
 
     def of(self, path: Path, cells: Floats) -> Floats:
-        """The predictions of these periods; NaN without one."""
+        """The predictions for the periods of ``path``; NaN for a period without a prediction."""
         found = np.full((len(path.opens), 2), np.nan)
         _, mine, theirs = np.intersect1d(path.opens, self.opens, return_indices=True)
         found[mine] = cells[theirs]
         return found
 
     def refreshed(self, path: Path) -> Floats | None:
-        """The given predictions."""
+        """The given predictions that include changes inside the periods, if any."""
         return None if self.inside is None else self.of(path, self.inside)
 
 
 def frozen(source: Source, path: Path) -> Floats:
-    """USD of the map as of the open that the price move of each period crosses."""
+    """USD that the price move of each period crosses, in the map as of the open of the period."""
     if isinstance(source, Swept):
         return source.of(path, source.frozen)
     found = source.crossed(path.opens, path.low, path.high)
@@ -128,7 +128,7 @@ def frozen(source: Source, path: Path) -> Floats:
 
 
 def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
-    """The sources of an argument, with unique names."""
+    """Convert an argument to sources with unique names."""
     if isinstance(value, Mapping):
         found = [source for name, one in value.items() for source in _source(one, str(name), asking)]
     else:
@@ -138,7 +138,7 @@ def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
         refuse(parameter, "nothing was given", ALLOWED)
     for name in names:
         if names.count(name) > 1:
-            refuse(parameter, f"{name!r} stands twice", "a name of its own for each")
+            refuse(parameter, f"{name!r} is given twice", "a different name for each")
     return found
 
 
@@ -160,7 +160,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, (Heatmap, LiquidationMap)):
         found = [_from_maps(name or type(value).__name__.lower(), [value], asking)]
     elif isinstance(value, type):
-        refuse("maps", f"the class {value.__name__} cannot be scored", f"an object of it, or {ALLOWED}")
+        refuse("maps", f"the class {value.__name__} cannot be scored", f"an instance of the class, or {ALLOWED}")
     elif callable(value):
         found = [_from_function(name or str(getattr(value, "__name__", "function")), value, asking)]
     elif hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns"):
@@ -174,7 +174,7 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
 
 
 def _from_function(name: str, function: Callable[[datetime], Any], asking: Asking) -> Source:
-    """Call a function for the map of every open."""
+    """A source that calls a function for the map as of every open."""
     opens = asking.path.opens
     blocks = opens // _BLOCK
     tasks = [(function, opens[blocks == one], asking.path.bars, asking.symbol) for one in np.unique(blocks)]
@@ -187,7 +187,7 @@ def _from_function(name: str, function: Callable[[datetime], Any], asking: Askin
 def _ask_function(
     function: Callable[[datetime], Any], opens: Millis, bars: Any, symbol: str
 ) -> tuple[list[MapCurves], set[Any]]:
-    """The maps that a function returns for instants; a pure task."""
+    """The maps that a function returns for some opens, and their versions; a pure task."""
     found: list[MapCurves] = []
     versions: set[Any] = set()
     for at in opens.tolist():
@@ -196,8 +196,11 @@ def _ask_function(
             continue
         made = _checked(grid, symbol)
         if made > at:
-            what = f"the map asked as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is of {datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
-            refuse("maps", what, "maps that know nothing of what came later")
+            what = (
+                f"the map requested as of {datetime_of(at):%Y-%m-%dT%H:%MZ} is from "
+                f"{datetime_of(made):%Y-%m-%dT%H:%M:%SZ}"
+            )
+            refuse("maps", what, "maps that use no later data")
         found += [one._replace(at=at) for one in _curves(grid, at, bars, last=True)]
         versions.add(_version(grid.meta.get("explain")))
     return found, versions
@@ -217,12 +220,12 @@ def _from_maps(name: str, values: Iterable[Any], asking: Asking) -> Source:
             refuse("maps", f"item {place} is a {type(grid).__name__}", ALLOWED)
         made = _checked(grid, asking.symbol)
         if only is not None and at is None and isinstance(grid, Heatmap) and _fitted(grid):
-            what = f"all columns of a fitted heatmap are read with what was learnt by {datetime_of(made).isoformat()}"
+            what = f"every column of a fitted heatmap uses data up to {datetime_of(made).isoformat()}"
             refuse("maps", what, "a liqdata.Model, or maps as of each instant")
         if at is not None and made > at:
-            what = f"item {place}, said to be of {datetime_of(at).isoformat()}, is of {datetime_of(made).isoformat()}"
+            what = f"item {place}, given for {datetime_of(at).isoformat()}, is from {datetime_of(made).isoformat()}"
             refuse("maps", what, "instants at which the maps were known")
-        # A single heatmap gives one map per column; one of several heatmaps gives only its last column.
+        # A single heatmap gives one map per column. Each of several heatmaps gives only the map of its last column.
         found += [
             one if at is None else one._replace(at=at)
             for one in _curves(grid, made if at is None else at, asking.path.bars, last=only is None)
@@ -235,7 +238,7 @@ def _from_maps(name: str, values: Iterable[Any], asking: Asking) -> Source:
 
 
 def _from_record(name: str | None, data: Table, asking: Asking) -> Iterable[Source]:
-    """Sources of stored maps, one for each question and version."""
+    """Sources of stored maps, one for each combination of method, parameters and model version."""
     import json
 
     data.need("kind", "symbol", "params", "computed_at", "reply")
@@ -265,10 +268,14 @@ def _from_record(name: str | None, data: Table, asking: Asking) -> Iterable[Sour
 
 
 def _checked(grid: Any, symbol: str) -> int:
-    """Check the coin of a map, and return its instant."""
+    """Check the coin of a map, and return the time of its last input."""
     if not isinstance(grid, (Heatmap, LiquidationMap)):
-        refuse("maps", f"a {type(grid).__name__} came back", "LiquidationMap or Heatmap, or None where there is no map")
-    # Symbols of other makers may also contain an exchange or a contract.
+        refuse(
+            "maps",
+            f"a {type(grid).__name__} was returned",
+            "LiquidationMap or Heatmap, or None where there is no map",
+        )
+    # Symbols in maps of other programs may also contain an exchange or a contract.
     if all(_core.coin(part) != symbol for part in (grid.symbol, *_WORDS.findall(grid.symbol)) if part.strip()):
         refuse("maps", f"a map is of {grid.symbol!r}", f"maps of {symbol!r}")
     return millis_of(grid.updated_at)
@@ -293,7 +300,10 @@ def _fitted(grid: Heatmap) -> bool:
 
 
 def _version(explain: Any) -> str | None:
-    """The version of a map that must not be mixed with others: that of the model, and relative units."""
+    """The version of a map: that of its model, and whether it has relative units.
+
+    Maps with different versions must not be mixed.
+    """
     version = (explain or {}).get("modelVersion")
     if version is None:
         return None

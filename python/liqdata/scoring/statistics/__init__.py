@@ -1,1 +1,1 @@
-"""How maps are scored: price paths, fits, gains, trials and checks."""
+"""The statistics of scores: price paths, fits, information gains, trials and checks."""

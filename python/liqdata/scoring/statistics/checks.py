@@ -1,4 +1,7 @@
-"""Checks of the reported USD: they should not depend on the time of day, and parts should add up."""
+"""Checks of the reported USD: equal rates at all times of day, and consistent sums.
+
+An *excursion* is how far the price moves beyond the previous close, in the direction that liquidates a side.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,19 @@ if TYPE_CHECKING:
     from .path import Path
 
 _ODD = 0.6
-"""A slot is marked below this share of the usual USD per unit of excursion, or above its inverse."""
+"""A time slot is marked as odd if its USD per unit of excursion are below this share of the usual value.
 
-_OFF = 0.01  # relative difference up to which wholes and parts agree
-_TERM = 1  # index of the sum of excursions among the strong terms
+Values above the inverse of this share are also odd."""
+
+_OFF = 0.01  # largest relative difference at which a whole and the sum of its parts count as equal
+_TERM = 1  # index of the sum of excursions among the terms of the strong path
 
 
 def checks(path: Path, parts: Parts | None, rows: Flags) -> list[dict[str, Any]]:
-    """The checks as rows: by part of the period, by time of day, and parts against wholes."""
+    """The checks as rows.
+
+    They compare USD by part of the period, USD by time of day, and sums of parts with wholes.
+    """
     found = [*_inside(path, rows), *_hours(path, rows)]
     if parts is not None:
         found.append(_halves(parts))
@@ -47,9 +55,11 @@ class _Odd(NamedTuple):
 
 
 def _inside(path: Path, rows: Flags) -> list[_Odd]:
-    """USD per new extreme in each part of a period; shows feeds that lose the end of their bars.
+    """USD per new price extreme in each part of a period.
 
-    The usual USD of a new extreme depend on its distance, as in the weak path.
+    Low values at the end of periods show that data are lost.
+
+    The usual USD of a new extreme depend on its distance from the previous close, as in the weak path.
     """
     count = path.inside.shape[2]
     if count == 1 or rows.sum() < fit.WARM:
@@ -71,7 +81,10 @@ def _inside(path: Path, rows: Flags) -> list[_Odd]:
 
 
 def _hours(path: Path, rows: Flags) -> list[_Odd]:
-    """USD per unit of excursion by slot of the day, of at most an hour."""
+    """USD per unit of excursion for each slot of the day.
+
+    A slot is an hour, or a longer period.
+    """
     length = max(path.period, 60 * MINUTE)
     slots = path.opens % DAY // length
     moved = path.strong[:, :, _TERM].sum(axis=1)
@@ -88,7 +101,7 @@ def _hours(path: Path, rows: Flags) -> list[_Odd]:
 
 
 def _halves(parts: Parts) -> _Odd:
-    """Ratio of the sums of parts to the wholes, and the share that differs."""
+    """Ratio of the sums of parts to the wholes, and the share of wholes that differ from their parts."""
     wholes, sums = parts.wholes, parts.sums
     differ = np.abs(sums - wholes) > _OFF * np.maximum(wholes, sums)
     total = float(wholes.sum())

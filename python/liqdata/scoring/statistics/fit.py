@@ -1,7 +1,8 @@
-"""The two causal fits: a sum of terms with a Gamma prior, and a product of powers with a ridge.
+"""The two fits of reported USD, which use only past data.
 
-Both are quasi-Poisson and are fitted to convergence at the start of every UTC day on the periods closed by then, with
-smaller weights for older ones. No data of a day or later enter its predictions.
+One fits a sum of terms with a Gamma prior, the other one a product of powers with a ridge prior. Both are quasi-Poisson
+fits. They are repeated at the start of every UTC day, until convergence, on the periods that have closed by then; older
+periods have smaller weights. The prediction for a day uses only data from before this day.
 """
 
 from __future__ import annotations
@@ -16,47 +17,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HALF_LIFE = 30 * DAY
-"""In the fit of the sum, a period of this age has half the weight of a new one."""
+"""Half-life of weights in the fit of the sum: a period of this age (ms) has half the weight of a new period."""
 
 LEVEL_HALF_LIFE = 3 * DAY
-"""In the level of a map, a period of this age has half the weight of a new one."""
+"""Half-life of weights in the level of a map: a period of this age (ms) has half the weight of a new period."""
 
 LUCK = 8.0
-"""Number of typical periods that move the level of the last days half way to their ratio."""
+"""Weight of the long-term level against that of the last days, in typical periods.
+
+With this many typical periods in the last days, both levels have equal weight."""
 
 STACK_HALF_LIFE = 60 * DAY
-"""In the fit of the product, a period of this age has half the weight of a new one."""
+"""Half-life of weights in the fit of the product: a period of this age (ms) has half the weight of a new period."""
 
 NU = 2.0
-"""Weight of the prior of a term, in periods of mean size."""
+"""Weight of the Gamma prior of a term, as a number of periods with mean USD."""
 
 RIDGE = 20.0
-"""Weight of the prior of an exponent, in periods of mean size."""
+"""Weight of the ridge prior of an exponent, as a number of periods with mean USD."""
 
 WARM = 200
-"""Number of known periods before the first prediction."""
+"""Number of known periods that are needed before the first prediction."""
 
 CHUNK = 32
-"""Days of a chunk, which are fitted in sequence from the previous solution; the first one from the prior."""
+"""Number of days in a chunk.
 
-_SEEN = 0.1  # assumed size of a term without data, relative to its parent
-_CLOSE = 1e-10  # smallest expected improvement of a Newton step, in periods of mean size
+The fit of a day starts from the solution of the previous day; the first day of a chunk starts from the prior."""
+
+_SEEN = 0.1  # smallest size that a term is assumed to have, relative to its parent term
+_CLOSE = 1e-10  # a fit ends when a Newton step is expected to improve the objective by less than this
 _STEPS = 60
 
 
 class Calendar(NamedTuple):
-    """The UTC days of periods: the rows to predict on each, and the rows known at its start."""
+    """The UTC days of periods: the rows to predict on each day, and the rows known before it."""
 
     opens: Millis
     starts: Millis
     rows: Millis
-    """First row of each day, and the end of all, shape (D + 1,)."""
+    """First row of each day, followed by the number of rows, shape (D + 1,)."""
     known: Millis
-    """Number of rows with periods closed at the start of the day, shape (D,)."""
+    """For each day, the number of rows with periods that closed by the start of the day, shape (D,)."""
 
     @classmethod
     def of(cls, opens: Millis, period: int) -> Calendar:
-        """The days of periods that are sorted by open."""
+        """The calendar of periods that are sorted by open."""
         starts = np.unique(opens // DAY * DAY)
         rows = np.append(np.searchsorted(opens, starts), len(opens))
         return cls(opens, starts, rows, np.searchsorted(opens + period, starts, side="right"))
@@ -69,8 +74,9 @@ class Calendar(NamedTuple):
 def summed(terms: Floats, usd: Floats, parents: tuple[int, ...], calendar: Calendar, days: range) -> Floats:
     """Predict ``usd`` on these days as a sum of terms with non-negative weights.
 
-    ``terms`` has shape (n, K), ``usd`` (n,). Rows with a NaN term are neither used nor predicted (NaN). ``parents`` is,
-    for each term, the index of the term that gives its size while it has no data; -1 stands for ``usd`` itself.
+    ``terms`` has shape (n, K), ``usd`` (n,). Rows with a NaN term are neither used nor predicted (NaN). While a term
+    has no data, its size is assumed relative to its parent. ``parents`` has the index of the parent of each term; -1
+    stands for ``usd``.
     """
     found = np.full(len(usd), np.nan)
     there: Flags = np.isfinite(terms.sum(axis=1))
@@ -93,9 +99,11 @@ def summed(terms: Floats, usd: Floats, parents: tuple[int, ...], calendar: Calen
 
 
 def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
-    """Scale the USD of a map to the recently reported level, as model 3 does; shapes (n,).
+    """Scale the crossed USD of a map to the USD reported recently, as model 3 does.
 
-    NaN with fewer than 200 known periods, and without a map.
+    All arrays have shape (n,).
+
+    The result is NaN for days with fewer than 200 known periods, and for periods without a map.
     """
     found = np.full(len(usd), np.nan)
     there: Flags = np.isfinite(crossed)
@@ -117,10 +125,11 @@ def levelled(crossed: Floats, usd: Floats, calendar: Calendar) -> Floats:
 
 
 def stacked(features: Floats, usd: Floats, base: Floats, calendar: Calendar, days: range) -> Floats:
-    """Predict ``usd`` on these days as ``base`` times a product of powers, equal for both sides.
+    """Predict ``usd`` on these days as ``base`` times a product of powers.
 
-    ``features`` are logarithms of shape (n, 2, F); ``usd`` and ``base`` have shape (n, 2). Rows without a base are
-    skipped. Without data all exponents are 0.
+    Both sides have the same exponents.
+    ``features`` are the logarithms of the factors, shape (n, 2, F); ``usd`` and ``base`` have shape (n, 2). Rows with a
+    NaN base are skipped. With too few periods for a fit, the prediction is ``base``.
     """
     found = np.full(usd.shape, np.nan)
     there: Flags = np.isfinite(base.sum(axis=1))
@@ -143,7 +152,10 @@ def stacked(features: Floats, usd: Floats, base: Floats, calendar: Calendar, day
 
 
 def together(terms: Floats, usd: Floats) -> Floats:
-    """The weights of a sum fitted to all rows; only for description, not for prediction."""
+    """Fit the weights of a sum to all rows together.
+
+    Not causal, so not for predictions.
+    """
     mean = max(float(usd.mean()), 1.0)
     prior = 1.0 / (terms.shape[1] * np.maximum(terms.mean(axis=0), np.finfo(np.float64).tiny))
     found: Floats = mean * prior * _most_likely_sum(terms * prior, usd / mean, np.ones(len(usd)), None)

@@ -1,4 +1,8 @@
-"""Information gain of a prediction in nats per liquidated USD, with intervals from resampled days."""
+"""Information gain of a prediction over another one, with intervals from resampled days.
+
+The unit is nats per liquidated USD. In formulas, ``y`` is the reported USD, ``mu`` the prediction, and ``mu0``
+the prediction that it is compared with.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ class Gain(NamedTuple):
 
 
 class Resampled:
-    """Days drawn with replacement; all comparisons use the same draws."""
+    """Resamples of the days, drawn with replacement; all comparisons use the same draws."""
 
     def __init__(self, opens: Millis, seed: int) -> None:
         self.days, self._place = np.unique(opens // DAY, return_inverse=True)
@@ -30,11 +34,14 @@ class Resampled:
         self._draws = chance.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES).astype(np.float64)
 
     def gain(self, usd: Floats, mu: Floats, mu0: Floats, rows: Flags) -> Gain:
-        """[Σ y log(mu / mu0) − Σ (mu − mu0)] / Σ y over sides and rows, arrays (n, S)."""
+        """The gain [Σ y log(mu / mu0) − Σ (mu − mu0)] / Σ y.
+
+        The sums are over the rows and sides of arrays (n, S).
+        """
         return self.ratio(np.where(rows[:, None], nats(usd, mu, mu0), 0.0), np.where(rows[:, None], usd, 0.0))
 
     def ratio(self, above: Floats, below: Floats) -> Gain:
-        """The ratio of two sums over rows and sides, with an interval."""
+        """The ratio of the sums of two arrays (n, S), with an interval."""
         tops = np.bincount(self._place, above.sum(axis=1), len(self.days))
         bottoms = np.bincount(self._place, below.sum(axis=1), len(self.days))
         if not bottoms.sum() > 0:
@@ -46,13 +53,16 @@ class Resampled:
 
 
 def nats(usd: Floats, mu: Floats, mu0: Floats) -> Floats:
-    """The contribution of each period to the gain; NaN without a prediction."""
+    """The contribution of each period and side to the gain; NaN without a prediction."""
     found: Floats = usd * np.log(mu / mu0) - (mu - mu0)
     return found
 
 
 def spearman(left: Floats, right: Floats) -> float:
-    """Rank correlation with mean ranks for ties; NaN if all values of one side are equal."""
+    """Spearman's rank correlation, with mean ranks for ties.
+
+    NaN if all values of one array are equal.
+    """
     if len(left) < 3:  # noqa: PLR2004 - two points have no informative rank correlation
         return float("nan")
     a, b = _ranks(left), _ranks(right)
@@ -69,7 +79,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def captured(usd: Floats, mu: Floats, share: float) -> float:
-    """The share of the USD in the periods with the highest predictions."""
+    """The share of all USD that falls into the ``share`` of periods with the highest predictions."""
     total = float(usd.sum())
     if not total > 0:
         return float("nan")

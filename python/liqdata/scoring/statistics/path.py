@@ -1,7 +1,8 @@
-"""The price path: excursions of every period, from which the reference models predict liquidations.
+"""The price path: price moves in every period, from which the path models predict liquidations.
 
-There are three path models. The weak one uses a period's excursion, the strong one thirteen terms from inside and
-before the period, and the adaptive one (``trial``) also recently reported USD.
+An *excursion* is the move of the price beyond the previous close in the direction that liquidates a side, in basis
+points. There are three path models. The weak path uses the excursion of the period. The strong path uses thirteen terms
+from price moves inside and before the period. The adaptive path (in ``trial``) also uses recently reported USD.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 
 BP = 1e4
 FINE = 15 * MINUTE
-"""Length of the parts of a period, if bars are that short."""
+"""Length of the parts of a period in milliseconds, if the bars are not longer."""
 
 POWERS = (1.0, 1.5, 2.0)
 FRESH = (4 * 60 * MINUTE, DAY, 7 * DAY)
-"""Look-back times for new extremes."""
+"""Look-back times in milliseconds; a price beyond all prices of such a time is a new extreme."""
 
 STRONG = 1 + 3 * len(POWERS) + len(FRESH)
 PARENTS = (*range(1 + 3 * len(POWERS)), 1, 1, 1)
-"""For each term of the strong path, the term that gives its size while it has no data."""
+"""For each term of the strong path, the index of its parent term (see ``fit.summed``)."""
 
 
 class Bars(NamedTuple):
@@ -39,7 +40,10 @@ class Bars(NamedTuple):
     volume: Floats
 
     def closed(self, instants: Millis) -> Floats:
-        """The last close at each instant; NaN without one."""
+        """The close of the last bar that closed by each instant.
+
+        NaN if that bar is missing.
+        """
         place = (instants - self.start) // self.interval - 1
         inside = (place >= 0) & (place < len(self.close))
         found = np.full(len(instants), np.nan)
@@ -60,11 +64,11 @@ class Path(NamedTuple):
     excursion: Floats
     """1 + basis points beyond the previous close, (n, 2)."""
     weak: Floats
-    """Terms of the weak path, (n, 2, 2): period, side, term."""
+    """Terms of the weak path, shape (n, 2, 2): period, side, term."""
     strong: Floats
     """Terms of the strong path, (n, 2, 13)."""
     volume: Floats
-    """Volume relative to the 7 days before, (n,)."""
+    """Volume relative to the mean of the 7 days before, (n,)."""
     inside: Floats
     """Basis points beyond the previous close at the end of each part of a period, (n, 2, parts)."""
     bars: Bars
@@ -97,12 +101,16 @@ def read_bars(value: Any, symbol: str) -> Bars:
     high, low, close, volume = columns
     gaps = np.diff(opens)
     if not gaps.all():
-        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} stands twice", "one bar an instant")
+        refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} is given twice", "one bar per instant")
     lengths, counts = np.unique(gaps, return_counts=True)
     interval = int(lengths[np.argmax(counts)])
     if (off := (opens - opens[0]) % interval != 0).any():
         row = int(opens[np.argmax(off)])
-        refuse("bars", f"timestamp {row} is off the spacing of {interval} ms", "bars at one spacing; gaps are legal")
+        refuse(
+            "bars",
+            f"timestamp {row} does not fit the spacing of {interval} ms",
+            "bars with one spacing; gaps are allowed",
+        )
     wrong = (low <= 0) | (low > close) | (close > high)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -136,13 +144,17 @@ def _of_one_length(opens: Millis, columns: list[Floats], lengths: Millis | None)
 
 
 def read_path(truth: Truth, bars: Bars) -> Path:
-    """Restrict truth and bars to common periods, and compute the price moves in them."""
+    """Select the periods with reported USD and complete bars, and compute the price moves in them."""
     period, interval = truth.period, bars.interval
     if period % interval:
         what = f"bars of {interval // MINUTE} minutes do not make up a period of {period // MINUTE}"
         refuse("bars", what, "bars of a length that divides the period")
     if (bars.start - int(truth.opens[0])) % interval:
-        refuse("bars", f"the bar at {bars.start} is off the periods' opens", "bars that open where periods do")
+        refuse(
+            "bars",
+            f"the bar at {bars.start} does not open at the start of a period",
+            "bars that open when periods start",
+        )
     size = period // interval
     first = (truth.opens - bars.start) // interval
     fits = (first >= 1) & (first + size <= len(bars.close))
@@ -153,7 +165,8 @@ def read_path(truth: Truth, bars: Bars) -> Path:
     if not fits.any():
         span = f"{int(bars.start)} to {int(bars.start + interval * len(bars.close))}"
         what = (
-            f"no period of `realised` ({int(truth.opens[0])} to {int(truth.opens[-1]) + period}) lies in them ({span})"
+            f"no period of `realised` ({int(truth.opens[0])} to {int(truth.opens[-1]) + period}) lies in the bars "
+            f"({span})"
         )
         refuse("bars", what, "bars that cover the realised periods and the bar before")
     opens, usd, first, spans = truth.opens[fits], truth.usd[fits], first[fits], spans[fits]
@@ -178,20 +191,23 @@ def read_path(truth: Truth, bars: Bars) -> Path:
 
 
 def _beyond(side: int, price: Floats, extreme: Floats) -> Floats:
-    """Basis points that the price moved in the direction that liquidates each side."""
+    """Basis points that the price moved in the direction that liquidates ``side``, at least 0."""
     way = price - extreme if side == LONG else extreme - price
     return np.maximum(way, 0.0) / price * BP
 
 
 def _fine(period: int, interval: int) -> int:
-    """The longest duration up to :data:`FINE` that is a multiple of the bars and divides the period."""
+    """The longest duration up to :data:`FINE` that is a multiple of the bar length and divides the period."""
     longest = max(FINE, interval)
     lengths = [interval * n for n in range(1, longest // interval + 1) if period % (interval * n) == 0]
     return max(lengths)
 
 
 def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Floats, Floats]:
-    """Excursions of the parts, excursions until the end of each part, and the volume of the parts."""
+    """Excursions and relative volume of the parts of each period.
+
+    Returns the excursion in each part, the excursion from the open to the end of each part, and the volume.
+    """
     inner = fine // bars.interval
     count = size // inner
     spans = first[:, None, None] + (np.arange(count)[:, None] * inner + np.arange(inner))[None]
@@ -214,18 +230,21 @@ def _parts(bars: Bars, first: Millis, size: int, fine: int) -> tuple[Floats, Flo
 
 
 def _fresh(bars: Bars, first: Millis, window: int, low: Floats, high: Floats) -> Floats:
-    """How far the price moved beyond the extremes of a look-back time, (n, 2); negative if it did not."""
+    """How far the price moved beyond the extremes of a look-back time, (n, 2).
+
+    Negative if it stayed within them.
+    """
     width = window // bars.interval
     lows = np.concatenate((np.full(width, np.inf), np.nan_to_num(bars.low, nan=np.inf)))
     highs = np.concatenate((np.full(width, -np.inf), np.nan_to_num(bars.high, nan=-np.inf)))
-    # The window that ends before bar `first` has index `first`, because the arrays are padded by one window.
+    # The arrays are padded by one window, so the window that ends before bar `first` has the index `first`.
     return np.column_stack(
         [_sliding(lows, width, np.minimum)[first] - low, high - _sliding(highs, width, np.maximum)[first]]
     )
 
 
 def _sliding(cells: Floats, width: int, of: np.ufunc) -> Floats:
-    """The minimum or maximum of every window, by windows of doubling length."""
+    """The minimum or maximum of every window, computed from windows of doubling length."""
     found, length = cells, 1
     while 2 * length <= width:
         found = of(found[:-length], found[length:])

@@ -1,7 +1,7 @@
-"""Trials of predictions: each alone on its own scale, and as an additional term of a reference.
+"""Trials of predictions: each one alone, and as an additional term of a reference.
 
-Predictions for a day use only periods closed at its start. The work is split into pure tasks on arrays and a range of
-days, which give the same result anywhere.
+Predictions for a day use only periods that closed before the day. The work is split into tasks: pure functions of
+arrays and a range of days, with the same result on any machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PATHS = ("weak", "strong", "adaptive")
 HORIZONS = (DAY // 4, DAY, 5 * DAY)
-"""Look-back times of the ratio of reported USD to the prediction of the strong path."""
+"""Decay times in milliseconds of the averages of reported USD over the prediction of the strong path."""
 
 _WEAK = (0, 1)
 
@@ -42,11 +42,11 @@ class Trial(NamedTuple):
     """The results of one prediction, shape (n, 2) each; NaN without a prediction or enough data."""
 
     crossed: Floats
-    """USD of the map."""
+    """USD of the map that the price crossed."""
     alone: Floats
-    """The map alone, with scale and floor fitted to the past."""
+    """Prediction from the map alone: a multiple of the crossed USD plus a constant, both fitted to the past."""
     full: Floats
-    """The reference with the map as an additional term."""
+    """Prediction of the reference with the map as an additional term."""
 
 
 def paths(path: Path, run: Run) -> Paths:
@@ -60,7 +60,10 @@ def paths(path: Path, run: Run) -> Paths:
 
 
 def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, run: Run) -> list[Trial]:
-    """Try predictions: USD crossed by period and side, (n, 2), or of several maps together, (n, 2, M)."""
+    """Try predictions, each of which is an array of crossed USD.
+
+    Its shape is (n, 2) by period and side, or (n, 2, M) for M maps together.
+    """
     from .path import PARENTS
 
     terms, parents = (path.weak, _WEAK) if reference == "weak" else (path.strong, PARENTS)
@@ -69,15 +72,15 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     several = [crossed.reshape(len(crossed), 2, -1) for crossed in predictions]
     whole = [crossed.sum(axis=2) for crossed in several]
     for crossed in several:
-        # -1: until a map has crossed USD, its term gets the size of the reported USD.
+        # -1: until the price has crossed USD of a map, its term is assumed to have the size of the reported USD.
         sizes = (-1,) * crossed.shape[2]
         constant = np.ones((*crossed.shape[:2], 1))
         asked += [
             (np.concatenate([crossed, constant], axis=2), (*sizes, len(sizes))),
             (np.concatenate([terms, crossed], axis=2), (*parents, *sizes)),
         ]
-    # The reference is fitted to the same periods with and without the map; otherwise a late start would also shorten
-    # its memory.
+    # Fit the reference without the map to the same periods as with it. Otherwise a map that starts late would change
+    # the reference too, by leaving it fewer periods.
     late = [place for place, crossed in enumerate(whole) if not np.isfinite(crossed).all()]
     asked += [(np.where(np.isfinite(whole[place])[:, :, None], terms, np.nan), parents) for place in late]
     made = _sums(path, asked, run)
@@ -89,8 +92,8 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
     if reference == "adaptive":
         raised = [np.where(np.isfinite(one), one, 1.0) for one in added]
         features = [np.concatenate([known.features, np.log(one)[:, :, None]], axis=2) for one in raised]
-        # The base has the square root of the map's factor from the sum, so the prior gives that factor the exponent
-        # 1/2.
+        # The fit of the sum gives a factor that the map adds. The base includes the square root of this factor, so the
+        # prior expects the exponent 1/2 for it.
         full = _stacks(
             path, [(one, known.strong * np.sqrt(more)) for one, more in zip(features, raised, strict=True)], run
         )
@@ -100,7 +103,7 @@ def trials(path: Path, known: Paths, predictions: list[Floats], reference: str, 
 
 
 def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> list[Floats]:
-    """Fit sums of terms of shape (n, 2, K), for each side."""
+    """Fit sums of terms of shape (n, 2, K), each side separately."""
     calendar = fit.Calendar.of(path.opens, path.period)
     chunks = calendar.chunks()
     sides = [path.usd[:, side] for side in (0, 1)]
@@ -111,7 +114,7 @@ def _sums(path: Path, asked: list[tuple[Floats, tuple[int, ...]]], run: Run) -> 
 
 
 def _stacks(path: Path, asked: list[tuple[Floats, Floats]], run: Run) -> list[Floats]:
-    """Fit products of powers of features, equal for both sides."""
+    """Fit products of powers of features, both sides together."""
     calendar = fit.Calendar.of(path.opens, path.period)
     chunks = calendar.chunks()
     tasks = [(features, path.usd, base, calendar, days) for features, base in asked for days in chunks]
@@ -124,7 +127,7 @@ def _whole(parts: list[Floats], chunks: int) -> list[Floats]:
 
 
 def _features(path: Path, strong: Floats) -> Floats:
-    """Logarithms of strong path, excursion, relative volume and recently reported USD."""
+    """Logarithms of the strong path, the excursion, the relative volume and recently reported USD."""
     there: Flags = np.isfinite(strong.sum(axis=1))
     mu = np.where(there[:, None], strong, 1.0)
     late = _recent(path.opens[there], path.usd[there], strong[there])
@@ -136,7 +139,10 @@ def _features(path: Path, strong: Floats) -> Floats:
 
 
 def _recent(opens: Millis, usd: Floats, mu: Floats) -> Floats:
-    """Log ratio of reported to predicted USD over the horizons before each open, (n, 2, H), shrunk towards 0."""
+    """Log ratio of reported to predicted USD before each open, (n, 2, H).
+
+    There is one ratio per decay time; each is shrunk towards 0.
+    """
     scales = np.asarray(HORIZONS, dtype=np.float64)
     found = np.zeros((len(opens), 2, len(scales)))
     above, below = np.zeros((2, len(scales))), np.zeros((2, len(scales)))
@@ -152,7 +158,7 @@ def _recent(opens: Millis, usd: Floats, mu: Floats) -> Floats:
 
 
 def scored(path: Path, known: Paths, made: list[Trial], start: int | None, end: int | None) -> Flags:
-    """Which periods are scored: those between ``start`` and ``end`` with all predictions."""
+    """Which periods are scored: those between ``start`` and ``end`` for which every prediction is known."""
     everything = np.concatenate([known.strong, *(trial.alone for trial in made)], axis=1)
     rows: Flags = np.isfinite(everything.sum(axis=1))
     if start is not None:

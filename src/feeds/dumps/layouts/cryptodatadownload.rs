@@ -97,7 +97,7 @@ fn volume_of(
     in_usd.map(|(place, _)| (at(*place), true)).ok_or_else(|| {
         let words: Vec<&str> = currencies.iter().map(|(_, word)| *word).collect();
         format!(
-            "its volumes are in {}, and none is that of {pair}",
+            "its volumes are in {}, and none is in a currency of {pair}",
             words.join(" and ")
         )
     })

@@ -67,7 +67,10 @@ fn market(symbol: &str) -> Result<(&str, &str), RowError> {
         (Some(base), Some(quote), _, None) if !base.is_empty() && !quote.is_empty() => {
             Ok((base, quote))
         }
-        _ => Err(RowError::new("symbol: not as BTC-USDT-PERP", symbol)),
+        _ => Err(RowError::new(
+            "symbol: not in the form BTC-USDT-PERP",
+            symbol,
+        )),
     }
 }
 
@@ -205,7 +208,7 @@ fn candles(header: &[String]) -> Option<KnownLayout> {
             && line.text(closed)?.eq_ignore_ascii_case("false")
         {
             return Err(RowError::new(
-                "closed: the bar is not over",
+                "closed: the bar has not closed",
                 line.text(start)?,
             ));
         }

@@ -64,7 +64,7 @@ pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
             return Err(RowError::new(reason, contract));
         }
         if line.amount(filled)?.is_zero() {
-            let reason = format!("{}: nothing of the order was filled", filled.name);
+            let reason = format!("{}: no part of the order was filled", filled.name);
             return Err(RowError::new(reason, contract));
         }
         let paid = if line.amount(average)?.is_zero() {

@@ -25,7 +25,8 @@ pub(super) fn layout(header: &[String]) -> Option<KnownLayout> {
         if let Some(kind) = kind
             && line.text(kind)? != "PERPETUAL"
         {
-            let reason = "contracttype: the open interest is not that of the perpetual contract";
+            let reason =
+                "contracttype: the open interest does not belong to the perpetual contract";
             return Err(RowError::new(reason, line.text(kind)?));
         }
         let cells = [line.text(time)?, line.text(symbol)?, line.text(amount)?];

@@ -91,8 +91,7 @@ impl CsvDialect {
         for cell in &*record {
             let text = std::str::from_utf8(cell).unwrap_or_default().trim();
             if parts(text, '.').is_some() {
-                let reason =
-                    "a number with a point, in a file of decimal commas: it has two readings";
+                let reason = "the number has a point although the file uses decimal commas, so it is ambiguous";
                 return Err(RowError::new(reason, text));
             }
             match parts(text, ',') {

@@ -105,7 +105,7 @@ impl<'a> JsonElements<'a> {
                     (false, true) => Ok(false),
                     (false, false) if depth == 0 && !is_quoted => self.found(),
                     _ => {
-                        let message = "the JSON ends before its end";
+                        let message = "the JSON is truncated";
                         Err(io::Error::new(io::ErrorKind::UnexpectedEof, message))
                     }
                 };

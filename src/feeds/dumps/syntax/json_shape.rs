@@ -45,10 +45,11 @@ pub(crate) struct JsonTableShape {
 
 /// Errors for an object that contains no supported rows.
 const COLUMNS: &str = "it is a JSON object of columns, the default of pandas.to_json; write rows, with to_json(orient=\"records\")";
-const SPLIT: &str = "it is a JSON object of names and data apart (orient=\"split\" of pandas); write rows, with \
+const SPLIT: &str = "it is a JSON object with separate names and data (orient=\"split\" of pandas); write rows, with \
                      to_json(orient=\"records\")";
-const COINGLASS_ANSWER: &str = "it is an answer of CoinGlass': write the rows of its history of prices or of open interest to a \
-    CSV file; its orders say a side of which its documents give two meanings: bring the exchange's own";
+const COINGLASS_ANSWER: &str = "it is a reply of CoinGlass: write the rows of a history of prices or open interest to \
+                                a CSV file; the documentation gives two meanings for the side of its orders, so use \
+                                the exchange's own files for orders";
 const NO_ROWS: &str = "it is a JSON object without rows; allowed: a list of dicts or of lists, or one of them on each line";
 
 impl JsonTableShape {

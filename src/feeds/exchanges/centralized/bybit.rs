@@ -243,7 +243,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
         return match (message.op.or(message.success), message.reply) {
             (Some(_), _) => Ok(Vec::new()),
             (None, Some(_)) => Err(root.member("ret_code").fault(
-                "is of a REST body before version 5, such as those of liq-records, which are not decoded",
+                "belongs to a REST reply before version 5, such as liq-records, which is not decoded",
             )),
             (None, None) => Err(frame.unknown()),
         };

@@ -197,7 +197,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     let root = JsonPath::ROOT;
     if message.notifications.is_some() {
         return Err(root.member("notifications").fault(
-            "is of version 1 of the API, which was retired for version 2 and is not decoded",
+            "belongs to version 1 of the API, which version 2 replaced and which is not decoded",
         ));
     }
     if message.jsonrpc.is_none() {

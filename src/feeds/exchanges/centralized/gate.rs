@@ -86,7 +86,8 @@ pub(crate) static VENUE: Venue = Venue {
             ],
             unreadable: &[(
                 "futures.liquidates",
-                "it has the liquidations of one account; those of the market are in \"futures.public_liquidates\"",
+                "it contains the liquidations of one account; the liquidations of the whole market are in \
+                 \"futures.public_liquidates\"",
             )],
         },
     },
@@ -285,7 +286,7 @@ fn liquidated_order(
     }
     if executed < Decimal::ZERO {
         let message = format!(
-            "{} is more than was ordered ({})",
+            "{} is more than the ordered amount ({})",
             shown(&left.text),
             shown(&ordered.text)
         );

@@ -242,7 +242,7 @@ fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
     }
     if message.code.is_none() && says(message.status, "ok") {
         return Err(place.fault(
-            "is of a REST body of version 1, which is not decoded; version 3 has swap_liquidation_orders",
+            "belongs to a REST reply of version 1, which is not decoded; version 3 has swap_liquidation_orders",
         ));
     }
     REPLY.judge(frame, message.code, &[message.code, message.msg])?;

@@ -123,7 +123,10 @@ pub(crate) static VENUE: Venue = Venue {
                 "system/",
             ],
             unreadable: &[
-                ("liquidation-warning", "it has the positions of one account"),
+                (
+                    "liquidation-warning",
+                    "it contains the positions of one account",
+                ),
                 (
                     "liquidations",
                     "OKX has never sent it; recorders made it from REST bodies",

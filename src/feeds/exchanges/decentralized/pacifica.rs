@@ -81,7 +81,7 @@ pub(crate) static VENUE: Venue = Venue {
             ],
             unreadable: &[(
                 "account_liquidations",
-                "it has the liquidations of one account; those of the market are in \"trades\"",
+                "it contains the liquidations of one account; the liquidations of the whole market are in \"trades\"",
             )],
         },
     },

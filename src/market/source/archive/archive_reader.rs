@@ -163,7 +163,7 @@ impl FitSource for ArchiveReader {
             }
         });
         fit.unwrap_or_else(|refusal| {
-            log::warn!("{coin} is not fitted: {refusal}");
+            log::warn!("the model cannot be fitted to {coin}: {refusal}");
             None
         })
     }

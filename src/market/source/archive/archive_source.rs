@@ -92,7 +92,7 @@ impl ArchiveSource {
         Ok(self.peek())
     }
 
-    /// Switches to the new journal if the open one was replaced on disk, as if the archive had just been opened.
+    /// If the open journal was replaced on disk, opens the new one and reads the archive again.
     ///
     /// Drops cached rows if the set of damaged files has changed.
     pub(crate) fn current(&self) -> Result<(), Refusal> {
@@ -236,7 +236,7 @@ impl ArchiveSource {
             tokio::task::spawn_blocking(move || archived.last_state(&Dependency::Observations))
                 .await;
         let state = state.unwrap_or_else(|failure| {
-            log::error!("a look at the archive failed: {failure}");
+            log::error!("checking the archive for changes failed: {failure}");
             self.standing_in(&self.peek(), &Dependency::Observations)
         });
         let revision = state.revision;

@@ -80,7 +80,7 @@ impl CoverageSource for ArchiveSource {
     ) -> Result<CompleteTapes, Refusal> {
         #[expect(
             clippy::redundant_closure_for_method_calls,
-            reason = "the method is of one lifetime"
+            reason = "the method has only one lifetime"
         )]
         let now = view_of(self, as_of, None, |view| view.now())?;
         let known_by = self.instant(as_of)?;

@@ -545,30 +545,29 @@ fn read(archive: &Archive, name: &DayKey, as_of: Option<Millis>) -> Result<CoinD
     Ok(part)
 }
 
+/// Quantity and value of orders, by trading pair, side and time.
+type OrderSums = HashMap<(String, Side, Millis, Option<Millis>), [Decimal; 2]>;
+
 /// The orders of a coin on one day, summed over [`BUCKET`] by trading pair and side.
 fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
-    let mut part = CoinDay::default();
-    let mut sums: HashMap<(String, Side, Millis, Option<Millis>), [Decimal; 2]> = HashMap::new();
-    let mut whole = Vec::new();
     let coin = filter.coin.as_deref().unwrap_or_default();
     let exchange = filter.exchange.as_deref().unwrap_or("all");
-    let mut make = |symbol: &str, side, (bucket, late), [qty, value_usd]: [Decimal; 2]| {
-        whole.push(ObservedOrder {
-            order: Order {
-                exchange: exchange.to_owned(),
-                symbol: symbol.to_owned(),
-                side,
-                price: Decimal::ONE,
-                qty,
-                value_usd,
-                timestamp: bucket,
-            },
-            coin: Some(coin.to_owned()),
-            received_at: late,
-            group_id: None,
-        });
+    let make = |symbol: &str, side, (bucket, late), [qty, value_usd]: [Decimal; 2]| ObservedOrder {
+        order: Order {
+            exchange: exchange.to_owned(),
+            symbol: symbol.to_owned(),
+            side,
+            price: Decimal::ONE,
+            qty,
+            value_usd,
+            timestamp: bucket,
+        },
+        coin: Some(coin.to_owned()),
+        received_at: late,
+        group_id: None,
     };
-    archive.visit_orders(filter, &mut |brief| {
+    let new = || (CoinDay::default(), OrderSums::new());
+    let ((mut part, sums), _) = archive.visit_orders(filter, new, |(part, sums), brief| {
         part.known_by = part.known_by.max(brief.received_at).max(brief.timestamp);
         let value = nearest_f64(brief.value_usd);
         match part.usd.get_mut(brief.exchange) {
@@ -589,19 +588,19 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
         {
             Some((qty, usd)) => *sum = [qty, usd],
             // If the sum does not fit a `Decimal`, the order becomes a separate row.
-            None => make(
+            None => part.orders.push(make(
                 brief.symbol,
                 brief.side,
                 (bucket, late),
                 [brief.qty, brief.value_usd],
-            ),
+            )),
         }
     })?;
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable();
     for ((symbol, side, bucket, late), amounts) in sums {
-        make(&symbol, side, (bucket, late), amounts);
+        part.orders
+            .push(make(&symbol, side, (bucket, late), amounts));
     }
-    part.orders = whole;
     Ok(part)
 }

@@ -55,7 +55,7 @@ impl ScaledClock {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "whole milliseconds of a stretch that is no longer than some centuries; what is beyond saturates"
+        reason = "whole milliseconds of at most some centuries; longer times saturate"
     )]
     fn passed(&self, at: Millis) -> u64 {
         let there = at.0.saturating_sub(self.from.0).max(0) as f64;
@@ -66,7 +66,7 @@ impl ScaledClock {
 impl ReplayClock for ScaledClock {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "what is beyond saturates, which is later than any end"
+        reason = "longer times saturate, which is later than any end"
     )]
     fn now(&self) -> Millis {
         let there = self.begun.elapsed().as_secs_f64() * 1000.0 * self.speed;

@@ -378,12 +378,15 @@ fn nothing(archive: &Archive, start: Option<Millis>) -> Refusal {
     match (start, newest) {
         (Some(start), Some(newest)) => BadQuery::new(
             "start",
-            format!("{start} is after all that arrives; the newest of the archive is of {newest}"),
-            "an earlier instant, and a later end",
+            format!("no row arrives after {start}; the newest row of the archive is from {newest}"),
+            "an earlier start, and a later end",
         ),
         _ => BadQuery::new(
             "path",
-            format!("{} has nothing that could arrive", archive.path().display()),
+            format!(
+                "{} has no rows that arrive in the replayed range",
+                archive.path().display()
+            ),
             "an archive with orders, bars or open interest, and an end after the first of them",
         ),
     }
