@@ -167,7 +167,7 @@ class World:
             yield close, ledger
 
     def heatmap(self, name, model, counted):
-        """Prices, times and matrix by the rules of the documentation, each tier of a side counted so many times at a close."""
+        """Prices, times and matrix by the rules of the documentation, tiers counted as often as said."""
         length = RANGES[name]
         stride = -(-STRIDES[name] // self.interval) * self.interval
         bars = self.window(length)
