@@ -29,9 +29,11 @@ pub use estimate::estimate_basis::{Estimate, EstimateBasis, FineMap, SideBoundar
 pub use estimate::heatmap::heatmap;
 pub use estimate::instant_series::{heatmaps, liqmaps};
 pub use estimate::levels::levels;
-pub use estimate::liquidation_map::{liqmap, liqmap_with_bins};
+pub use estimate::liquidation_map::{MapOptions, liqmap, liqmap_with};
 pub use estimate::max_pain::maxpain;
 pub use estimate::position_map::{measured, priced_from, valued_at};
+pub(crate) use estimate::reach::VOLATILITY;
+pub use estimate::reach::{BySide, HeadlineBasis, StrongestLevel};
 pub use fit::{Fit, FitInterval, FitSource, FitState};
 pub use ledger::checkpoints::{LedgerCache, LedgerCheckpoint, LedgerKey, LedgerStore};
 pub use ledger::forming_bar::FormingBar;

@@ -56,7 +56,8 @@ impl Market {
             return Err(Refusal::no_orders());
         }
         if let Some(reply) = question.of_market(self, as_of, most) {
-            let reply = reply.map_err(Refusal::blaming::<E>)?;
+            let mut reply = reply.map_err(Refusal::blaming::<E>)?;
+            E::label(&mut reply, self.simulated);
             self.check_answer(question, &reply)?;
             return Ok(ExplainedReply::realised(reply));
         }
@@ -77,6 +78,7 @@ impl Market {
         if let (Some(needed), Some(explain)) = (&needed, &mut answered.explain) {
             explain.damaged = self.source.damage_behind(needed, explain.closed)?;
         }
+        E::label(&mut answered.reply, self.simulated);
         self.check_answer(question, &answered.reply)?;
         Ok(answered)
     }
@@ -194,7 +196,9 @@ impl Market {
         let answers = answers.map(|(answered, at)| {
             self.check_instant(Some(*at))?;
             let answered = answered.map_err(|fault| self.of_coin(&needed.coin, fault.into()));
-            answered.map_err(Refusal::blaming::<E>)
+            let mut answered = answered.map_err(Refusal::blaming::<E>)?;
+            E::label(&mut answered.reply, self.simulated);
+            Ok(answered)
         });
         Some(answers.collect())
     }

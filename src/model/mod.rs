@@ -24,10 +24,14 @@ pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState
 pub use estimate::fine_cells::{FineCells, Sides};
 pub use estimate::grid::{FineGrid, map_step};
 pub use estimate::heatmap::{HeatmapGrid, Model};
+pub use estimate::labels::{EstimateLabels, EstimateView, Headline, Units};
 pub use estimate::levels::{LevelTier, TierLevels};
 pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
 pub use estimate::opened::Opened;
+pub use estimate::span::{
+    ColumnUsd, DISTANCES, PriceBound, RangesWithin, ShownPrices, SideUsd, Span, Within,
+};
 pub use estimate::specification::{BadSpecification, Chosen, LEVERAGES, Margins, Specification};
 pub use margin::brackets::{BracketRow, Brackets};
 pub use margin::liquidation_price::{

@@ -2,10 +2,14 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::engine::estimate::reach::HeadlineBasis;
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::model::{Damage, FineCells, FineGrid, Millis, Opened, Sides, Specification, Vocabulary};
+use crate::model::{
+    Damage, EstimateLabels, EstimateView, FineCells, FineGrid, Millis, Model, Opened, Sides,
+    Specification, Units, Vocabulary,
+};
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +36,14 @@ pub struct EstimateBasis {
     /// Whether the last column of a heatmap is shorter than the others; `None` if the estimate is no heatmap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<bool>,
+    /// Standard deviation of the log price over a day; `None` with less than a day of bars.
+    pub sigma_day: Option<f64>,
+    /// Lowest and highest price that a map shows; `None` if it shows all prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<[f64; 2]>,
+    /// How the headlines of levels and max pain were chosen; `None` for other estimates.
+    #[serde(flatten)]
+    pub headlines: Option<HeadlineBasis>,
     /// Number of the API's model with the same view, 2 or 3.
     pub model_number: i64,
     /// The parameters of the model.
@@ -191,6 +203,25 @@ impl EstimateBasis {
             longs_end: fine.longs_end,
             usd: fine.usd.clone(),
         })
+    }
+
+    /// The labels of the estimate; whether the market is simulated is not known here.
+    #[must_use]
+    pub fn labels(&self) -> EstimateLabels {
+        let is_expected = self.model_number == Model::Expected.number();
+        EstimateLabels {
+            units: Some(if self.is_relative() {
+                Units::Relative
+            } else {
+                Units::Usd
+            }),
+            view: Some(if is_expected {
+                EstimateView::Expected
+            } else {
+                EstimateView::Exposed
+            }),
+            simulated: None,
+        }
     }
 
     /// Whether USD amounts are relative, because the open interest is unknown.

@@ -5,11 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::estimate::estimate_basis::{EstimateBasis, SideBoundary};
+use crate::engine::estimate::liquidation_map::shown_span;
+use crate::engine::estimate::reach::{Reach, headline};
 use crate::engine::fit::day_of;
 use crate::engine::ledger::ledger::MassColumn;
 use crate::engine::ledger::replay::{LedgerState, ReplayWindow};
 use crate::engine::{EngineError, Estimate, View};
-use crate::model::{Bar, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened, Vocabulary};
+use crate::model::{
+    Bar, ColumnUsd, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened, ShownPrices,
+    SideUsd, Vocabulary,
+};
 
 /// Approximate number of columns of the range `all`.
 const COLUMNS: i64 = 180;
@@ -25,8 +30,8 @@ const MARGIN: f64 = 0.03;
 /// A column is the map at its end, read with the weights of that day. Columns end at multiples of their length in
 /// `(T − range, T]`, where T is the close of the last bar closed by now; the last column ends at T. The length is a
 /// multiple of the bar length, at least the usual one of the range. Columns that end before the first bar opens are left
-/// out. Columns before the first reading of open interest are NaN. Rows span every non-empty cell, so the last column
-/// sums to the total of the [`liqmap`](crate::engine::liqmap) of the same positions and model.
+/// out. Columns before the first reading of open interest are NaN. Rows show the prices of `shown`; the last column and
+/// its `outside` sum to the total of the [`liqmap`](crate::engine::liqmap) of the same positions and model.
 ///
 /// With [`Opened::Range`], the ledger is empty at the start of the range.
 ///
@@ -39,7 +44,7 @@ pub fn heatmap(
     coin: &str,
     range: HeatmapRange,
     model: Model,
-    opened: Opened,
+    (opened, shown): (Opened, ShownPrices),
 ) -> Result<Estimate<HeatmapGrid>, EngineError> {
     let coarsest = range.millis() / FEWEST_COLUMNS;
     let window = (range.millis(), range.name(), opened);
@@ -68,7 +73,7 @@ pub fn heatmap(
         .iter()
         .map(|at| columns.get(at).unwrap_or(&nothing))
         .collect();
-    let asked = (coin, range, model);
+    let asked = (coin, range, model, shown);
     Ok(render(&frame, asked, times, &columns, explain))
 }
 
@@ -117,7 +122,7 @@ impl<'a> DailyWeights<'a> {
 /// Builds the heatmap from columns that end at `times`.
 pub(crate) fn render(
     frame: &ReplayWindow<'_>,
-    (coin, range, model): (&str, HeatmapRange, Model),
+    (coin, range, model, shown): (&str, HeatmapRange, Model, ShownPrices),
     times: Vec<Millis>,
     columns: &[&HeatmapColumn],
     mut explain: EstimateBasis,
@@ -129,7 +134,20 @@ pub(crate) fn render(
         .iter()
         .map(|column| (!is_unknown(column)).then_some(&column.mass))
         .collect();
-    let rows = Rows::new(frame, grid, range, known.iter().flatten().copied());
+    explain.span = span(
+        frame,
+        (range, shown),
+        columns.last().copied(),
+        explain.sigma_day,
+    );
+    let rows = match explain.span {
+        None => Rows::new(frame, grid, range, known.iter().flatten().copied()),
+        Some(span) => {
+            let all = Rows::new(frame, grid, range, known.iter().flatten().copied());
+            all.between(grid, span)
+        }
+    };
+    let outside = rows.outside(grid, &known);
     let side_boundaries = known.iter().map(|column| match column {
         Some(column) => rows.parting(grid, column),
         None => SideBoundary::UNKNOWN,
@@ -146,9 +164,37 @@ pub(crate) fn render(
             prices: rows.prices(grid),
             matrix: rows.matrix(grid, &known),
             times,
+            labels: explain.labels(),
+            outside: Some(outside),
         },
         explain,
     }
+}
+
+/// The lowest and the highest price that a heatmap shows; `None` if it shows all.
+///
+/// A side without positions in between is shown up to its headline, both in the last column.
+fn span(
+    frame: &ReplayWindow<'_>,
+    (range, shown): (HeatmapRange, ShownPrices),
+    last: Option<&HeatmapColumn>,
+    sigma_day: Option<f64>,
+) -> Option<[f64; 2]> {
+    let grid = frame.parameters.grid;
+    let reach = sigma_day.map(|sigma| Reach::new(frame.price, sigma, range.millis()));
+    let cells = |side| -> Vec<(f64, f64)> {
+        last.map(|column| column.mass.usd_of(grid, side))
+            .unwrap_or_default()
+    };
+    let has = |side, [low, high]: [f64; 2]| {
+        let cells = cells(side);
+        cells.iter().any(|(price, _)| (low..=high).contains(price))
+    };
+    let headline = |side| {
+        let width = frame.price * grid.h;
+        headline(&cells(side), frame.price, width, reach.as_ref()).map(|level| level.price)
+    };
+    shown_span(frame, (range.millis(), shown), reach, &has, &headline)
 }
 
 /// Usual length of a column; about 180 make the range.
@@ -254,6 +300,49 @@ impl Rows {
             first: low.div_euclid(factor),
             last: high.div_euclid(factor),
         }
+    }
+
+    /// The rows that lie between two prices, at least partly.
+    fn between(self, grid: FineGrid, [low, high]: [f64; 2]) -> Self {
+        let row = |price: f64| grid.bin(price).div_euclid(self.factor);
+        let first = if low > 0.0 { row(low) } else { self.first };
+        let last = if high.is_finite() {
+            row(high)
+        } else {
+            self.last
+        };
+        Self {
+            first,
+            last: last.max(first),
+            ..self
+        }
+    }
+
+    /// USD by column and side in the bins that are in no row; NaN in the columns that are unknown.
+    fn outside(&self, grid: FineGrid, columns: &[Option<&MassColumn>]) -> ColumnUsd {
+        let bins = self.first * self.factor..(self.last + 1) * self.factor;
+        let mut outside = ColumnUsd::default();
+        for column in columns {
+            let mut usd = SideUsd::default();
+            match column {
+                None => {
+                    usd = SideUsd {
+                        long_usd: f64::NAN,
+                        short_usd: f64::NAN,
+                    }
+                }
+                Some(column) => {
+                    for (bin, mass) in (column.first..).zip(&column.mass) {
+                        if !bins.contains(&bin) && *mass > 0.0 {
+                            usd.add(column.side_of(bin), mass * grid.mid(bin));
+                        }
+                    }
+                }
+            }
+            outside.long_usd.push(usd.long_usd);
+            outside.short_usd.push(usd.short_usd);
+        }
+        outside
     }
 
     fn prices(&self, grid: FineGrid) -> Vec<f64> {

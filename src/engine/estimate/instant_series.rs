@@ -9,16 +9,12 @@ use std::sync::Arc;
 use crate::engine::estimate::heatmap::{
     DailyWeights, HeatmapColumn, column_ends, heatmap, render as render_heatmap,
 };
-use crate::engine::estimate::liquidation_map::{liqmap_with_bins, render};
+use crate::engine::estimate::liquidation_map::{MapOptions, liqmap_with, render};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
-    Bar, BinWidth, Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Millis, Model,
-    Opened,
+    Bar, Chosen, HeatmapGrid, HeatmapRange, LiquidationMap, Millis, Model, Opened, ShownPrices,
 };
-
-/// The range of the maps.
-const RANGE: MapRange = MapRange::All;
 
 /// The window of the range `all`.
 const ALL: (i64, &str, Opened) = (Millis::ALL, "all", Opened::Ever);
@@ -27,12 +23,12 @@ const ALL: (i64, &str, Opened) = (Millis::ALL, "all", Opened::Ever);
 ///
 /// `instants` may be unsorted.
 ///
-/// Each map equals that of [`liqmap_with_bins`] with the range [`MapRange::All`] as of its instant.
+/// Each map equals that of [`liqmap_with`] with these options, whose range is [`MapRange::All`], as of its instant.
 ///
 /// # Examples
 ///
 /// ```
-/// use liqdata::engine::{Observations, liqmap, liqmaps};
+/// use liqdata::engine::{MapOptions, Observations, liqmap, liqmaps};
 /// use liqdata::model::{MapRange, Millis, ObservedBar};
 ///
 /// let bars = (0..100).map(|hour| ObservedBar {
@@ -44,7 +40,7 @@ const ALL: (i64, &str, Opened) = (Millis::ALL, "all", Opened::Ever);
 /// });
 /// let observations = Observations::new(Vec::new(), bars.collect(), Vec::new(), None)?;
 /// let instants = [Millis(80 * Millis::HOUR), Millis(40 * Millis::HOUR)];
-/// let maps = liqmaps(&observations.at(None), "BTC", None, None, &instants);
+/// let maps = liqmaps(&observations.at(None), "BTC", None, MapOptions::of(MapRange::All), &instants);
 /// for (map, at) in maps.into_iter().zip(instants) {
 ///     let alone = liqmap(&observations.at(Some(at)), "BTC", MapRange::All, None)?;
 ///     assert_eq!(map?, alone);
@@ -55,7 +51,7 @@ pub fn liqmaps(
     view: &View<'_>,
     coin: &str,
     model: Option<&Chosen>,
-    bin: Option<BinWidth>,
+    options: MapOptions,
     instants: &[Millis],
 ) -> Vec<Result<Estimate<LiquidationMap>, EngineError>> {
     let mut found: Vec<Option<Result<Estimate<LiquidationMap>, EngineError>>> =
@@ -70,7 +66,7 @@ pub fn liqmaps(
         let of_it = of_it.filter(|(_, (at, of))| **of == model && is_settled(view, coin, **at));
         let requested: Vec<(usize, Millis)> = of_it.map(|(place, (at, _))| (place, *at)).collect();
         let times: Vec<Millis> = requested.iter().map(|(_, at)| *at).collect();
-        maps_of_model(&under, coin, model, bin, &times, |place, map| {
+        maps_of_model(&under, coin, model, options, &times, |place, map| {
             let found = requested
                 .get(place)
                 .and_then(|(place, _)| found.get_mut(*place));
@@ -80,8 +76,7 @@ pub fn liqmaps(
         });
     }
     // Instants before the first bar give an error; others were not settled.
-    let alone =
-        |at: &Millis| liqmap_with_bins(&view.as_of(*at), coin, (RANGE, Opened::Ever), model, bin);
+    let alone = |at: &Millis| liqmap_with(&view.as_of(*at), coin, options, model);
     let pairs = found.into_iter().zip(instants);
     pairs
         .map(|(found, at)| found.unwrap_or_else(|| alone(at)))
@@ -97,7 +92,7 @@ pub fn liqmaps(
 pub fn heatmaps(
     view: &View<'_>,
     coin: &str,
-    model: Model,
+    (model, shown): (Model, ShownPrices),
     instants: &[Millis],
 ) -> Vec<Result<Estimate<HeatmapGrid>, EngineError>> {
     let mut found: Vec<Option<Estimate<HeatmapGrid>>> = vec![None; instants.len()];
@@ -105,7 +100,7 @@ pub fn heatmaps(
     let settled = settled.filter(|(_, at)| is_settled(view, coin, **at));
     let (places, times): (Vec<usize>, Vec<Millis>) =
         settled.map(|(place, at)| (place, *at)).unzip();
-    heatmaps_of_settled(view, coin, model, &times, |place, map| {
+    heatmaps_of_settled(view, coin, (model, shown), &times, |place, map| {
         let found = places.get(place).and_then(|place| found.get_mut(*place));
         if let Some(found) = found {
             *found = Some(map);
@@ -113,7 +108,7 @@ pub fn heatmaps(
     });
     let alone = |at: &Millis| {
         let view = view.as_of(*at);
-        heatmap(&view, coin, HeatmapRange::All, model, Opened::Ever)
+        heatmap(&view, coin, HeatmapRange::All, model, (Opened::Ever, shown))
     };
     let pairs = found.into_iter().zip(instants);
     pairs
@@ -126,7 +121,7 @@ pub fn heatmaps(
 fn heatmaps_of_settled(
     view: &View<'_>,
     coin: &str,
-    model: Model,
+    (model, shown): (Model, ShownPrices),
     instants: &[Millis],
     mut take: impl FnMut(usize, Estimate<HeatmapGrid>),
 ) {
@@ -166,16 +161,16 @@ fn heatmaps_of_settled(
             if times.iter().any(|at| !frame.is_settled_within(*at, *at)) {
                 continue;
             }
-            let shown: Vec<&HeatmapColumn> = times
+            let visible: Vec<&HeatmapColumn> = times
                 .iter()
                 .filter_map(|end| columns.get(&frame.closed_by(*end)))
                 .collect();
             let until = frame.until(bars);
             let explain = frame.explain_tally(state, &tally, until.fit().map(Arc::as_ref));
-            let asked = (coin, RANGE, model);
+            let asked = (coin, RANGE, model, shown);
             take(
                 *place,
-                render_heatmap(&until, asked, times.clone(), &shown, explain),
+                render_heatmap(&until, asked, times.clone(), &visible, explain),
             );
         }
     });
@@ -219,7 +214,7 @@ fn maps_of_model(
     view: &View<'_>,
     coin: &str,
     model: Model,
-    bin: Option<BinWidth>,
+    options: MapOptions,
     instants: &[Millis],
     mut take: impl FnMut(usize, Result<Estimate<LiquidationMap>, EngineError>),
 ) {
@@ -249,9 +244,8 @@ fn maps_of_model(
         let explain = frame.explain_tally(state, &tally, fit.as_deref());
         let map = render(
             &frame,
-            (RANGE, bin),
-            &state.ledger,
-            last.close,
+            options,
+            (&state.ledger, last.close),
             &counted,
             explain,
         );

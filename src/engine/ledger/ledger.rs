@@ -590,6 +590,24 @@ impl MassColumn {
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
     }
 
+    /// The side of a bin.
+    pub(crate) fn side_of(&self, bin: i64) -> Side {
+        if bin < self.longs_end {
+            Side::Long
+        } else {
+            Side::Short
+        }
+    }
+
+    /// Prices and USD of the non-empty bins of a side.
+    pub(crate) fn usd_of(&self, grid: FineGrid, side: Side) -> Vec<(f64, f64)> {
+        (self.first..)
+            .zip(&self.mass)
+            .filter(|(bin, mass)| **mass > 0.0 && self.side_of(*bin) == side)
+            .map(|(bin, mass)| (grid.mid(bin), mass * grid.mid(bin)))
+            .collect()
+    }
+
     /// Returns the masses in `bins`, and the number of bins before them.
     ///
     /// The number counts the bins of `bins` below the first returned mass.

@@ -12,15 +12,21 @@ use crate::model::{
 };
 
 /// The leverages shown in replies.
-pub(crate) const SHOWN_LEVERAGES: [u8; 4] = [10, 25, 50, 100];
+pub(crate) const SHOWN_LEVERAGES: [u8; 7] = [2, 3, 5, 10, 25, 50, 100];
+
+/// The leverages of levels, as in the contract.
+pub(crate) const LEVELS: [u8; 4] = [10, 25, 50, 100];
 
 /// The index of the [shown](SHOWN_LEVERAGES) leverage under which `leverage` is reported.
 pub(crate) fn shown_for(leverage: f64) -> usize {
     match leverage {
-        ..=17.0 => 0,
-        ..=35.0 => 1,
-        ..=70.0 => 2,
-        _ => 3,
+        ..=2.0 => 0,
+        ..=3.0 => 1,
+        ..7.0 => 2,
+        ..=17.0 => 3,
+        ..=35.0 => 4,
+        ..=70.0 => 5,
+        _ => 6,
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chrono::{Datelike, TimeZone, Utc};
 
 use crate::engine::estimate::estimate_basis::EstimateBasis;
+use crate::engine::estimate::reach::volatility;
 use crate::engine::fit::{Fit, day_of};
 use crate::engine::ledger::bar_liquidations::{BarLiquidations, BarQuantities};
 use crate::engine::ledger::bar_tally::BarTally;
@@ -491,6 +492,9 @@ impl<'a> ReplayWindow<'a> {
                 .readings
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
+            sigma_day: volatility(self.all.get(..self.closed_by(end)).unwrap_or_default(), end),
+            span: None,
+            headlines: None,
             open_interest_partial_bars: counts.partial,
             open_interest_outliers: readings_in_doubt.outliers,
             open_interest_unjudged: readings_in_doubt.unjudged,

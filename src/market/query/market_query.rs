@@ -1,15 +1,15 @@
 //! Defines how a market answers each endpoint of the API.
 
-use crate::api::{self, Endpoint};
-use crate::engine::{self, EngineError, Estimate, EstimateBasis, OrderFilter, View};
+use crate::api::{self, BadQuery, Endpoint};
+use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, OrderFilter, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Opened, Symbol, TimeRange,
-    Vocabulary, Window,
+    Chosen, Coin, EarlierBar, Headline, HeatmapRange, MapRange, Millis, Model, Opened, ShownPrices,
+    Symbol, TimeRange, Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -60,7 +60,7 @@ impl QueryInputs {
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
-            range: range.millis(),
+            range: with_volatility(range.millis()),
             range_name: range.name(),
             // If the query chooses no model, the expected model is used once it is fitted. Its fit needs orders.
             orders: model.is_none_or(|model| model.view() == Model::Expected),
@@ -163,6 +163,9 @@ pub trait MarketQuery: Endpoint {
     fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
         None
     }
+
+    /// Writes into an estimate whether the market is simulated.
+    fn label(_reply: &mut Self::Reply, _simulated: bool) {}
 
     /// Whether one replay of the ledger of estimated positions can answer any number of instants.
     fn is_one_ledger(&self) -> bool {
@@ -334,27 +337,74 @@ impl MarketQuery for api::Chart {
     }
 }
 
+/// The length of a history that is needed for a range and for the volatility before its end.
+fn with_volatility(range: i64) -> i64 {
+    range.max(engine::VOLATILITY)
+}
+
+/// Refuses a lowest price that is not below the highest.
+fn empty_span(shown: ShownPrices) -> Option<Refusal> {
+    let (low, high) = (shown.low?, shown.high?);
+    (low >= high).then(|| {
+        let message = format!("{low} is not below the highest price, {high}");
+        BadQuery::new("low", message, "a price below `high`").into()
+    })
+}
+
+fn headline(asked: Option<Headline>) -> Headline {
+    asked.unwrap_or(Headline::Reach)
+}
+
+/// The options of a liquidation map.
+fn options(question: &api::Liqmap) -> MapOptions {
+    MapOptions {
+        range: question.range,
+        opened: question.opened(),
+        bin: question.bin,
+        shown: question.shown(),
+    }
+}
+
 impl MarketQuery for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view
             .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.view());
-        let map = engine::heatmap(&view, coin, self.range, model, self.opened())?;
+        let map = engine::heatmap(
+            &view,
+            coin,
+            self.range,
+            model,
+            (self.opened(), self.shown()),
+        )?;
         Ok(map.into())
+    }
+
+    fn of_market(
+        &self,
+        _market: &dyn MarketHistory,
+        _as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        empty_span(self.shown()).map(Err)
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
         QueryInputs::Estimated(RequiredHistory {
             coin: self.symbol.to_string(),
-            range: self.range.millis(),
+            range: with_volatility(self.range.millis()),
             range_name: self.range.name(),
             orders: self.model.view() == Model::Expected,
             exchange: self.exchange.clone(),
             lasts: self.range.millis(),
             ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
                 model: Some(self.model.clone()),
-                back: self.range.millis(),
+                back: with_volatility(self.range.millis()),
             }),
         })
     }
@@ -367,7 +417,8 @@ impl MarketQuery for api::Heatmap {
         let view = view
             .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
-        let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
+        let asked = (self.model.view(), self.shown());
+        let maps = engine::heatmaps(&view, self.symbol.as_str(), asked, instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
@@ -376,10 +427,7 @@ impl MarketQuery for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        Ok(
-            engine::liqmap_with_bins(&view, coin, (self.range, self.opened()), model, self.bin)?
-                .into(),
-        )
+        Ok(engine::liqmap_with(&view, coin, options(self), model)?.into())
     }
 
     fn of_market(
@@ -388,7 +436,12 @@ impl MarketQuery for api::Liqmap {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        is_measured(self).then(|| measured(market, self, as_of))
+        let fault = empty_span(self.shown()).map(Err);
+        fault.or_else(|| is_measured(self).then(|| measured(market, self, as_of)))
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
@@ -402,11 +455,11 @@ impl MarketQuery for api::Liqmap {
                 ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
                     model: self.model.clone(),
                     // The explanation counts the bars of the range.
-                    back: if self.range == MapRange::All {
+                    back: with_volatility(if self.range == MapRange::All {
                         0
                     } else {
                         self.range.millis()
-                    },
+                    }),
                 }),
                 ..needed
             }),
@@ -421,14 +474,24 @@ impl MarketQuery for api::Liqmap {
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        let maps = engine::liqmaps(&view, coin, model, self.bin, instants);
+        let maps = engine::liqmaps(&view, coin, model, options(self), instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
 
 impl MarketQuery for api::Levels {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(engine::levels(view, self.symbol.as_str(), self.model.as_ref())?.into())
+        Ok(engine::levels(
+            view,
+            self.symbol.as_str(),
+            self.model.as_ref(),
+            headline(self.headline),
+        )?
+        .into())
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
@@ -443,7 +506,17 @@ impl MarketQuery for api::Levels {
 
 impl MarketQuery for api::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(engine::maxpain(view, self.symbol.as_str(), self.model.as_ref())?.into())
+        Ok(engine::maxpain(
+            view,
+            self.symbol.as_str(),
+            self.model.as_ref(),
+            headline(self.headline),
+        )?
+        .into())
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
