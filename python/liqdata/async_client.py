@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         OrderRow,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
@@ -367,6 +369,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -379,6 +382,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -391,6 +395,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -403,6 +408,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -414,6 +420,7 @@ class AsyncClient(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -434,7 +441,9 @@ class AsyncClient(Generic[Amount]):
         144
         """
         return await self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -445,6 +454,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -459,6 +469,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -473,6 +484,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -487,6 +499,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -500,6 +513,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -526,6 +540,7 @@ class AsyncClient(Generic[Amount]):
                 range,
                 model=model,
                 bin=bin,
+                span=span,
                 opened=opened,
                 exchange=exchange,
                 source=source,
@@ -540,6 +555,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -549,6 +565,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -558,6 +575,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -567,6 +585,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -575,6 +594,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -592,7 +612,9 @@ class AsyncClient(Generic[Amount]):
         ...     list(asyncio.run(ask(server.url)))
         ['BTC', 'ETH']
         """
-        return await self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return await self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     async def maxpain(
@@ -600,6 +622,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -609,6 +632,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -618,6 +642,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -627,6 +652,7 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -635,6 +661,7 @@ class AsyncClient(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -652,7 +679,9 @@ class AsyncClient(Generic[Amount]):
         ...     asyncio.run(ask(server.url))["d1"]["long"]["distPct"] < 0
         True
         """
-        return await self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return await self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         OrderRow,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
@@ -498,6 +500,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -510,6 +513,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -522,6 +526,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -534,6 +539,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -545,6 +551,7 @@ class Client(Generic[Amount]):
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -562,6 +569,11 @@ class Client(Generic[Amount]):
         model : {2, 3} or Model
             2: USD of open interest that a price move would liquidate. 3: USD of it that exchanges are expected to
             report. A :class:`Model` sets your own parameters.
+        span : {"reach", "all"} or tuple of float
+            Prices to show. ``"reach"``: from the lowest to the highest price of the range, and four standard deviations
+            of its moves around the current price. ``"all"``: all prices; this is also shown for ``"3M"`` and longer,
+            and with less than a day of bars. Or a lowest and a highest price. :attr:`~Heatmap.outside` has the sums of
+            what is not shown. Needs ``liqdata serve``.
         opened : {"ever", "range"}
             Which positions count: all that are open, or those that were opened within the range. With ``"ever"`` a
             column is what the map was at its end, and does not change later; the last one is ``liqmap(symbol,
@@ -603,7 +615,9 @@ class Client(Generic[Amount]):
         True
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -614,6 +628,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -628,6 +643,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -642,6 +658,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -656,6 +673,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -669,6 +687,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -689,6 +708,8 @@ class Client(Generic[Amount]):
         bin : float, optional
             Price width of a bin. It must not exceed the current price or lead to more than 100,000 bins. By default 1,
             2 or 5 times a power of ten, whichever is nearest to 0.1 % of the price. Needs ``liqdata serve``.
+        span : {"reach", "all"} or tuple of float
+            As for :meth:`heatmap`; :attr:`~LiquidationMap.outside` has the sums of what is not shown.
         opened : {"ever", "range"}, optional
             As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
         exchange : str, optional
@@ -735,6 +756,7 @@ class Client(Generic[Amount]):
                 range,
                 model=model,
                 bin=bin,
+                span=span,
                 opened=opened,
                 exchange=exchange,
                 source=source,
@@ -749,6 +771,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -758,6 +781,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -767,6 +791,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -776,6 +801,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -784,6 +810,7 @@ class Client(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -795,6 +822,11 @@ class Client(Generic[Amount]):
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
+        headline : {"reach", "strongest"}
+            How a price is chosen. ``"reach"``: the most USD near the price, times the chance that the market gets
+            there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
+            strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
+            chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -807,7 +839,8 @@ class Client(Generic[Amount]):
         Record or dict of str to Record
             The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers``, a dict with the
             leverage as key. A tier has ``longPrice``, ``longIntensity``, ``shortPrice`` and ``shortIntensity``: the
-            price of its strongest level on each side, and the intensity of that level from 0 to 1.
+            headline price of each side, and its intensity: USD times reach, relative to the largest of all tiers.
+            The attributes ``units`` and ``simulated`` say what the amounts are.
             :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
@@ -824,7 +857,9 @@ class Client(Generic[Amount]):
         ...     list(client.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     def maxpain(
@@ -832,6 +867,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -841,6 +877,7 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -850,6 +887,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -859,6 +897,7 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -867,6 +906,7 @@ class Client(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -878,6 +918,11 @@ class Client(Generic[Amount]):
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
+        headline : {"reach", "strongest"}
+            How a price is chosen. ``"reach"``: the most USD near the price, times the chance that the market gets
+            there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
+            strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
+            chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -889,8 +934,11 @@ class Client(Generic[Amount]):
         -------
         Record or dict of str to Record
             The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` (a day) and ``d7`` (a
-            week). ``d1`` and ``d7`` have ``long`` and ``short``, the strongest level of each side (``price``, ``usd``
-            and ``distPct``, its signed distance from the price in percent), and ``totalLong`` and ``totalShort`` (USD).
+            week). ``d1`` and ``d7`` have ``long`` and ``short``, the headline of each side (``price``, ``usd`` near
+            it, and ``distPct``, its signed distance from the price in percent), and ``totalLong`` and ``totalShort``
+            (USD of the bins that :meth:`liqmap` of this range shows). The attribute ``within`` has USD by side up to 1,
+            2, 5 and 10 % from the price; compare the sides by it, because the totals lean to shorts. ``units`` and
+            ``simulated`` say what the amounts are.
             ``["1d"]`` and ``["7d"]`` also find ``["d1"]`` and ``["d7"]``.
             :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
@@ -908,7 +956,9 @@ class Client(Generic[Amount]):
         ...     client.maxpain("BTC")["d1"]["long"]["distPct"] < 0
         True
         """
-        return self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,

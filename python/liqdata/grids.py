@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from .frames.price import Price
     from .rows import Rows
-    from .types import BarRow
+    from .types import BarRow, Units, View
 
 __all__ = ["Heatmap", "LiquidationMap"]
 
@@ -70,7 +70,7 @@ def open_interest_age(meta: Mapping[str, Any]) -> str | None:
     return f"open interest {age // (60 * 60 * 1000)} h old"
 
 
-_VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
+_VIEWS: dict[Any, str] = {"exposed": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
 
 
 def _equal(left: object, right: object) -> bool:
@@ -109,7 +109,7 @@ class _Grid:
         meta: dict[str, Any]
 
         @property
-        def units(self) -> str: ...
+        def _unit(self) -> str: ...
 
     @property
     def simulated(self) -> bool:
@@ -117,9 +117,26 @@ class _Grid:
         return bool(self.meta.get("simulated", False))
 
     @property
+    def units(self) -> Units:
+        """``"usd"``, or ``"relative"``: without open interest, amounts are comparable only inside one map."""
+        explain = self.meta.get("explain") or {}
+        relative = explain.get("openInterestScale") == "relative"
+        return cast("Units", self.meta.get("units") or ("relative" if relative else "usd"))
+
+    @property
+    def view(self) -> View | None:
+        """What the amounts count.
+
+        ``"exposed"``: open interest that a price move would liquidate (model 2). ``"expected"``: liquidations that
+        exchanges are expected to report (model 3). ``"measured"``: observed positions. ``None`` if the service does not
+        say it.
+        """
+        return cast("View | None", self.meta.get("view"))
+
+    @property
     def _relative(self) -> bool:
         """Whether open interest is unknown and a multiple of the volume replaces it."""
-        return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
+        return self.units == "relative"
 
     def _dated(self, unit: str) -> str:
         """The unit, followed by the age of the open interest if it is more than a day."""
@@ -170,13 +187,13 @@ class _Grid:
             ("updated_at", _instant(self.updated_at)),
             ("current_price", f"{self.current_price:,.8g}"),
             *((name, _shape(getattr(self, name))) for name in self._arrays),
-            ("units", self.units),
+            ("units", self._unit),
         ]
 
     def __repr__(self) -> str:
         head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
         sources = "".join(f", {what} of {exchanges}" for what, exchanges in self._sources)
-        return printable(f"{type(self).__name__}({head}; {self.units}{self._caveats}{sources})")
+        return printable(f"{type(self).__name__}({head}; {self._unit}{self._caveats}{sources})")
 
     def _repr_html_(self) -> str:
         title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
@@ -194,7 +211,7 @@ class _Grid:
         return {
             "symbol": self.symbol,
             "range": self.range,
-            "units": self.units,
+            "units": self._unit,
             "updated_at": _instant(self.updated_at),
             "current_price": self.current_price,
             "tz": "UTC",
@@ -226,6 +243,11 @@ def _interval_ends(
     of_empty = np.where((distances < 0.0) | np.isfinite(high), 0.0, np.inf)
     with np.errstate(invalid="ignore"):  # 0 times infinity
         return cells * low, np.where(cells == 0.0, of_empty, cells * high)
+
+
+def unit_in_words(grid: Heatmap | LiquidationMap) -> str:
+    """The unit of a grid's amounts in words, such as ``USD of open interest exposed``."""
+    return grid._unit  # noqa: SLF001 - a property of this module
 
 
 def _instant(when: datetime) -> str:
@@ -267,13 +289,16 @@ class Heatmap(_Grid):
         :attr:`high` need them. Ignored by ``==``.
     bars : Rows or callable, optional
         The value of :attr:`price`, or a function that reads it on first use. Ignored by ``==``.
+    outside : dict, optional
+        Amounts at prices that the map does not show: ``long_usd`` and ``short_usd``, arrays of shape (T,), float64.
+        ``None`` if the service does not send them. Ignored by ``==``.
 
     Examples
     --------
     >>> import liqdata
     >>> map = liqdata.demo().heatmap("BTC", "12h")
     >>> map.matrix.shape == (map.prices.size, map.times.size), map.units
-    (True, 'USD of open interest exposed')
+    (True, 'usd')
     """
 
     symbol: str
@@ -287,6 +312,7 @@ class Heatmap(_Grid):
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
     bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
     _picture: ClassVar[str] = "heatmap"
@@ -385,7 +411,7 @@ class Heatmap(_Grid):
         return of_longs + of_shorts
 
     @property
-    def units(self) -> str:
+    def _unit(self) -> str:
         """The unit of a cell, in words."""
         if self._relative:
             return RELATIVE
@@ -551,13 +577,20 @@ class LiquidationMap(_Grid):
     fine : tuple, optional
         The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
         first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). Ignored by ``==``.
+    outside : dict, optional
+        Amounts of the bins that the map does not show: ``long_usd`` and ``short_usd``. ``None`` if the service does not
+        send them. Ignored by ``==``.
+    within : dict, optional
+        Amounts up to a distance from the price, over all bins: ``"1"``, ``"2"``, ``"5"`` and ``"10"`` (percent), each
+        with ``long_usd`` and ``short_usd``. Compare the sides by it, not by the totals, which lean to shorts.
+        ``None`` if the service does not send it. Ignored by ``==``.
 
     Examples
     --------
     >>> import liqdata
     >>> map = liqdata.demo().liqmap("BTC", "7d")
     >>> map.tiers.shape == (map.prices.size, map.leverages.size), map.units
-    (True, 'USD of open interest exposed')
+    (True, 'usd')
     """
 
     symbol: str
@@ -572,6 +605,8 @@ class LiquidationMap(_Grid):
     total: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
+    within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
     _picture: ClassVar[str] = "liqmap"
@@ -626,11 +661,26 @@ class LiquidationMap(_Grid):
             raise BadQuery(msg, parameter=name)
         return found
 
+    def _check_shown(self, low: float, high: float) -> None:
+        """Refuse a move beyond the shown bins if there are others."""
+        for side, name, end, beyond in (
+            ("long", "low", low, low < self.prices.min(initial=math.inf)),
+            ("short", "high", high, high > self.prices.max(initial=-math.inf)),
+        ):
+            missing = (self.outside or {}).get(f"{side}_usd", 0.0)
+            if beyond and missing > 0 and end != self.current_price:
+                msg = (
+                    f"{name}: {end!r} is beyond the bins of this map, which leave out {missing:,.0f} of the {side}s; "
+                    'allowed: a price within the bins, or a map with span="all"'
+                )
+                raise BadQuery(msg, parameter=name)
+
     def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """USD of longs and USD of shorts that the move crosses, by leverage."""
         import numpy as np
 
         if self.fine is None:
+            self._check_shown(low, high)
             below = np.clip((self.prices + self.bin_width / 2 - low) / self.bin_width, 0.0, 1.0)
             above = np.clip((high - self.prices + self.bin_width / 2) / self.bin_width, 0.0, 1.0)
             long = self.tiers * (below * (self.sides == "long"))[:, None]
@@ -668,7 +718,7 @@ class LiquidationMap(_Grid):
         return np.where(self.sides == "long", of_longs, of_shorts)
 
     @property
-    def units(self) -> str:
+    def _unit(self) -> str:
         """The unit of a bin, in words."""
         if self._relative:
             return RELATIVE
@@ -687,7 +737,7 @@ class LiquidationMap(_Grid):
         --------
         >>> import liqdata
         >>> list(liqdata.demo().liqmap("BTC").to_frame().columns)
-        ['price', 'side', '10', '25', '50', '100', 'total']
+        ['price', 'side', '2', '3', '5', '10', '25', '50', '100', 'total']
         """
         import pandas as pd
 
@@ -716,7 +766,7 @@ class LiquidationMap(_Grid):
         >>> import liqdata
         >>> data = liqdata.demo().liqmap("BTC").to_xarray()
         >>> data["tiers"].dims, data.coords["leverage"].values.tolist()
-        (('bin', 'leverage'), [10, 25, 50, 100])
+        (('bin', 'leverage'), [2, 3, 5, 10, 25, 50, 100])
         """
         import xarray as xr
 

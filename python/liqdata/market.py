@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         PositionRow,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
@@ -409,6 +411,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -421,6 +424,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -433,6 +437,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
@@ -445,6 +450,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
@@ -456,6 +462,7 @@ class Market:
         range: HeatmapRange = "24h",
         model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
@@ -476,7 +483,9 @@ class Market:
         [6, 12]
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, opened=opened, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -487,6 +496,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -501,6 +511,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -515,6 +526,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -529,6 +541,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -542,6 +555,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
         opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
@@ -567,6 +581,7 @@ class Market:
                 range,
                 model=model,
                 bin=bin,
+                span=span,
                 opened=opened,
                 exchange=exchange,
                 source=source,
@@ -581,6 +596,7 @@ class Market:
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -590,6 +606,7 @@ class Market:
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -599,6 +616,7 @@ class Market:
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -608,6 +626,7 @@ class Market:
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -616,6 +635,7 @@ class Market:
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -630,7 +650,9 @@ class Market:
         >>> list(market.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     def maxpain(
@@ -638,6 +660,7 @@ class Market:
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -647,6 +670,7 @@ class Market:
         symbol: str = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -656,6 +680,7 @@ class Market:
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -665,6 +690,7 @@ class Market:
         symbol: Sequence[str],
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -673,6 +699,7 @@ class Market:
         symbol: str | Sequence[str] = "BTC",
         *,
         model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -688,7 +715,9 @@ class Market:
         >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
         [True, True]
         """
-        return self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,

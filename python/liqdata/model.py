@@ -60,7 +60,7 @@ class Model:
     ----------
     version : str
         A digest of all parameters that affect a map: two models with the same version give the same maps.
-    view : {"exposure", "expected"}
+    view : {"exposed", "expected"}
         What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be reported.
 
     Raises
@@ -144,7 +144,7 @@ class Model:
             "nu": given.get("nu"),
             "name": given.get("name"),
             "version": core.version(),
-            "view": {2: "exposure", 3: "expected"}[core.view()],
+            "view": {2: "exposed", 3: "expected"}[core.view()],
         }
         for key, value in found.items():
             object.__setattr__(self, key, value)

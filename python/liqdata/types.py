@@ -46,6 +46,7 @@ __all__ = [
     "ExchangeStatus",
     "FindingRow",
     "GapRow",
+    "Headline",
     "HeatmapRange",
     "HistoryGroup",
     "HistoryRow",
@@ -78,6 +79,7 @@ __all__ = [
     "Sampling",
     "SeenPositionRow",
     "Side",
+    "Span",
     "TruthRow",
     "UndercountRow",
     "UndoRow",
@@ -139,8 +141,14 @@ Opened: TypeAlias = Literal["ever", "range"]
 MapSide: TypeAlias = Literal["long", "short"]
 """Side of the positions in a bin of a liquidation map; frames have :data:`Side`."""
 
-View: TypeAlias = Literal["exposure", "expected", "measured"]
+View: TypeAlias = Literal["exposed", "expected", "measured"]
 """Meaning of the USD in a map: open interest, liquidations expected to be reported, or observed positions."""
+
+Span: TypeAlias = Literal["reach", "all"]
+"""Prices that a map shows: those of the range and those that the price is likely to reach, or all."""
+
+Headline: TypeAlias = Literal["reach", "strongest"]
+"""How the headline price of a side is chosen: by the USD that the price is likely to reach, or by USD alone."""
 
 Units: TypeAlias = Literal["usd", "relative"]
 """Unit of the amounts of an answer: USD, or relative ones where open interest is unknown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from liqdata.endpoints.span import shown
 from liqdata.model import native
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from liqdata.grids import Heatmap
     from liqdata.model import Model
-    from liqdata.types import HeatmapRange, Instants, ModelNumber, Opened
+    from liqdata.types import HeatmapRange, Instants, ModelNumber, Opened, Span
 
 
 def heatmap(
@@ -21,6 +22,7 @@ def heatmap(
     range: HeatmapRange,
     model: ModelNumber | Model,
     *,
+    span: Span | tuple[float, float],
     opened: Opened,
     exchange: str | None,
     as_of: Instants | None,
@@ -34,5 +36,6 @@ def heatmap(
         # A service without this parameter answers the default.
         "opened": None if opened == "ever" else opened,
         "exchange": exchange,
+        **shown(span),
     }
     return Request("heatmap", convert.heatmap, parameters, as_of, explain)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from liqdata import _core
 from liqdata.calls.arguments import choice
+from liqdata.endpoints.span import shown
 from liqdata.errors import BadQuery
 from liqdata.model import native
 from liqdata.source import convert
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from liqdata.grids import LiquidationMap
     from liqdata.model import Model
-    from liqdata.types import Instants, MapRange, MapSource, ModelNumber, Opened
+    from liqdata.types import Instants, MapRange, MapSource, ModelNumber, Opened, Span
 
 
 def liqmap(
@@ -25,6 +26,7 @@ def liqmap(
     *,
     model: ModelNumber | Model | None,
     bin: float | None,
+    span: Span | tuple[float, float],
     opened: Opened | None,
     exchange: str | None,
     source: MapSource | None,
@@ -38,6 +40,7 @@ def liqmap(
         "bin": bin,
         "opened": opened,
         "exchange": exchange,
+        **shown(span),
         **_source_and_range(source, range),
     }
     return Request("liqmap", convert.liqmap, parameters, as_of, explain)

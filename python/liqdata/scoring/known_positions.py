@@ -75,7 +75,7 @@ def score_truth(
     symbols : str or sequence of str, optional
         Coins to compare; by default those in ``positions``, or all coins of the market if ``positions`` names none.
     model : 2 or Model, optional
-        The model of the map, 2 by default; its view must be ``"exposure"`` (USD of open interest).
+        The model of the map, 2 by default; its view must be ``"exposed"`` (USD of open interest).
     progress : bool or callable
         Show a progress bar of the coins (needs tqdm; on a terminal or in a notebook), or call a function with the
         number of coins done and the total.
@@ -163,7 +163,7 @@ def _version(model: Literal[2] | Model | None) -> str:
     """The version of a model; models without the exposure view are refused."""
     if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
         return _core.model_version(2)
-    if not isinstance(model, Model) or model.view != "exposure":
+    if not isinstance(model, Model) or model.view != "exposed":
         refuse("model", f"{model!r} does not estimate exposed open interest", "2, or a Model without kappa0 and nu")
     return model.version
 

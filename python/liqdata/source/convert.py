@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.types import BarRow, RowDecimals
+    from liqdata.types import BarRow, RowDecimals, Units
 
 A = TypeVar("A")
 
@@ -131,10 +131,20 @@ def record(reply: dict[str, Any], origin: Origin) -> Record:
     updated = found.get("updatedAt")
     meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
     _warn_if_unknown(meta)
-    relative = (explain or {}).get("openInterestScale") == "relative"
-    made = Record(found, meta=meta, units="relative" if relative else "usd", simulated=origin.simulated)
+    simulated = beyond.pop("simulated", None)
+    made = Record(
+        found,
+        meta=meta,
+        units=beyond.pop("units", _units(explain)),
+        simulated=simulated if origin.simulated is None else origin.simulated,
+    )
     made.__dict__.update(beyond)
     return made
+
+
+def _units(explain: dict[str, Any] | None) -> Units:
+    """The units of an estimate that does not state them."""
+    return "relative" if (explain or {}).get("openInterestScale") == "relative" else "usd"
 
 
 def _warn_if_unknown(meta: dict[str, Any]) -> None:
@@ -189,7 +199,10 @@ def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
     """Make a heatmap of the decoded buffers; its bars are read when they are first used."""
     from liqdata.grids import Heatmap
 
-    made = Heatmap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    reply["updated_at"] = datetime_of(reply["updated_at"])
+    meta = _labelled(reply, origin.meta(reply["updated_at"]))
+    meta.setdefault("view", _VIEWS.get(reply["model"]))
+    made = Heatmap(**reply, meta=meta)
     if origin.bars is None or not len(made.times):
         return made
     return replace(made, bars=BarsOfMap(origin.bars, made.symbol, made.span, origin.far))
@@ -203,14 +216,29 @@ def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
 
     reply["sides"] = np.array(["long", "short"])[reply["sides"]]
     measured = reply.pop("measured", None)
-    made = LiquidationMap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    reply["updated_at"] = datetime_of(reply["updated_at"])
+    meta = _labelled(reply, origin.meta(reply["updated_at"]))
+    made = LiquidationMap(**reply, meta=meta)
     if measured is not None:
         seen_share = measured.pop("seen_share")
         made.meta.update(view="measured", seen_share=seen_share, measured=measured)
     return made
 
 
-_VIEWS = {2: "exposure", 3: "expected"}
+_VIEWS = {2: "exposed", 3: "expected"}
+
+
+def _labelled(reply: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    """Move the labels of a grid to its ``meta``, and add the explanation."""
+    explain = reply.pop("explain", None)
+    meta = _explained(explain, meta)
+    meta["units"] = reply.pop("units", _units(explain))
+    if "view" in reply:
+        meta["view"] = reply.pop("view")
+    simulated = reply.pop("simulated", None)
+    if meta.get("simulated") is None:
+        meta["simulated"] = simulated
+    return meta
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
@@ -225,9 +253,3 @@ def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str
         if "partial" in explain:
             meta["partial"] = explain.pop("partial")
     return meta
-
-
-def _dated(reply: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a grid, with its time as a datetime."""
-    reply["updated_at"] = datetime_of(reply["updated_at"])
-    return {name: value for name, value in reply.items() if name != "explain"}
