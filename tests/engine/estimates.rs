@@ -7,9 +7,9 @@ use liqdata::engine::{
     heatmap, levels, liqmap, maxpain,
 };
 use liqdata::model::{
-    Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
-    Model, ObservedOrder, Opened, OrderBrief, Side, Specification, Vocabulary, liquidation_price,
-    maintenance_margin, map_step,
+    Bar, Chosen, FineGrid, Headline, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins,
+    Millis, Model, ObservedOrder, Opened, OrderBrief, ShownPrices, Side, Specification, Vocabulary,
+    liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ proptest! {
         let opened = if ever { Opened::Ever } else { Opened::Range };
         let now = NOW + 15 * MINUTE + ahead * 7 * MINUTE;
         let observations = market.observations(now);
-        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model, opened) else {
+        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model, (opened, ShownPrices::ALL)) else {
             // No bar has closed in the twelve hours before now.
             let last = market.bars.iter().map(|bar| bar.timestamp.0 + 15 * MINUTE).filter(|close| *close <= now).max().unwrap();
             prop_assert!(last <= now - 12 * HOUR);
@@ -161,11 +161,11 @@ proptest! {
         let coin = market.coin;
         let day = liqmap(&view, coin, MapRange::D1, None).unwrap().reply;
         let week = liqmap(&view, coin, MapRange::D7, None).unwrap().reply;
-        let pain = maxpain(&view, coin, None).unwrap().reply;
-        let levels = levels(&view, coin, None).unwrap().reply;
+        let pain = maxpain(&view, coin, None, Headline::Strongest).unwrap().reply;
+        let levels = levels(&view, coin, None, Headline::Strongest).unwrap().reply;
 
         for (range, map) in [(HeatmapRange::H24, &day), (HeatmapRange::D7, &week)] {
-            let heat = heatmap(&view, coin, range, Model::Exposure, Opened::Range).unwrap().reply;
+            let heat = heatmap(&view, coin, range, Model::Exposure, (Opened::Range, ShownPrices::ALL)).unwrap().reply;
             let column: f64 = heat.matrix.chunks(heat.times.len()).map(|row| row.last().unwrap()).sum();
             let total: f64 = map.bins.iter().map(|bin| bin.total).sum();
             prop_assert!(near(column, total), "{column} {total}");
@@ -241,14 +241,14 @@ proptest! {
         let part = known.observations(as_of);
         for model in [Model::Exposure, Model::Expected] {
             for opened in [Opened::Ever, Opened::Range] {
-                let of = |view: &View<'_>| heatmap(view, market.coin, HeatmapRange::H24, model, opened).unwrap();
+                let of = |view: &View<'_>| heatmap(view, market.coin, HeatmapRange::H24, model, (opened, ShownPrices::ALL)).unwrap();
                 let (found, wanted) = (of(&whole.at(Some(Millis(as_of)))), of(&part.at(None)));
                 prop_assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
             }
         }
         prop_assert_eq!(
-            maxpain(&whole.at(Some(Millis(as_of))), market.coin, None).unwrap(),
-            maxpain(&part.at(None), market.coin, None).unwrap()
+            maxpain(&whole.at(Some(Millis(as_of))), market.coin, None, Headline::Strongest).unwrap(),
+            maxpain(&part.at(None), market.coin, None, Headline::Strongest).unwrap()
         );
     }
 }
@@ -307,9 +307,15 @@ fn columns_follow_the_range_and_longer_bars() {
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
-        let reply = heatmap(&view, "BTC", range, Model::Exposure, Opened::Ever)
-            .unwrap()
-            .reply;
+        let reply = heatmap(
+            &view,
+            "BTC",
+            range,
+            Model::Exposure,
+            (Opened::Ever, ShownPrices::ALL),
+        )
+        .unwrap()
+        .reply;
         assert_columns(&reply.times, length);
         let partial = usize::from(NOW % length != 0);
         assert_eq!(reply.times.len(), columns + partial, "{interval} {range}");
@@ -334,7 +340,7 @@ fn all_is_as_long_as_the_bars_and_has_at_most_180_columns() {
             "BTC",
             HeatmapRange::All,
             Model::Exposure,
-            Opened::Ever,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap();
         let times = estimate.reply.times;
@@ -364,8 +370,14 @@ fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
         ] {
             let observations = calm(DAY, bars);
             let view = observations.at(None);
-            let of_heatmap = heatmap(&view, "BTC", range, Model::Exposure, Opened::Ever)
-                .map(|map| map.explain.bars);
+            let of_heatmap = heatmap(
+                &view,
+                "BTC",
+                range,
+                Model::Exposure,
+                (Opened::Ever, ShownPrices::ALL),
+            )
+            .map(|map| map.explain.bars);
             let of_map = liqmap(&view, "BTC", map, None).map(|map| map.explain.bars);
             assert_eq!(of_heatmap, of_map);
             if reaches {
@@ -400,7 +412,7 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap_err();
     assert_eq!(
@@ -435,7 +447,7 @@ fn a_map_takes_bars_up_to_its_range() {
         liqmap(&view, "BTC", MapRange::D1, None),
         Err(EngineError::TooCoarse { coarsest: DAY, .. })
     ));
-    assert!(levels(&view, "BTC", None).is_ok());
+    assert!(levels(&view, "BTC", None, Headline::Strongest).is_ok());
 }
 
 #[test]
@@ -446,7 +458,7 @@ fn short_data_gives_fewer_columns_and_no_error() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .reply;
@@ -474,7 +486,7 @@ fn rows_have_the_width_of_the_range_and_lie_at_fixed_prices() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .reply;
@@ -484,7 +496,7 @@ fn rows_have_the_width_of_the_range_and_lie_at_fixed_prices() {
             "BTC",
             range,
             Model::Exposure,
-            Opened::Ever,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
         .reply
@@ -515,14 +527,14 @@ fn rows_have_the_width_of_the_range_and_lie_at_fixed_prices() {
 #[test]
 fn an_unknown_coin_is_refused_with_the_known_ones() {
     let observations = calm(5 * MINUTE, 4);
-    let refused = levels(&observations.at(None), "DOGE", None).unwrap_err();
+    let refused = levels(&observations.at(None), "DOGE", None, Headline::Strongest).unwrap_err();
     assert_eq!(
         refused.to_string(),
         r#""DOGE" is unknown: none of its bars has closed by 2026-06-11T00:00:00Z; known coins: BTC"#
     );
     let early = observations.at(Some(Millis(NOW - HOUR)));
     assert!(matches!(
-        maxpain(&early, "BTC", None),
+        maxpain(&early, "BTC", None, Headline::Strongest),
         Err(EngineError::UnknownCoin { known, .. }) if known.is_empty()
     ));
 }
@@ -571,7 +583,9 @@ fn an_empty_map_falls_back_to_the_current_price() {
     let view = observations.at(None);
     let map: LiquidationMap = liqmap(&view, "SOL", MapRange::D1, None).unwrap().reply;
     assert!(map.bins.is_empty() && map.tiers.is_empty());
-    let pain = maxpain(&view, "SOL", None).unwrap().reply;
+    let pain = maxpain(&view, "SOL", None, Headline::Strongest)
+        .unwrap()
+        .reply;
     for cluster in [pain.d1.unwrap().long, pain.d7.unwrap().short] {
         assert_eq!(
             (cluster.price, cluster.usd, cluster.dist_pct),
@@ -579,7 +593,7 @@ fn an_empty_map_falls_back_to_the_current_price() {
         );
     }
     assert_eq!(pain.d7.unwrap().total_long, 0.0);
-    let estimate = levels(&view, "SOL", None).unwrap();
+    let estimate = levels(&view, "SOL", None, Headline::Strongest).unwrap();
     let ten = estimate.reply.tiers[&10];
     assert_eq!((ten.long_intensity, ten.short_intensity), (0.0, 0.0));
     assert!(near(ten.long_price, 150.0 * 0.9 / 0.99));
@@ -602,7 +616,7 @@ fn an_order_received_after_the_close_of_its_bar_does_not_change_the_ledger() {
             "BTC",
             HeatmapRange::H12,
             Model::Expected,
-            Opened::Ever,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
         .reply
@@ -628,7 +642,7 @@ fn an_estimate_has_the_orders_of_its_observations_whatever_ring_it_is_viewed_wit
             "BTC",
             HeatmapRange::H12,
             Model::Expected,
-            Opened::Ever,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
     };
@@ -713,11 +727,11 @@ fn an_estimate_says_what_it_rests_on() {
         "BTC",
         HeatmapRange::H24,
         Model::Exposure,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .explain;
-    assert_eq!((two.model, two.tiers.len(), two.theta), (2, 14, None));
+    assert_eq!((two.model_number, two.tiers.len(), two.theta), (2, 14, None));
     assert_eq!(two.maintenance_margins[..13], [0.005; 13]);
     assert_eq!(two.maintenance_margins[13], 0.004);
     assert_eq!((two.bars, two.gaps), (96, 0));
@@ -734,7 +748,7 @@ fn an_estimate_says_what_it_rests_on() {
         "BTC",
         HeatmapRange::H24,
         Model::Expected,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .explain;
@@ -757,7 +771,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
             "BTC",
             HeatmapRange::H24,
             Model::Expected,
-            Opened::Ever,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
     };
@@ -777,7 +791,13 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 
     own.tiers = Some(vec![20]);
     own.mmr = Some(Margins::Each(vec![0.01]));
-    let levels = levels(&view.with_model(Some(&own)), "BTC", None).unwrap();
+    let levels = levels(
+        &view.with_model(Some(&own)),
+        "BTC",
+        None,
+        Headline::Strongest,
+    )
+    .unwrap();
     assert_eq!(levels.explain.tiers, [20.0]);
     assert_eq!(levels.explain.maintenance_margins, [0.01]);
     // Replies show four leverages; tier 20 counts under 25.

@@ -242,7 +242,7 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
         COIN,
         HeatmapRange::D3,
         Model::Expected,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap();
     let fit = map.explain.fit.unwrap();

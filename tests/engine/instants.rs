@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use liqdata::engine::{EngineError, Observations, heatmap, heatmaps, liqmap, liqmaps};
-use liqdata::model::{Chosen, HeatmapRange, MapRange, Millis, Model, Opened, Side, Specification};
+use liqdata::engine::{EngineError, MapOptions, Observations, heatmap, heatmaps, liqmap, liqmaps};
+use liqdata::model::{
+    Chosen, HeatmapRange, MapRange, Millis, Model, Opened, ShownPrices, Side, Specification,
+};
 use proptest::prelude::*;
 
 use super::definition::{Market, doubtful_markets};
@@ -60,7 +62,7 @@ proptest! {
         let view = observations.at(None).of_venue(venue);
         let closes = at_closes.into_iter().map(|bar| bar * INTERVAL);
         let instants: Vec<Millis> = closes.chain(between).map(|at| Millis(NOW + at)).collect();
-        let together = liqmaps(&view, market.coin, model.as_ref(), None, &instants);
+        let together = liqmaps(&view, market.coin, model.as_ref(), MapOptions::of(MapRange::All), &instants);
         prop_assert_eq!(together.len(), instants.len());
         for (map, at) in together.into_iter().zip(&instants) {
             let view = observations.at(Some(*at)).of_venue(venue);
@@ -81,11 +83,11 @@ proptest! {
         let observations = received(&market, &delays);
         let view = observations.at(None).of_venue(venue);
         let instants: Vec<Millis> = at.into_iter().map(|at| Millis(NOW + at)).collect();
-        let together = heatmaps(&view, market.coin, model, &instants);
+        let together = heatmaps(&view, market.coin, (model, ShownPrices::ALL), &instants);
         prop_assert_eq!(together.len(), instants.len());
         for (map, at) in together.into_iter().zip(&instants) {
             let view = observations.at(Some(*at)).of_venue(venue);
-            let alone = heatmap(&view, market.coin, HeatmapRange::All, model, Opened::Ever);
+            let alone = heatmap(&view, market.coin, HeatmapRange::All, model, (Opened::Ever, ShownPrices::ALL));
             // Unknown columns are NaN, which equals nothing.
             prop_assert_eq!(format!("{map:?}"), format!("{alone:?}"), "{}", at);
         }
@@ -120,7 +122,13 @@ fn swinging_of(orders: &[(i64, i64)], count: i64) -> Observations {
 fn totals(observations: &Observations, minutes: &[i64]) -> Vec<f64> {
     let model = Chosen::from(Model::Expected);
     let instants: Vec<Millis> = minutes.iter().map(|at| Millis(NOW + at * MINUTE)).collect();
-    let maps = liqmaps(&observations.at(None), "BTC", Some(&model), None, &instants);
+    let maps = liqmaps(
+        &observations.at(None),
+        "BTC",
+        Some(&model),
+        MapOptions::of(MapRange::All),
+        &instants,
+    );
     let total = |map: Result<
         liqdata::engine::Estimate<liqdata::model::LiquidationMap>,
         EngineError,
@@ -169,7 +177,7 @@ fn a_column_is_the_map_of_its_instant_in_every_range_and_at_every_later_instant(
         (HeatmapRange::D3, 2_000),
     ] {
         let view = market.at(Some(Millis(NOW + minutes * MINUTE)));
-        let map = heatmap(&view, "BTC", range, model, Opened::Ever)
+        let map = heatmap(&view, "BTC", range, model, (Opened::Ever, ShownPrices::ALL))
             .unwrap()
             .reply;
         for (column, at) in map.times.iter().enumerate() {
@@ -203,10 +211,31 @@ fn a_column_is_the_map_of_its_instant_in_every_range_and_at_every_later_instant(
 fn an_instant_before_the_first_bar_is_refused_and_the_others_are_answered() {
     let observations = swinging(&[]);
     let instants = [NOW + 40 * INTERVAL, NOW, NOW + INTERVAL].map(Millis);
-    let maps = liqmaps(&observations.at(None), "BTC", None, None, &instants);
+    let maps = liqmaps(
+        &observations.at(None),
+        "BTC",
+        None,
+        MapOptions::of(MapRange::All),
+        &instants,
+    );
     assert!(maps[0].is_ok() && maps[2].is_ok());
     assert!(matches!(maps[1], Err(EngineError::UnknownCoin { .. })));
-    let unknown = liqmaps(&observations.at(None), "DOGE", None, None, &instants);
+    let unknown = liqmaps(
+        &observations.at(None),
+        "DOGE",
+        None,
+        MapOptions::of(MapRange::All),
+        &instants,
+    );
     assert!(unknown.iter().all(Result::is_err));
-    assert!(liqmaps(&observations.at(None), "BTC", None, None, &[]).is_empty());
+    assert!(
+        liqmaps(
+            &observations.at(None),
+            "BTC",
+            None,
+            MapOptions::of(MapRange::All),
+            &[]
+        )
+        .is_empty()
+    );
 }

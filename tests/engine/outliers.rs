@@ -4,8 +4,8 @@ use liqdata::engine::{
     EstimateBasis, Observations, count_outliers, heatmap, levels, liqmap, maxpain,
 };
 use liqdata::model::{
-    HeatmapGrid, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedOpenInterest, Opened,
-    Window,
+    Headline, HeatmapGrid, HeatmapRange, MapRange, Millis, Model, ObservedBar,
+    ObservedOpenInterest, Opened, ShownPrices, Window,
 };
 use liqdata::simulate::simulate;
 use proptest::prelude::*;
@@ -82,8 +82,22 @@ fn an_estimate_is_that_of_the_tables_without_their_outliers_and_counts_them() {
     let (given, clean) = (given.at(None), clean.at(None));
     for range in [HeatmapRange::All, HeatmapRange::H24] {
         for model in [Model::Exposure, Model::Expected] {
-            let found = heatmap(&given, "BTC", range, model, Opened::Ever).unwrap();
-            let wanted = heatmap(&clean, "BTC", range, model, Opened::Ever).unwrap();
+            let found = heatmap(
+                &given,
+                "BTC",
+                range,
+                model,
+                (Opened::Ever, ShownPrices::ALL),
+            )
+            .unwrap();
+            let wanted = heatmap(
+                &clean,
+                "BTC",
+                range,
+                model,
+                (Opened::Ever, ShownPrices::ALL),
+            )
+            .unwrap();
             // Until a row is judged, a column is what the map was with that row.
             let (found_columns, wanted_columns) = (columns(&found.reply), columns(&wanted.reply));
             assert_eq!(found_columns.len(), wanted_columns.len());
@@ -126,9 +140,15 @@ fn an_estimate_is_that_of_the_tables_without_their_outliers_and_counts_them() {
         };
         assert_eq!(map(&given).reply, map(&clean).reply);
     }
-    let (found, wanted) = (levels(&given, "BTC", None), levels(&clean, "BTC", None));
+    let (found, wanted) = (
+        levels(&given, "BTC", None, Headline::Strongest),
+        levels(&clean, "BTC", None, Headline::Strongest),
+    );
     assert_eq!(found.unwrap().reply, wanted.unwrap().reply);
-    let (found, wanted) = (maxpain(&given, "BTC", None), maxpain(&clean, "BTC", None));
+    let (found, wanted) = (
+        maxpain(&given, "BTC", None, Headline::Strongest),
+        maxpain(&clean, "BTC", None, Headline::Strongest),
+    );
     assert_eq!(found.unwrap().reply, wanted.unwrap().reply);
     // What was observed stays in the tables.
     assert_eq!(given.observations().bars("BTC").len(), 600);

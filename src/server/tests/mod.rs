@@ -43,7 +43,7 @@ use crate::market::{
 };
 use crate::model::{
     HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Opened, Order,
-    Side, SimulatedFeeds, Window,
+    ShownPrices, Side, SimulatedFeeds, Span, Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -181,7 +181,7 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
         "BTC",
         HeatmapRange::D3,
         Model::Expected,
-        Opened::Ever,
+        (Opened::Ever, ShownPrices::of(Span::Reach)),
     )
     .unwrap();
     let wanted = serde_json::to_vec(&map.reply).unwrap();
