@@ -3,7 +3,7 @@
 use liqdata::engine::{Fit, FitState, Observations, PriceMove, crossed_by_moves, heatmap, liqmap};
 use liqdata::model::{
     Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
-    ObservedOpenInterest, Opened, Specification,
+    ObservedOpenInterest, Opened, ShownPrices, Specification,
 };
 
 use crate::{DAY, HOUR, MINUTE, NOW};
