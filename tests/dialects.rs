@@ -11,7 +11,7 @@ use liqdata::api::{self, BadQuery, Coins, Heatmap, Liqmap, Orders, RawModel, Str
 use liqdata::client::{
     Client, Config, DIALECTS, Dialect, Error, OrderStream, Request, Walk, named,
 };
-use liqdata::model::{CoinTotals, HeatmapGrid, HeatmapRange, Millis, Window};
+use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, Window};
 use liqdata::wire::{self, DecodeError, Matrix, Reading};
 use serde::Deserialize;
 
@@ -149,6 +149,8 @@ fn grid(asked: &Heatmap, sheet: Sheet) -> Result<HeatmapGrid, DecodeError> {
         prices: sheet.y,
         times: sheet.candles.iter().map(|candle| candle.0).collect(),
         matrix,
+        labels: EstimateLabels::default(),
+        outside: None,
     })
 }
 

@@ -42,7 +42,12 @@ fn market() -> Arc<Market> {
             simulation.open_interest,
             Some(simulation.now),
         );
-        Arc::new(Market::simulated(observations.unwrap(), "a simulation"))
+        let feeds = simulation.feeds;
+        Arc::new(Market::simulated(
+            observations.unwrap(),
+            feeds,
+            "a simulation",
+        ))
     });
     Arc::clone(market)
 }

@@ -596,7 +596,7 @@ async fn streams_leave_room_for_questions() {
     let limits = Limits {
         connections: 8,
         streams: 2,
-        streams_per_peer: Some(2),
+        streams_per_peer: Some(3),
         ..Limits::default()
     };
     let server = Server::start(10, limits).await;

@@ -38,7 +38,7 @@ for coin in coins:
     for hour, known in zip(hours, maps[coin], strict=True):
         low, high = bars.loc[hour, ["low", "high"]]
         crossed = known.matrix[(known.prices >= low) & (known.prices <= high), -1].sum()
-        cells.append((coin, hour, crossed, 100 * (high / low - 1), realised.get(hour, 0.0)))
+        cells.append((coin, hour, crossed, 100 * (high / low - 1), realised[hour]))
 frame = pd.DataFrame(cells, columns=["coin", "hour", "crossed_usd", "range_pct", "liquidated_usd"])
 frame.drop(columns="hour").head(3).round(2)
 

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from .async_client import AsyncClient
     from .client import Client
     from .collector import collect
-    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, Refused, TooSlow, UnexpectedReply
+    from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, NotCovered, Refused, TooSlow, UnexpectedReply
     from .frames.asof import join_asof
     from .grids import Heatmap, LiquidationMap
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
     from .model import Model
+    from .records import Record, frame
     from .rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
@@ -46,6 +47,8 @@ __all__ = [
     "Market",
     "Model",
     "NoAnswer",
+    "NotCovered",
+    "Record",
     "Refused",
     "Rows",
     "TooSlow",
@@ -58,6 +61,7 @@ __all__ = [
     "demo",
     "errors",
     "feeds",
+    "frame",
     "ingest",
     "join_asof",
     "margin",
@@ -102,6 +106,8 @@ _HOMES = {
     "Market": "market",
     "Model": "model",
     "NoAnswer": "errors",
+    "NotCovered": "errors",
+    "Record": "records",
     "Refused": "errors",
     "Rows": "rows",
     "TooSlow": "errors",
@@ -109,6 +115,7 @@ _HOMES = {
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
+    "frame": "records",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
     "open": "market",

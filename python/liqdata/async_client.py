@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import AsyncCascadeStream, AsyncOrderStream
     from .types import (
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         ClientOptions,
@@ -42,26 +44,26 @@ if TYPE_CHECKING:
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
+        ModelNumber,
+        Opened,
         OpenInterestRow,
         OrderRow,
-        Overview,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
     from .walk import AsyncOrderIterator
 
 __all__ = ["AsyncClient"]
@@ -173,7 +175,7 @@ class AsyncClient(Generic[Amount]):
         """Address of the service."""
         return self._source.core.base_url
 
-    async def overview(self, *, as_of: Instant | None = None) -> Overview:
+    async def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
@@ -283,8 +285,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
@@ -297,8 +299,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
@@ -310,8 +312,8 @@ class AsyncClient(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
@@ -365,8 +367,10 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -376,8 +380,10 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -387,8 +393,10 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -398,8 +406,10 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -408,8 +418,10 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -429,7 +441,9 @@ class AsyncClient(Generic[Amount]):
         144
         """
         return await self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -438,8 +452,10 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -451,8 +467,10 @@ class AsyncClient(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -464,8 +482,10 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -477,8 +497,10 @@ class AsyncClient(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -489,8 +511,10 @@ class AsyncClient(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -512,7 +536,16 @@ class AsyncClient(Generic[Amount]):
         """
         return await self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -521,45 +554,50 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     async def levels(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     async def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     async def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     async def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -574,52 +612,59 @@ class AsyncClient(Generic[Amount]):
         ...     list(asyncio.run(ask(server.url)))
         ['BTC', 'ETH']
         """
-        return await self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return await self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     async def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     async def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     async def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     async def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     async def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
@@ -634,7 +679,9 @@ class AsyncClient(Generic[Amount]):
         ...     asyncio.run(ask(server.url))["d1"]["long"]["distPct"] < 0
         True
         """
-        return await self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return await self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,
@@ -707,10 +754,11 @@ class AsyncClient(Generic[Amount]):
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """Liquidated USD per period and group.
@@ -729,7 +777,15 @@ class AsyncClient(Generic[Amount]):
         """
         return await self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -739,8 +795,8 @@ class AsyncClient(Generic[Amount]):
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """Cascades: liquidations in quick succession.
@@ -790,8 +846,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -800,8 +856,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -809,8 +865,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -835,8 +891,8 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -844,16 +900,16 @@ class AsyncClient(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     async def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -917,7 +973,7 @@ class AsyncClient(Generic[Amount]):
         return await self._source.ask(coverage.coverage(range, as_of=as_of))
 
     async def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -959,8 +1015,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -970,8 +1026,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     async def maps(
@@ -980,8 +1036,8 @@ class AsyncClient(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.

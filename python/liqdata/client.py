@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import CascadeStream, OrderStream
     from .types import (
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         ClientOptions,
@@ -42,26 +44,26 @@ if TYPE_CHECKING:
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
+        ModelNumber,
+        Opened,
         OpenInterestRow,
         OrderRow,
-        Overview,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
     from .walk import OrderIterator
 
 __all__ = ["Client"]
@@ -112,6 +114,12 @@ class Client(Generic[Amount]):
 
     Parameters and methods marked "Needs ``liqdata serve``" are extensions of the liqdata server. With a service that
     does not announce them they raise :class:`~liqdata.BadQuery`. A :class:`~liqdata.Market` supports all of them.
+
+    ``start=`` and ``end=`` take an instant (epoch milliseconds, a datetime or ISO 8601 text), or a time before the
+    market's *now*: ``"-7d"``, ``"-90min"`` or a timedelta.
+
+    The ``meta["covered"]`` of realised answers is the share of their period that is covered (0 to 1), if the service
+    sends it. If it is 0, the answer warns with :class:`~liqdata.NotCovered`, because its zeros are unknown.
 
     Every method raises :class:`~liqdata.BadQuery` for a wrong parameter, before it sends a request. It raises
     :class:`~liqdata.NoAnswer` if the service cannot be reached after all retries; :class:`~liqdata.TooSlow` if the
@@ -187,7 +195,7 @@ class Client(Generic[Amount]):
         """Address of the service."""
         return self._source.core.base_url
 
-    def overview(self, *, as_of: Instant | None = None) -> Overview:
+    def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters
@@ -197,10 +205,11 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict
+        Record
             A dict per window: ``long_usd``, ``short_usd``, ``total_usd`` (float, USD) and ``cnt`` (number of orders).
             Its keys are the window names in the reply; ``["1d"]`` also finds ``["24h"]``. A window that the service
             omits is absent.
+            ``meta["covered_windows"]`` has the covered share of each window, if the service sends it.
 
         Raises
         ------
@@ -364,8 +373,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]]: ...
@@ -378,8 +387,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow[Amount]]]: ...
@@ -391,8 +400,8 @@ class Client(Generic[Amount]):
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow[Amount]] | dict[str, Rows[OrderRow[Amount]]]:
@@ -409,10 +418,10 @@ class Client(Generic[Amount]):
         limit : int
             Maximum number of rows, 1 to 1000.
         offset : int
-            Number of newest rows to skip.
+            ModelNumber of newest rows to skip.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
-        start, end : int, datetime or str, optional
+        start, end : int, datetime, str or timedelta, optional
             Only orders with an event time from ``start`` (inclusive) to ``end`` (exclusive), of any age. The last 24
             hours if neither is given. Need ``liqdata serve``.
         groups : bool
@@ -489,8 +498,10 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -500,8 +511,10 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -511,8 +524,10 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -522,8 +537,10 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -532,8 +549,10 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -545,11 +564,21 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         range : {"12h", "24h", "3d", "7d", "1M"}
-            Time before *now* in which the included positions were opened; ``"1d"``, ``"1w"`` and ``"30d"`` are accepted
-            too. With ``liqdata serve`` also ``"3M"`` (90 days), ``"6M"``, ``"1y"`` and ``"all"`` (since the first bar).
+            Time that the columns cover; ``"1d"``, ``"1w"`` and ``"30d"`` are accepted too. With ``liqdata serve``
+            also ``"3M"`` (90 days), ``"6M"``, ``"1y"`` and ``"all"``, as far as bars reach back.
         model : {2, 3} or Model
             2: USD of open interest that a price move would liquidate. 3: USD of it that exchanges are expected to
             report. A :class:`Model` sets your own parameters.
+        span : {"reach", "all"} or tuple of float
+            Prices to show. ``"reach"``: from the lowest to the highest price of the range, and four standard deviations
+            of its moves around the current price. ``"all"``: all prices; this is also shown for ``"3M"`` and longer,
+            and with less than a day of bars. Or a lowest and a highest price. :attr:`~Heatmap.outside` has the sums of
+            what is not shown. Needs ``liqdata serve``.
+        opened : {"ever", "range"}
+            Which positions count: all that are open, or those that were opened within the range. With ``"ever"`` a
+            column is what the map was at its end, and does not change later; the last one is ``liqmap(symbol,
+            "all")``. With ``"range"`` the first columns are nearly empty, because nothing was opened yet. Needs
+            ``liqdata serve``.
         exchange : str, optional
             Use only open interest and orders of this exchange; bars and relative volume cover all exchanges of the
             coin. All exchanges by default. Needs ``liqdata serve``.
@@ -567,6 +596,8 @@ class Client(Generic[Amount]):
         Heatmap or dict of str to Heatmap
             ``matrix`` (float64) has shape (P, T), ``prices`` (float64) shape (P,) and ``times`` (datetime64[ms]) shape
             (T,).
+            Columns end at multiples of their length, the last one at the last close; ``meta["partial"]`` says whether
+            the last one is shorter. Columns before the first reading of open interest are NaN.
 
         Raises
         ------
@@ -584,7 +615,9 @@ class Client(Generic[Amount]):
         True
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -593,8 +626,10 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -606,8 +641,10 @@ class Client(Generic[Amount]):
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -619,8 +656,10 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -632,8 +671,10 @@ class Client(Generic[Amount]):
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -644,8 +685,10 @@ class Client(Generic[Amount]):
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -658,13 +701,17 @@ class Client(Generic[Amount]):
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         range : {"1d", "7d"}
-            Time before *now* in which the included positions were opened. With ``liqdata serve`` also the other ranges
-            of :meth:`heatmap`.
+            Time before *now* in which the included positions were opened; ``meta["opened_since"]`` is its start. With
+            ``liqdata serve`` also the other ranges of :meth:`heatmap`.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         bin : float, optional
             Price width of a bin. It must not exceed the current price or lead to more than 100,000 bins. By default 1,
             2 or 5 times a power of ten, whichever is nearest to 0.1 % of the price. Needs ``liqdata serve``.
+        span : {"reach", "all"} or tuple of float
+            As for :meth:`heatmap`; :attr:`~LiquidationMap.outside` has the sums of what is not shown.
+        opened : {"ever", "range"}, optional
+            As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
         exchange : str, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
         source : {"estimate", "positions"}, optional
@@ -705,7 +752,16 @@ class Client(Generic[Amount]):
         """
         return self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -714,45 +770,50 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     def levels(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters
@@ -761,6 +822,11 @@ class Client(Generic[Amount]):
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
+        headline : {"reach", "strongest"}
+            How a price is chosen. ``"reach"``: the most USD near the price, times the chance that the market gets
+            there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
+            strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
+            chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -770,10 +836,12 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict or dict of str to dict
+        Record or dict of str to Record
             The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms) and ``tiers``, a dict with the
             leverage as key. A tier has ``longPrice``, ``longIntensity``, ``shortPrice`` and ``shortIntensity``: the
-            price of its strongest level on each side, and the intensity of that level from 0 to 1.
+            headline price of each side, and its intensity: USD times reach, relative to the largest of all tiers.
+            The attributes ``units`` and ``simulated`` say what the amounts are.
+            :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
         ------
@@ -789,52 +857,59 @@ class Client(Generic[Amount]):
         ...     list(client.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters
@@ -843,6 +918,11 @@ class Client(Generic[Amount]):
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
         model : {2, 3} or Model, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
+        headline : {"reach", "strongest"}
+            How a price is chosen. ``"reach"``: the most USD near the price, times the chance that the market gets
+            there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
+            strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
+            chance of each price. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -852,11 +932,15 @@ class Client(Generic[Amount]):
 
         Returns
         -------
-        dict or dict of str to dict
+        Record or dict of str to Record
             The keys of the JSON reply: ``symbol``, ``price``, ``updatedAt`` (epoch ms), ``d1`` (a day) and ``d7`` (a
-            week). ``d1`` and ``d7`` have ``long`` and ``short``, the strongest level of each side (``price``, ``usd``
-            and ``distPct``, its signed distance from the price in percent), and ``totalLong`` and ``totalShort`` (USD).
+            week). ``d1`` and ``d7`` have ``long`` and ``short``, the headline of each side (``price``, ``usd`` near
+            it, and ``distPct``, its signed distance from the price in percent), and ``totalLong`` and ``totalShort``
+            (USD of the bins that :meth:`liqmap` of this range shows). The attribute ``within`` has USD by side up to 1,
+            2, 5 and 10 % from the price; compare the sides by it, because the totals lean to shorts. ``units`` and
+            ``simulated`` say what the amounts are.
             ``["1d"]`` and ``["7d"]`` also find ``["d1"]`` and ``["d7"]``.
+            :func:`liqdata.frame` puts the answers about several symbols into one frame.
 
         Raises
         ------
@@ -872,7 +956,9 @@ class Client(Generic[Amount]):
         ...     client.maxpain("BTC")["d1"]["long"]["distPct"] < 0
         True
         """
-        return self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,
@@ -1023,10 +1109,11 @@ class Client(Generic[Amount]):
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow[Amount]]:
         """Liquidated USD per period and group.
@@ -1040,18 +1127,22 @@ class Client(Generic[Amount]):
             coins by default.
         interval : str, timedelta or int
             Length of a period: whole minutes up to 366 days, such as ``"5m"``, ``"1h"``, ``"1d"``, ``"1M"`` (30 days),
-            or milliseconds. Periods start at multiples of this length since 1970-01-01 UTC.
+            names of pandas such as ``"5min"``, ``"5T"`` and ``"1H"``, a timedelta, or milliseconds. Periods start at
+            multiples of this length since 1970-01-01 UTC.
         by : {"coin", "symbol", "exchange", "side"} or several
             Grouping columns, in this order; ``()`` for one total per period.
-        start : int, datetime or str, optional
-            Only orders with an event time at or after this instant; 24 hours before ``end`` by default.
-        end : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
+            Only orders with an event time at or after this instant; 24 hours before ``end`` by default. ``"-7d"`` and
+            ``timedelta(days=7)`` are 7 days before the market's *now*.
+        end : int, datetime, str or timedelta, optional
             Only orders with an event time before this instant. By default orders up to and including the market's
             *now*.
         exchange : str, optional
             Only orders of this exchange.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD.
+        sparse : bool
+            Leave out periods without orders.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
 
@@ -1060,16 +1151,19 @@ class Client(Generic[Amount]):
         Rows
             ``timestamp`` (start of the period, epoch ms), the columns of ``by``, ``long_usd``, ``short_usd``,
             ``total_usd`` (USD, exact to 28 digits), ``cnt`` (orders), ``largest_usd`` (USD of the largest order) and
-            ``covered``: the share of the period, within ``start`` and ``end``, in which a collector recorded the
-            exchange without a known gap (the mean over exchanges; ``None`` without such a record, as for tables).
-            Sorted by time, coin, symbol, exchange and side. A period without orders has no row; :meth:`gaps` says
-            whether orders may be missing in it.
+            ``covered``: the share of the period, within ``start`` and ``end``, in which the exchange was recorded
+            without a known gap (the mean over exchanges). A table of orders covers the time between its first and its
+            last row. Sorted by time, coin, symbol, exchange and side. Each group with an order has a row for every
+            period; totals have all periods even without an order. Amounts of a period without orders are zero if part
+            of it was covered, else ``None`` (missing in frames). Known orders count even where nothing was covered.
+            ``meta["covered"]`` is the covered share of the whole range, ``meta["data_from"]`` the instant from which
+            orders are known.
 
         Raises
         ------
         BadQuery
             For a wrong parameter, for several symbols without ``"coin"`` or ``"symbol"`` in ``by``, for more than two
-            million rows, and if the service does not offer this method.
+            million rows (``sparse=True`` may help), and if the service does not offer this method.
         LiqdataError
             If the call fails; :class:`Client` lists the classes.
 
@@ -1086,7 +1180,15 @@ class Client(Generic[Amount]):
         """
         return self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -1096,8 +1198,8 @@ class Client(Generic[Amount]):
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow[Amount]]:
         """Cascades: liquidations in quick succession.
@@ -1115,9 +1217,9 @@ class Client(Generic[Amount]):
             of milliseconds, at least 1000 (write a shorter gap as text with a unit).
         min_usd : float or Decimal
             Only cascades of at least this many USD, 0 or more.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only cascades that started at or after this instant; 24 hours before ``end`` by default.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only cascades that started before this instant; their orders after it are included. By default cascades that
             started up to and including *now*.
         as_of : int, datetime or str, optional
@@ -1218,8 +1320,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -1228,8 +1330,8 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -1237,8 +1339,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -1250,9 +1352,9 @@ class Client(Generic[Amount]):
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only bars that opened at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only bars that closed at or before this instant.
         interval : str, timedelta or int, optional
             Length of the bars in whole minutes: such as ``"15m"``, ``"4h"``, ``"1d"`` or ``"1M"`` (30 days), a
@@ -1275,8 +1377,8 @@ class Client(Generic[Amount]):
         Raises
         ------
         BadQuery
-            For an ``interval`` that is not whole minutes, an unknown coin, and if the service does not offer this
-            method.
+            For an ``interval`` that is not a whole number of minutes, for an unknown coin, and if the service does
+            not offer this method.
         Refused
             With status 400 if no stored bar length divides ``interval``.
         LiqdataError
@@ -1298,8 +1400,8 @@ class Client(Generic[Amount]):
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -1307,16 +1409,16 @@ class Client(Generic[Amount]):
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -1327,9 +1429,9 @@ class Client(Generic[Amount]):
         ----------
         symbol : str or sequence of str
             Coin, such as ``BTC``; a trading pair in any spelling stands for its coin.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only readings at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only readings before this instant.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
@@ -1453,7 +1555,7 @@ class Client(Generic[Amount]):
         return self._source.ask(coverage.coverage(range, as_of=as_of))
 
     def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -1461,9 +1563,9 @@ class Client(Generic[Amount]):
 
         Parameters
         ----------
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only gaps that end after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only gaps that start before this instant.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.
@@ -1544,8 +1646,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -1555,8 +1657,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     def maps(
@@ -1565,8 +1667,8 @@ class Client(Generic[Amount]):
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.
@@ -1583,9 +1685,9 @@ class Client(Generic[Amount]):
             Only estimates of this method.
         version : str or Model, optional
             Only maps of this model version (:attr:`Model.version`); ``"unknown"`` for maps without a stored version.
-        start : int, datetime or str, optional
+        start : int, datetime, str or timedelta, optional
             Only maps with a last bar that closed at or after this instant.
-        end : int, datetime or str, optional
+        end : int, datetime, str or timedelta, optional
             Only maps with a last bar that closed before this instant.
         as_of : int, datetime or str, optional
             Compute as of this instant, from data received by then; *now* by default. Needs ``liqdata serve``.

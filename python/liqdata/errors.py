@@ -1,4 +1,4 @@
-"""Exceptions: every error of this package is a :class:`LiqdataError`.
+"""Exceptions: every error of this package is a :class:`LiqdataError`. :class:`NotCovered` is a warning.
 
 Each class also derives from the matching builtin (``ValueError``, ``ConnectionError``, ``TimeoutError``, ``OSError``)
 and pickles with all its attributes.
@@ -16,6 +16,7 @@ __all__ = [
     "Defect",
     "LiqdataError",
     "NoAnswer",
+    "NotCovered",
     "Refused",
     "TooSlow",
     "UnexpectedReply",
@@ -177,7 +178,7 @@ class Refused(LiqdataError):
     --------
     >>> import liqdata
     >>> try:
-    ...     liqdata.demo().heatmap("BTC", as_of="2020-01-01")  # before the first bar
+    ...     liqdata.Market(bars=[]).heatmap("BTC")  # no bars
     ... except liqdata.Refused as error:
     ...     print(error.status)
     404
@@ -244,6 +245,23 @@ class ArchiveError(LiqdataError, OSError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+class NotCovered(UserWarning):
+    """Nothing is known of the whole period of an answer: its zeros and missing rows mean unknown, not none.
+
+    It is a warning, shown once for each line that asks. ``meta["covered"]`` of the answer has the covered share, and
+    ``meta["data_from"]`` the instant from which on orders are known.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import liqdata
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     totals = liqdata.Market().overview()
+    >>> seen[0].category.__name__, totals.meta["covered"]
+    ('NotCovered', 0.0)
+    """
 
 
 class Defect(LiqdataError, RuntimeError):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from .frames.price import Price
     from .rows import Rows
-    from .types import BarRow, Levels, MaxPain
+    from .types import BarRow, Units, View
 
 __all__ = ["Heatmap", "LiquidationMap"]
 
@@ -43,6 +43,8 @@ ESTIMATED = "USD"
 EXPECTING = 3
 
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume replaces it"
+
+VENDOR = "relative units of the service"
 
 _FRESH = 15 * 60 * 1000  # how long an open-interest reading stays valid, in milliseconds
 
@@ -70,7 +72,7 @@ def open_interest_age(meta: Mapping[str, Any]) -> str | None:
     return f"open interest {age // (60 * 60 * 1000)} h old"
 
 
-_VIEWS: dict[Any, str] = {"exposure": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
+_VIEWS: dict[Any, str] = {"exposed": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
 
 
 def _equal(left: object, right: object) -> bool:
@@ -109,7 +111,7 @@ class _Grid:
         meta: dict[str, Any]
 
         @property
-        def units(self) -> str: ...
+        def _unit(self) -> str: ...
 
     @property
     def simulated(self) -> bool:
@@ -117,9 +119,26 @@ class _Grid:
         return bool(self.meta.get("simulated", False))
 
     @property
+    def units(self) -> Units:
+        """``"usd"``, or ``"relative"``: without open interest, amounts are comparable only inside one map."""
+        explain = self.meta.get("explain") or {}
+        relative = explain.get("openInterestScale") == "relative"
+        return cast("Units", self.meta.get("units") or ("relative" if relative else "usd"))
+
+    @property
+    def view(self) -> View | None:
+        """What the amounts count.
+
+        ``"exposed"``: open interest that a price move would liquidate (model 2). ``"expected"``: liquidations that
+        exchanges are expected to report (model 3). ``"measured"``: observed positions. ``None`` if the service does not
+        say it.
+        """
+        return cast("View | None", self.meta.get("view"))
+
+    @property
     def _relative(self) -> bool:
         """Whether open interest is unknown and a multiple of the volume replaces it."""
-        return bool(self.meta.get("explain", {}).get("openInterestScale") == "relative")
+        return self.units == "relative"
 
     def _dated(self, unit: str) -> str:
         """The unit, followed by the age of the open interest if it is more than a day."""
@@ -170,13 +189,13 @@ class _Grid:
             ("updated_at", _instant(self.updated_at)),
             ("current_price", f"{self.current_price:,.8g}"),
             *((name, _shape(getattr(self, name))) for name in self._arrays),
-            ("units", self.units),
+            ("units", self._unit),
         ]
 
     def __repr__(self) -> str:
         head = ", ".join(f"{name}={value}" for name, value in self._head() if name != "units")
         sources = "".join(f", {what} of {exchanges}" for what, exchanges in self._sources)
-        return printable(f"{type(self).__name__}({head}; {self.units}{self._caveats}{sources})")
+        return printable(f"{type(self).__name__}({head}; {self._unit}{self._caveats}{sources})")
 
     def _repr_html_(self) -> str:
         title = f"{type(self).__name__}{' (simulated market)' if self.simulated else ''}"
@@ -194,7 +213,7 @@ class _Grid:
         return {
             "symbol": self.symbol,
             "range": self.range,
-            "units": self.units,
+            "units": self._unit,
             "updated_at": _instant(self.updated_at),
             "current_price": self.current_price,
             "tz": "UTC",
@@ -226,6 +245,11 @@ def _interval_ends(
     of_empty = np.where((distances < 0.0) | np.isfinite(high), 0.0, np.inf)
     with np.errstate(invalid="ignore"):  # 0 times infinity
         return cells * low, np.where(cells == 0.0, of_empty, cells * high)
+
+
+def unit_in_words(grid: Heatmap | LiquidationMap) -> str:
+    """The unit of a grid's amounts in words, such as ``USD of open interest exposed``."""
+    return grid._unit  # noqa: SLF001 - a property of this module
 
 
 def _instant(when: datetime) -> str:
@@ -267,13 +291,16 @@ class Heatmap(_Grid):
         :attr:`high` need them. Ignored by ``==``.
     bars : Rows or callable, optional
         The value of :attr:`price`, or a function that reads it on first use. Ignored by ``==``.
+    outside : dict, optional
+        Amounts at prices that the map does not show: ``long_usd`` and ``short_usd``, arrays of shape (T,), float64.
+        ``None`` if the service does not send them. Ignored by ``==``.
 
     Examples
     --------
     >>> import liqdata
     >>> map = liqdata.demo().heatmap("BTC", "12h")
     >>> map.matrix.shape == (map.prices.size, map.times.size), map.units
-    (True, 'USD of open interest exposed')
+    (True, 'usd')
     """
 
     symbol: str
@@ -287,6 +314,7 @@ class Heatmap(_Grid):
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
     bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
     _picture: ClassVar[str] = "heatmap"
@@ -362,9 +390,10 @@ class Heatmap(_Grid):
         Examples
         --------
         >>> import liqdata
-        >>> with liqdata.demo() as market:  # a day of orders is not enough for a fit
-        ...     print(market.heatmap("BTC", "12h", model=3).low)
-        None
+        >>> with liqdata.demo() as market:
+        ...     fitted = market.heatmap("BTC", "12h", model=3)
+        >>> fitted.low.shape == fitted.matrix.shape
+        True
         """
         return self._bound(0)
 
@@ -384,12 +413,10 @@ class Heatmap(_Grid):
         return of_longs + of_shorts
 
     @property
-    def units(self) -> str:
-        """The unit of a cell, in words; ``"usd"`` or ``"relative"`` for a map of a vendor."""
-        if (stated := self.meta.get("units")) is not None:
-            return str(stated)
+    def _unit(self) -> str:
+        """The unit of a cell, in words."""
         if self._relative:
-            return RELATIVE
+            return VENDOR if self.meta.get("vendor") else RELATIVE
         view = self.meta.get("view")
         return self._dated(_VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
 
@@ -461,8 +488,8 @@ class Heatmap(_Grid):
         vmin: float | None = None,
         vmax: float | None = None,
         threshold: float | None = None,
-        levels: Levels | None = None,
-        maxpain: MaxPain | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
     ) -> Axes:
         """Draw the map with :func:`liqdata.plot.heatmap`. Needs ``liqdata[plot]``.
 
@@ -552,13 +579,20 @@ class LiquidationMap(_Grid):
     fine : tuple, optional
         The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
         first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). Ignored by ``==``.
+    outside : dict, optional
+        Amounts of the bins that the map does not show: ``long_usd`` and ``short_usd``. ``None`` if the service does not
+        send them. Ignored by ``==``.
+    within : dict, optional
+        Amounts up to a distance from the price, over all bins: ``"1"``, ``"2"``, ``"5"`` and ``"10"`` (percent), each
+        with ``long_usd`` and ``short_usd``. Compare the sides by it, not by the totals, which lean to shorts.
+        ``None`` if the service does not send it. Ignored by ``==``.
 
     Examples
     --------
     >>> import liqdata
     >>> map = liqdata.demo().liqmap("BTC", "7d")
     >>> map.tiers.shape == (map.prices.size, map.leverages.size), map.units
-    (True, 'USD of open interest exposed')
+    (True, 'usd')
     """
 
     symbol: str
@@ -573,6 +607,8 @@ class LiquidationMap(_Grid):
     total: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
+    within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
     _picture: ClassVar[str] = "liqmap"
@@ -627,11 +663,26 @@ class LiquidationMap(_Grid):
             raise BadQuery(msg, parameter=name)
         return found
 
+    def _check_shown(self, low: float, high: float) -> None:
+        """Refuse a move beyond the shown bins if there are others."""
+        for side, name, end, beyond in (
+            ("long", "low", low, low < self.prices.min(initial=math.inf)),
+            ("short", "high", high, high > self.prices.max(initial=-math.inf)),
+        ):
+            missing = (self.outside or {}).get(f"{side}_usd", 0.0)
+            if beyond and missing > 0 and end != self.current_price:
+                msg = (
+                    f"{name}: {end!r} is beyond the bins of this map, which leave out {missing:,.0f} of the {side}s; "
+                    'allowed: a price within the bins, or a map with span="all"'
+                )
+                raise BadQuery(msg, parameter=name)
+
     def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """USD of longs and USD of shorts that the move crosses, by leverage."""
         import numpy as np
 
         if self.fine is None:
+            self._check_shown(low, high)
             below = np.clip((self.prices + self.bin_width / 2 - low) / self.bin_width, 0.0, 1.0)
             above = np.clip((high - self.prices + self.bin_width / 2) / self.bin_width, 0.0, 1.0)
             long = self.tiers * (below * (self.sides == "long"))[:, None]
@@ -669,12 +720,10 @@ class LiquidationMap(_Grid):
         return np.where(self.sides == "long", of_longs, of_shorts)
 
     @property
-    def units(self) -> str:
-        """The unit of a bin, in words; ``"usd"`` or ``"relative"`` for a map of a vendor."""
-        if (stated := self.meta.get("units")) is not None:
-            return str(stated)
+    def _unit(self) -> str:
+        """The unit of a bin, in words."""
         if self._relative:
-            return RELATIVE
+            return VENDOR if self.meta.get("vendor") else RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:
@@ -683,14 +732,14 @@ class LiquidationMap(_Grid):
         Returns
         -------
         pandas.DataFrame
-            A copy with a RangeIndex and the columns ``price`` (float64), ``side`` (text), one column per tier with the
-            leverage as name (such as ``"10"``, float64), and ``total`` (float64).
+            A copy with a RangeIndex and the columns ``price`` (float64), ``side`` (LONG or SHORT), one column per
+            tier with the leverage as name (such as ``"10"``, float64), and ``total`` (float64).
 
         Examples
         --------
         >>> import liqdata
         >>> list(liqdata.demo().liqmap("BTC").to_frame().columns)
-        ['price', 'side', '10', '25', '50', '100', 'total']
+        ['price', 'side', '2', '3', '5', '10', '25', '50', '100', 'total']
         """
         import pandas as pd
 
@@ -698,7 +747,7 @@ class LiquidationMap(_Grid):
         return pd.DataFrame(
             {
                 "price": self.prices.copy(),
-                "side": pd.Series(self.sides.tolist(), dtype="str"),
+                "side": pd.Series(self._capitals().tolist(), dtype="str"),
                 **tiers,
                 "total": self.total.copy(),
             }
@@ -711,15 +760,15 @@ class LiquidationMap(_Grid):
         -------
         xarray.Dataset
             A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage) and ``total``
-            (bin), the coordinates ``price`` and ``side`` along ``bin``, the attributes of :meth:`Heatmap.to_xarray`
-            except ``model``, and ``bin_width``.
+            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin``, the attributes of
+            :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
 
         Examples
         --------
         >>> import liqdata
         >>> data = liqdata.demo().liqmap("BTC").to_xarray()
         >>> data["tiers"].dims, data.coords["leverage"].values.tolist()
-        (('bin', 'leverage'), [10, 25, 50, 100])
+        (('bin', 'leverage'), [2, 3, 5, 10, 25, 50, 100])
         """
         import xarray as xr
 
@@ -728,7 +777,7 @@ class LiquidationMap(_Grid):
             coords={
                 "leverage": self.leverages.copy(),
                 "price": ("bin", self.prices.copy()),
-                "side": ("bin", self.sides.copy()),
+                "side": ("bin", self._capitals()),
             },
             attrs={**self._attributes(), "bin_width": self.bin_width},
         )
@@ -742,9 +791,9 @@ class LiquidationMap(_Grid):
         -------
         pandas.DataFrame
             Longs first, from the bin nearest to the current price downward, then shorts upward, with a RangeIndex.
-            Columns: ``side`` (text), ``price`` (bin centre), ``dist_pct`` (signed distance from the current price in
-            percent), ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all bins nearer to the current price),
-            ``share`` (``cumulative_usd`` as a share of the side's total, 0 to 1; NaN if the total is 0).
+            Columns: ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed distance from the current
+            price in percent), ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all bins nearer to the current
+            price), ``share`` (``cumulative_usd`` as a share of the side's total, 0 to 1; NaN if the total is 0).
 
         Examples
         --------
@@ -762,7 +811,7 @@ class LiquidationMap(_Grid):
             parts.append(
                 pd.DataFrame(
                     {
-                        "side": pd.Series([side] * len(order), dtype="str"),
+                        "side": pd.Series([side.upper()] * len(order), dtype="str"),
                         "price": self.prices[order],
                         "dist_pct": 100.0 * (self.prices[order] / self.current_price - 1.0),
                         "usd": self.total[order],
@@ -772,6 +821,12 @@ class LiquidationMap(_Grid):
                 )
             )
         return pd.concat(parts, ignore_index=True)
+
+    def _capitals(self) -> npt.NDArray[np.str_]:
+        """The sides as orders and positions have them, so that frames can be joined."""
+        import numpy as np
+
+        return np.char.upper(self.sides)
 
     def _outward(self) -> Iterator[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
         """The bins of each side from the current price outward, and their running sum."""
@@ -787,8 +842,8 @@ class LiquidationMap(_Grid):
         ax: Axes | None = None,
         *,
         interval: bool = False,
-        levels: Levels | None = None,
-        maxpain: MaxPain | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
     ) -> Axes:
         """Draw the map with :func:`liqdata.plot.liqmap`. Needs ``liqdata[plot]``.
 

@@ -39,38 +39,40 @@ if TYPE_CHECKING:
 
     from .grids import Heatmap, LiquidationMap
     from .model import Model
+    from .records import Record
     from .rows import Rows
     from .stream import CascadeStream, OrderStream
     from .types import (
         ArchiveTable,
         BarRow,
+        Bound,
         CascadeRow,
         ChartRow,
         CoinRow,
         CoverageRow,
         ExchangeRow,
         GapRow,
+        Headline,
         HeatmapRange,
         HistoryGroup,
         HistoryRow,
         Instant,
         Instants,
-        Levels,
         MapKind,
         MapRange,
         MapRow,
         MapSource,
-        MaxPain,
+        ModelNumber,
+        Opened,
         OpenInterestRow,
         OrderRow,
-        Overview,
         PositionRow,
         Progress,
         SeenPositionRow,
+        Span,
         UndercountRow,
         Window,
     )
-    from .types import Model as Number
     from .walk import OrderIterator
 
 __all__ = ["Market", "demo", "open", "replay"]
@@ -145,11 +147,13 @@ class Market:
     (USD or base units), is refused; the message shows both interpretations. At prices between 0.03 and 30 USD the two
     units are too similar for this check; ``docs/model.md`` describes the limits.
 
-    Queries take ``as_of=``, which sets *now* and hides rows received later. A bar is used only after it has closed.
-    Methods raise :class:`~liqdata.BadQuery` for a wrong parameter, :class:`~liqdata.ArchiveError` if an archive cannot
-    be read, and ``RuntimeError`` if the market is closed. The four estimates (``heatmap``, ``liqmap``, ``levels`` and
-    ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the window, 400 if the bars are
-    too long or too few for the range.
+    Queries take ``as_of=``, which sets *now* and hides rows received later. A bar is used only after it has closed. A
+    table of orders covers the time between its first and its last row; answers about realised orders warn with
+    :class:`~liqdata.NotCovered` if nothing of their period is covered. Methods raise :class:`~liqdata.BadQuery` for a
+    wrong parameter and for an ``as_of`` before the first observation, :class:`~liqdata.ArchiveError` if an archive
+    cannot be read, and ``RuntimeError`` if the market is closed. The four estimates (``heatmap``, ``liqmap``,
+    ``levels`` and ``maxpain``) raise :class:`~liqdata.Refused`: status 404 for a coin without bars in the window, 400
+    if the bars are too long or too few for the range.
 
     Examples
     --------
@@ -167,8 +171,8 @@ class Market:
     ... )
     >>> market.overview()["1h"]["long_usd"]
     15703.861
-    >>> market.coins(as_of="2026-10-09T17:00Z")
-    Rows(0 × coin, long_usd, short_usd, total_usd, cnt)
+    >>> market.coins(as_of="2026-10-09T17:10Z")["coin"].tolist()
+    ['BTC']
     """
 
     _source: LocalSource
@@ -233,7 +237,7 @@ class Market:
         """
         return list(self._source.core.coins)
 
-    def overview(self, *, as_of: Instant | None = None) -> Overview:
+    def overview(self, *, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
@@ -331,8 +335,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
@@ -345,8 +349,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
@@ -358,8 +362,8 @@ class Market:
         offset: int = 0,
         *,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
@@ -371,8 +375,8 @@ class Market:
         --------
         >>> import liqdata
         >>> market = liqdata.demo()
-        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", as_of="2026-05-01"))
-        (5, 0)
+        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-1h"))
+        (5, 24)
         """
         return self._source.ask_each(
             orders.orders(
@@ -405,8 +409,10 @@ class Market:
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -416,8 +422,10 @@ class Market:
         self,
         symbol: str = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -427,8 +435,10 @@ class Market:
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
@@ -438,8 +448,10 @@ class Market:
         self,
         symbol: Sequence[str],
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
@@ -448,8 +460,10 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         range: HeatmapRange = "24h",
-        model: Number | Model = 2,
+        model: ModelNumber | Model = 2,
         *,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened = "ever",
         exchange: str | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
@@ -469,7 +483,9 @@ class Market:
         [6, 12]
         """
         return self._source.ask_lazily(
-            heatmap.heatmap(symbol, range, model, exchange=exchange, as_of=as_of, explain=explain)
+            heatmap.heatmap(
+                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+            )
         )
 
     @overload
@@ -478,8 +494,10 @@ class Market:
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -491,8 +509,10 @@ class Market:
         symbol: str = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -504,8 +524,10 @@ class Market:
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instant | None = None,
@@ -517,8 +539,10 @@ class Market:
         symbol: Sequence[str],
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Iterable[Instant],
@@ -529,8 +553,10 @@ class Market:
         symbol: str | Sequence[str] = "BTC",
         range: MapRange = "1d",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
         bin: float | None = None,
+        span: Span | tuple[float, float] = "reach",
+        opened: Opened | None = None,
         exchange: str | None = None,
         source: MapSource | None = None,
         as_of: Instants | None = None,
@@ -551,7 +577,16 @@ class Market:
         """
         return self._source.ask_list(
             liqmap.liqmap(
-                symbol, range, model=model, bin=bin, exchange=exchange, source=source, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model=model,
+                bin=bin,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -560,45 +595,50 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> Levels: ...
+    ) -> Record: ...
     @overload
     def levels(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[Levels]: ...
+    ) -> list[Record]: ...
     @overload
     def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, Levels]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def levels(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[Levels]]: ...
+    ) -> dict[str, list[Record]]: ...
     def levels(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> Levels | list[Levels] | dict[str, Levels] | dict[str, list[Levels]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations, per leverage tier.
 
         Parameters and result are those of :meth:`liqdata.Client.levels`.
@@ -610,52 +650,59 @@ class Market:
         >>> list(market.levels("ETH")["tiers"])
         ['10', '25', '50', '100']
         """
-        return self._source.ask_list(levels.levels(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     @overload
     def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> MaxPain: ...
+    ) -> Record: ...
     @overload
     def maxpain(
         self,
         symbol: str = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> list[MaxPain]: ...
+    ) -> list[Record]: ...
     @overload
     def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instant | None = None,
         explain: bool = False,
-    ) -> dict[str, MaxPain]: ...
+    ) -> dict[str, Record]: ...
     @overload
     def maxpain(
         self,
         symbol: Sequence[str],
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Iterable[Instant],
         explain: bool = False,
-    ) -> dict[str, list[MaxPain]]: ...
+    ) -> dict[str, list[Record]]: ...
     def maxpain(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        model: Number | Model | None = None,
+        model: ModelNumber | Model | None = None,
+        headline: Headline = "reach",
         as_of: Instants | None = None,
         explain: bool = False,
-    ) -> MaxPain | list[MaxPain] | dict[str, MaxPain] | dict[str, list[MaxPain]]:
+    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
         """The price levels with the most estimated liquidations over a day and a week.
 
         Parameters and result are those of :meth:`liqdata.Client.maxpain`.
@@ -668,7 +715,9 @@ class Market:
         >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
         [True, True]
         """
-        return self._source.ask_list(levels.maxpain(symbol, model=model, as_of=as_of, explain=explain))
+        return self._source.ask_list(
+            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+        )
 
     def iter_orders(
         self,
@@ -679,8 +728,8 @@ class Market:
         max_rows: int | None = None,
         progress: Progress = False,
         min_usd: float | Decimal | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         groups: bool = False,
         as_of: Instant | None = None,
     ) -> OrderIterator:
@@ -739,10 +788,11 @@ class Market:
         *,
         interval: str | timedelta | int = "1h",
         by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
+        sparse: bool = False,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow]:
         """Liquidated USD per period and group.
@@ -759,7 +809,15 @@ class Market:
         """
         return self._source.ask(
             history.history(
-                symbol, interval=interval, by=by, start=start, end=end, exchange=exchange, min_usd=min_usd, as_of=as_of
+                symbol,
+                interval=interval,
+                by=by,
+                start=start,
+                end=end,
+                exchange=exchange,
+                min_usd=min_usd,
+                sparse=sparse,
+                as_of=as_of,
             )
         )
 
@@ -769,8 +827,8 @@ class Market:
         *,
         gap: str | timedelta | int = "60s",
         min_usd: float | Decimal = 100_000,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[CascadeRow]:
         """Cascades: liquidations in quick succession.
@@ -815,8 +873,8 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow]: ...
@@ -825,8 +883,8 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[BarRow]]: ...
@@ -834,8 +892,8 @@ class Market:
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         interval: str | timedelta | int | None = None,
         as_of: Instant | None = None,
     ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
@@ -857,8 +915,8 @@ class Market:
         self,
         symbol: str = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow]: ...
     @overload
@@ -866,16 +924,16 @@ class Market:
         self,
         symbol: Sequence[str],
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OpenInterestRow]]: ...
     def open_interest(
         self,
         symbol: str | Sequence[str] = "BTC",
         *,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
         """The open-interest readings of a coin.
@@ -926,7 +984,7 @@ class Market:
         return self._source.ask(coverage.coverage(range, as_of=as_of))
 
     def gaps(
-        self, start: Instant | None = None, end: Instant | None = None, *, as_of: Instant | None = None
+        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
     ) -> Rows[GapRow]:
         """Intervals in which orders are known to be missing.
 
@@ -962,8 +1020,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -973,8 +1031,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
     def maps(
@@ -983,8 +1041,8 @@ class Market:
         *,
         kind: MapKind | None = None,
         version: str | Model | None = None,
-        start: Instant | None = None,
-        end: Instant | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
         """The estimated maps that servers of an archive sent, unchanged.
@@ -1311,8 +1369,10 @@ def demo(
     """Simulate a market with known positions, without network or account.
 
     Simulated traders open leveraged positions, partly with stops, along a random price path with jumps. A position is
-    liquidated when the mark price crosses its liquidation price. The market has ten coins, five exchanges, 30 days of
-    5-minute bars and 24 hours of orders. All answers are labelled as simulated.
+    liquidated when the mark price crosses its liquidation price. The market has ten coins, five exchanges, and 30 days
+    of orders, open interest and bars: bars of 5 minutes, and of 1 minute in the last two days. Binance publishes only
+    the largest liquidation of a symbol and second, and the recording of OKX has a gap. All answers are labelled as
+    simulated.
 
     Parameters
     ----------
@@ -1438,8 +1498,8 @@ def replay(
     Returns
     -------
     Market
-        Its ``replayed`` is True, also in the ``meta`` of its answers. Its ``now`` is the time at which data last
-        arrived; a later ``as_of`` is refused. When the replay ends, the streams end and the market remains usable;
+        Its ``replayed`` is True, and so is ``meta["replayed"]`` of its answers. Its ``now`` is the time at which data
+        last arrived; a later ``as_of`` is refused. When the replay ends, the streams end and the market remains usable;
         :meth:`Market.close` ends it earlier. Pickling stores the path and the time that the replay has reached. In a
         forked process the replay must be started again.
 

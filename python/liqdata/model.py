@@ -31,7 +31,7 @@ class Model:
     Parameters
     ----------
     tiers : sequence of int, optional
-        Leverages, ascending, 2 to 1000; at most 64. Default: fourteen from 2 to 125.
+        Leverages, ascending, 2 to 1000; at most 64. Whole numbers may be floats. Default: fourteen from 2 to 125.
     weights : sequence of float, optional
         Share of the open interest in each tier; the weights are scaled to the sum 1. Default: leverage to the power of
         -3/4, or equal weights if ``tiers`` is given.
@@ -60,7 +60,7 @@ class Model:
     ----------
     version : str
         A digest of all parameters that affect a map: two models with the same version give the same maps.
-    view : {"exposure", "expected"}
+    view : {"exposed", "expected"}
         What a cell counts: USD of open interest, or, if ``kappa0`` or ``nu`` is given, USD expected to be reported.
 
     Raises
@@ -76,7 +76,8 @@ class Model:
     (0.75, 0.25)
     >>> with liqdata.demo() as market:
     ...     map = market.liqmap("BTC", model=own)
-    >>> map.meta["explain"]["modelVersion"] == own.version
+    >>> explain = map.meta["explain"]
+    >>> liqdata.Model(**explain["model"]).version == explain["modelVersion"] == own.version
     True
     """
 
@@ -143,7 +144,7 @@ class Model:
             "nu": given.get("nu"),
             "name": given.get("name"),
             "version": core.version(),
-            "view": {2: "exposure", 3: "expected"}[core.view()],
+            "view": {2: "exposed", 3: "expected"}[core.view()],
         }
         for key, value in found.items():
             object.__setattr__(self, key, value)

@@ -50,9 +50,10 @@ class Rows(Generic[R]):
     ----------
     meta : dict
         ``source``, ``as_of`` (UTC datetime), ``simulated``, ``age`` (timedelta from the newest row to ``as_of``, or
-        ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), ``replayed``
-        for a replay, and ``time_unit`` if a service sent instants in another unit than milliseconds, such as
-        ``"seconds (converted)"``.
+        ``None``), ``coverage`` if known (for realised rows of a window, as in :meth:`Client.coverage`), ``covered``
+        (the covered share of the period of realised rows, 0 to 1) and ``data_from`` (since when orders are known) if
+        known, ``replayed`` for a replay, and ``time_unit`` if a service sent instants in another unit than
+        milliseconds, such as ``"seconds (converted)"``.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, Literal, NotRequired, TypeAlias, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from decimal import Decimal
 
     from typing_extensions import TypeVar
@@ -30,6 +30,7 @@ else:  # type variables can have defaults only since Python 3.13
 __all__ = [
     "ArchiveTable",
     "BarRow",
+    "Bound",
     "BracketRow",
     "CascadeRow",
     "ChartRow",
@@ -45,6 +46,7 @@ __all__ = [
     "ExchangeStatus",
     "FindingRow",
     "GapRow",
+    "Headline",
     "HeatmapRange",
     "HistoryGroup",
     "HistoryRow",
@@ -63,8 +65,9 @@ __all__ = [
     "MapSide",
     "MapSource",
     "MaxPain",
-    "Model",
+    "ModelNumber",
     "OpenInterestRow",
+    "Opened",
     "OrderRow",
     "Overview",
     "Pain",
@@ -76,9 +79,11 @@ __all__ = [
     "Sampling",
     "SeenPositionRow",
     "Side",
+    "Span",
     "TruthRow",
     "UndercountRow",
     "UndoRow",
+    "Units",
     "View",
     "Window",
     "WindowTotals",
@@ -86,6 +91,9 @@ __all__ = [
 
 Instant: TypeAlias = "int | str | datetime"
 """An instant: epoch milliseconds, a datetime (naive ones are UTC) or ISO 8601 text."""
+
+Bound: TypeAlias = "Instant | timedelta"
+"""Start or end of a time range: an instant, or a time before now, as text such as ``"-7d"`` or a timedelta."""
 
 Instants: TypeAlias = "Instant | Iterable[Instant]"
 """An instant, or several."""
@@ -112,7 +120,7 @@ with the first bar.
 MapRange: TypeAlias = Literal["1d", "24h", "7d", "1w", "12h", "3d", "1M", "30d", "3M", "6M", "1y", "all"]
 """Range of a liquidation map, like :data:`HeatmapRange`."""
 
-Model: TypeAlias = Literal[2, 3]
+ModelNumber: TypeAlias = Literal[2, 3]
 """View of an estimate: 2 for USD of open interest, 3 for USD expected to be reported as liquidated."""
 
 Side: TypeAlias = Literal["LONG", "SHORT"]
@@ -127,11 +135,23 @@ ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "po
 MapSource: TypeAlias = Literal["estimate", "positions"]
 """Source of a liquidation map: an estimate, or observed positions."""
 
-MapSide: TypeAlias = Literal["long", "short"]
-"""Side of the positions in a bin of a liquidation map."""
+Opened: TypeAlias = Literal["ever", "range"]
+"""Which positions an estimate counts: all that are open, or those that were opened within the range."""
 
-View: TypeAlias = Literal["exposure", "expected", "measured"]
+MapSide: TypeAlias = Literal["long", "short"]
+"""Side of the positions in a bin of a liquidation map; frames have :data:`Side`."""
+
+View: TypeAlias = Literal["exposed", "expected", "measured"]
 """Meaning of the USD in a map: open interest, liquidations expected to be reported, or observed positions."""
+
+Span: TypeAlias = Literal["reach", "all"]
+"""Prices that a map shows: those of the range and those that the price is likely to reach, or all."""
+
+Headline: TypeAlias = Literal["reach", "strongest"]
+"""How the headline price of a side is chosen: by the USD that the price is likely to reach, or by USD alone."""
+
+Units: TypeAlias = Literal["usd", "relative"]
+"""Unit of the amounts of an answer: USD, or relative ones where open interest is unknown."""
 
 Decimals: TypeAlias = Literal["decimal", "float"]
 """Type of exact amounts in frames: ``decimal.Decimal`` or ``float``."""
@@ -181,7 +201,7 @@ Overview = TypedDict(
     "Overview",
     {"1h": WindowTotals, "4h": WindowTotals, "12h": WindowTotals, "24h": WindowTotals},
 )
-Overview.__doc__ = """Totals of the four windows.
+Overview.__doc__ = """Keys of the totals of the four windows, which are a :class:`liqdata.Record`.
 
 Another service may omit windows; check with ``"1h" in answer``."""
 
@@ -240,7 +260,10 @@ class LevelTier(TypedDict):
 
 
 class Levels(TypedDict):
-    """Strongest liquidation levels of a coin; the keys of ``tiers`` are leverages as text."""
+    """Keys of the strongest liquidation levels of a coin, which are a :class:`liqdata.Record`.
+
+    The keys of ``tiers`` are leverages as text.
+    """
 
     symbol: str
     price: float
@@ -266,7 +289,7 @@ class Pain(TypedDict):
 
 
 class MaxPain(TypedDict):
-    """Max pain of a coin over one day (``d1``) and over seven days (``d7``).
+    """Keys of the max pain of a coin over one day (``d1``) and seven days (``d7``), which is a :class:`liqdata.Record`.
 
     A service other than liqdata may omit one of them; check with ``"d1" in answer``.
     """
@@ -305,18 +328,21 @@ class CoverageRow(TypedDict):
 
 
 class HistoryRow(TypedDict, Generic[Amount]):
-    """Liquidations of one period and group; ``covered`` is ``None`` without the record of a collector."""
+    """Liquidations of one period and group; amounts are ``None`` where nothing is known of the period.
+
+    ``covered`` is the covered share of the period.
+    """
 
     timestamp: int
     coin: NotRequired[str]
     symbol: NotRequired[str]
     exchange: NotRequired[str]
     side: NotRequired[Side]
-    long_usd: Amount
-    short_usd: Amount
-    total_usd: Amount
-    cnt: int
-    largest_usd: Amount
+    long_usd: Amount | None
+    short_usd: Amount | None
+    total_usd: Amount | None
+    cnt: int | None
+    largest_usd: Amount | None
     covered: float | None
 
 
@@ -382,7 +408,7 @@ class TruthRow(TypedDict):
     """Score of the map of a coin and side against known positions (:func:`liqdata.score_truth`)."""
 
     symbol: str
-    side: Literal["long", "short"]
+    side: Side
     overlap: float
     rank_correlation: float
     ratio_1pct: float

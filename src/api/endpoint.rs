@@ -185,7 +185,7 @@ macro_rules! endpoint {
         $(#[$about:meta])*
         $endpoint:ident = $name:literal at $path:literal, $meaning:literal;
         $($parameter:ident: $rule:ty $(= $default:literal)?, $means:literal;)*
-        $([extension] $extension:ident: $extension_rule:ty, $extension_means:literal;)*
+        $([extension] $extension:ident: $extension_rule:ty $(= $usual:literal)?, $extension_means:literal;)*
         => $envelope:ident $reply:ty $(, decoded as $decoded:ty)? $(; $large:ident)?
     ) => {
         endpoint!(@question [$(#[$about])*] $endpoint
@@ -224,7 +224,7 @@ macro_rules! endpoint {
                     ),)*
                     $($crate::api::Parameter::new::<$extension_rule>(
                         stringify!($extension),
-                        None,
+                        endpoint!(@default $($usual)?),
                         $extension_means,
                     ),)*
                 ],

@@ -48,14 +48,14 @@ pub use realised::chart::Chart;
 pub use realised::coins::Coins;
 pub use realised::exchanges::Exchanges;
 pub use realised::history::History;
-pub use realised::history::{GroupBy, GroupColumn, SymbolList, UsdAmount};
+pub use realised::history::{GroupBy, GroupColumn, Sparsity, SymbolList, UsdAmount};
 pub use realised::largest::Largest;
 pub use realised::orders::Orders;
 pub use realised::overview::Overview;
 pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
-pub use time::{At, Period};
+pub use time::{At, Bound, Period};
 
 /// Response header that marks a server with a simulated market.
 pub const SIMULATED: &str = "x-liqdata-simulated";

@@ -12,7 +12,8 @@ use crate::api::argument::Argument;
 use crate::api::instant::{allowed_instants, instant_schema};
 use crate::api::refusal::BadQuery;
 use crate::model::{
-    BinWidth, Chosen, Coin, Model, Specification, Symbol, Vocabulary, did_you_mean, exchange_name,
+    BinWidth, Chosen, Coin, Model, PriceBound, Specification, Symbol, Vocabulary, did_you_mean,
+    exchange_name,
 };
 
 /// Name of the preference and query parameter that request an explanation.
@@ -448,6 +449,40 @@ impl Rule for BinWidth {
                 format!("{number:?} is out of bounds"),
                 Self::allowed(),
             )
+        })
+    }
+
+    fn text(value: &Self) -> Option<String> {
+        Some(value.get().to_string())
+    }
+}
+
+impl Rule for PriceBound {
+    type Value = Self;
+    type Raw<'a> = f64;
+    const FRACTION: bool = true;
+
+    fn allowed() -> String {
+        "a finite price above 0".to_owned()
+    }
+
+    fn schema() -> Value {
+        BinWidth::schema()
+    }
+
+    fn raw(name: &'static str, argument: Option<Argument<'_>>) -> Result<f64, BadQuery> {
+        if let Some(Argument::Fraction(number)) = argument {
+            return Ok(number);
+        }
+        let text = text_of::<Self>(name, argument)?;
+        text.parse()
+            .map_err(|_| BadQuery::new(name, format!("{text:?} is not a number"), Self::allowed()))
+    }
+
+    fn check(name: &'static str, number: f64) -> Result<Self, BadQuery> {
+        Self::new(number).ok_or_else(|| {
+            let message = format!("{number:?} is out of bounds");
+            BadQuery::new(name, message, Self::allowed())
         })
     }
 

@@ -1,12 +1,12 @@
 //! Rules of time parameters: instants and period lengths.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api::argument::Argument;
 use crate::api::instant::{allowed_instants, instant_schema, instant_text, read_instant};
 use crate::api::parameter::{Rule, text_of};
 use crate::api::refusal::BadQuery;
-use crate::model::{Millis, read_span};
+use crate::model::{Millis, TimeBound, read_span};
 
 /// Implements [`Rule`] for values that are parsed from text.
 macro_rules! words {
@@ -99,4 +99,81 @@ impl Rule for At {
     }
 }
 
+/// A bound of a time range: an instant, or a time before now such as `-7d`.
+#[derive(Debug)]
+pub struct Bound;
+
+impl Rule for Bound {
+    type Value = TimeBound;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        format!("{}, or a time before now such as -7d", At::allowed())
+    }
+
+    fn schema() -> Value {
+        let before_now = json!({"type": "string", "pattern": "^-.+$"});
+        json!({"anyOf": [instant_schema(), before_now]})
+    }
+
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<TimeBound, BadQuery> {
+        match text.strip_prefix('-').and_then(read_span) {
+            Some(length) => Ok(TimeBound::Ago(length)),
+            None => read_instant(text)
+                .map(TimeBound::At)
+                .map_err(|problem| BadQuery::new(name, problem, Self::allowed())),
+        }
+    }
+
+    fn text(bound: &TimeBound) -> Option<String> {
+        match bound {
+            TimeBound::At(at) => At::text(at),
+            TimeBound::Ago(length) => Some(format!("-{length}ms")),
+        }
+    }
+}
+
 pub(crate) use words;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_an_instant_or_a_time_before_now_and_its_text_says_the_same() {
+        for (text, wanted) in [
+            ("-7d", TimeBound::Ago(7 * Millis::DAY)),
+            ("-90min", TimeBound::Ago(90 * Millis::MINUTE)),
+            ("-0s", TimeBound::Ago(0)),
+            ("2026-06-11", TimeBound::At(Millis(1_781_136_000_000))),
+            ("1781136000000", TimeBound::At(Millis(1_781_136_000_000))),
+        ] {
+            assert_eq!(Bound::check("start", text).unwrap(), wanted, "{text}");
+            let again = Bound::text(&wanted).unwrap();
+            assert_eq!(Bound::check("start", &again).unwrap(), wanted, "{again}");
+        }
+        for text in ["7d", "-7", "-d", "--7d", "-7 d", "- 7d", "-7x"] {
+            let refusal = Bound::check("start", text).unwrap_err();
+            assert!(refusal.allowed.contains("such as -7d"), "{text}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn the_lengths_of_pandas_are_understood() {
+        for text in ["5m", "5min", "5T", "300000"] {
+            assert_eq!(
+                Period::check("interval", text).unwrap(),
+                5 * Millis::MINUTE,
+                "{text}"
+            );
+        }
+        assert_eq!(Period::check("interval", "1H").unwrap(), Millis::HOUR);
+        assert_eq!(Period::check("interval", "2D").unwrap(), 2 * Millis::DAY);
+        assert!(Period::check("interval", "5M").is_err());
+    }
+}

@@ -14,6 +14,7 @@ use crate::archive::export::closed_days;
 use crate::archive::export::merge;
 use crate::archive::integrity::{repair, scrub, verify};
 use crate::archive::journal::database;
+use crate::archive::ledger_files;
 use crate::archive::raw::line;
 use crate::archive::scan::maps_reader;
 use crate::archive::scan::parallel;
@@ -194,6 +195,54 @@ impl Archive {
     /// [`ArchiveError`] if the journal cannot be read.
     pub fn version(&self) -> Result<i64, ArchiveError> {
         self.store.version()
+    }
+}
+
+/// The cache of ledgers.
+impl Archive {
+    /// The instants of the cached states of a ledger, the latest first.
+    #[must_use]
+    pub fn ledger_instants(&self, name: &str) -> Vec<Millis> {
+        ledger_files::instants(self.path(), name)
+    }
+
+    /// The cached state of a ledger of `coin` at an instant; `None` unless it has all rows before `until`.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn ledger(
+        &self,
+        (name, coin): (&str, &str),
+        at: Millis,
+        until: Millis,
+    ) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let rows = self
+            .store
+            .ask(|journal| ledger_files::digest(journal, coin, until))?;
+        Ok(rows.and_then(|rows| ledger_files::read(self.path(), name, at, &rows)))
+    }
+
+    /// Caches the state of a ledger of `coin` at an instant, unless rows before `until` are still in the journal.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read, or the file cannot be written.
+    pub fn put_ledger(
+        &self,
+        (name, coin): (&str, &str),
+        at: Millis,
+        until: Millis,
+        state: &[u8],
+    ) -> Result<(), ArchiveError> {
+        let rows = self
+            .store
+            .ask(|journal| ledger_files::digest(journal, coin, until))?;
+        let Some(rows) = rows else {
+            return Ok(());
+        };
+        ledger_files::write(self.path(), name, at, &rows, state)
+            .map_err(|source| ArchiveError::of_file(self.path(), source))
     }
 }
 
@@ -611,6 +660,40 @@ impl Archive {
         as_of: Option<Millis>,
     ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
         report::covered(&self.store, start, end, as_of)
+    }
+
+    /// As [`Archive::covered`]. In an archive without sessions each exchange is covered between its first and its last
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::covered`].
+    pub fn recorded(
+        &self,
+        start: Millis,
+        end: Millis,
+        as_of: Option<Millis>,
+    ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+        report::recorded(&self.store, start, end, as_of)
+    }
+
+    /// When the first session began, or of the first order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn orders_from(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.store.ask(stats::orders_from)
+    }
+
+    /// The first instant at which anything was observed: as [`Archive::orders_from`], or of the first reading, position
+    /// or close of a bar.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] if the journal cannot be read.
+    pub fn observed_from(&self) -> Result<Option<Millis>, ArchiveError> {
+        self.store.ask(stats::observed_from)
     }
 
     /// As [`Archive::covered`], but only for channels that report every order.

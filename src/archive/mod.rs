@@ -58,6 +58,7 @@ mod group_commit;
 mod import;
 mod integrity;
 mod journal;
+mod ledger_files;
 mod lock;
 mod raw;
 mod rows;

@@ -40,7 +40,7 @@ const FRAMING: [&str; 8] = [
 /// ```
 /// use liqdata::client::Config;
 ///
-/// Header values that must not appear in messages.
+/// let config = Config::new("https://data.example/v1/")?.timeout(30.0)?.retries(2)?;
 /// assert_eq!(config.base_url(), "https://data.example/v1");
 /// assert_eq!(Config::new("ftp://data.example").unwrap_err().parameter, "base_url");
 /// # Ok::<(), liqdata::api::BadQuery>(())

@@ -76,7 +76,8 @@ pub(crate) struct AdjustedClock {
 /// The result of a measurement of a clock offset, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockUpdate {
-    /// How far the system clock is now ahead of the exchange; `None` if the offset has not changed.
+    /// How far the system clock is now ahead of the exchange; `None` if the known offset still
+    /// holds within the error of the measurement.
     pub(crate) of_venue: Option<i64>,
     /// The new correction; `None` if it has not changed.
     pub(crate) corrected: Option<i64>,

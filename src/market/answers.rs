@@ -1,7 +1,7 @@
 //! Answers queries of the API. Future instants and unknown names are refused, because an empty reply would look like a
 //! market without liquidations.
 
-use crate::api::Orders;
+use crate::api::{BadQuery, Orders};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};
@@ -56,7 +56,8 @@ impl Market {
             return Err(Refusal::no_orders());
         }
         if let Some(reply) = question.of_market(self, as_of, most) {
-            let reply = reply.map_err(Refusal::blaming::<E>)?;
+            let mut reply = reply.map_err(Refusal::blaming::<E>)?;
+            E::label(&mut reply, self.simulated);
             self.check_answer(question, &reply)?;
             return Ok(ExplainedReply::realised(reply));
         }
@@ -77,16 +78,18 @@ impl Market {
         if let (Some(needed), Some(explain)) = (&needed, &mut answered.explain) {
             explain.damaged = self.source.damage_behind(needed, explain.closed)?;
         }
+        E::label(&mut answered.reply, self.simulated);
         self.check_answer(question, &answered.reply)?;
         Ok(answered)
     }
 
-    /// Refuses an instant that is too far in the future.
+    /// Refuses an instant before the first observation, or too far in the future.
     ///
     /// A market that does not grow accepts instants up to one day after its newest observation. By then its longest
     /// window is empty. A growing market also accepts instants up to the current wall-clock time.
     pub(crate) fn check_instant(&self, as_of: Option<Millis>) -> Result<(), Refusal> {
         let Some(asked) = as_of else { return Ok(()) };
+        self.check_start(asked)?;
         let now = self.now();
         if asked <= now.on(Millis::DAY) || self.is_growing() && asked <= wall_clock() {
             return Ok(());
@@ -97,6 +100,21 @@ impl Market {
             return Ok(());
         }
         Err(Refusal::unknown_yet(asked, now))
+    }
+
+    /// Refuses an instant before the first observation, as of which nothing is known.
+    pub(crate) fn check_start(&self, asked: Millis) -> Result<(), Refusal> {
+        match self.source.first_observed() {
+            // The damage itself is said when rows are read.
+            Err(refusal) if !refusal.is_of_damage() => Err(refusal),
+            Ok(Some(first)) if asked < first => Err(BadQuery::new(
+                "as_of",
+                format!("nothing is known as of {asked}: the first observation is of {first}"),
+                format!("an instant from {first} on"),
+            )
+            .into()),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a reply that lacks a requested name if this name is unknown.
@@ -178,7 +196,9 @@ impl Market {
         let answers = answers.map(|(answered, at)| {
             self.check_instant(Some(*at))?;
             let answered = answered.map_err(|fault| self.of_coin(&needed.coin, fault.into()));
-            answered.map_err(Refusal::blaming::<E>)
+            let mut answered = answered.map_err(Refusal::blaming::<E>)?;
+            E::label(&mut answered.reply, self.simulated);
+            Ok(answered)
         });
         Some(answers.collect())
     }
@@ -201,6 +221,7 @@ impl Market {
             orders: model.view() == Model::Expected,
             exchange: None,
             lasts: Millis::ALL,
+            ledger: None,
         };
         view_of(&*self.source, None, Some(&needed), work)
             .and_then(|made| Ok(made?))

@@ -16,7 +16,7 @@ use crate::market::source::growing_tables::{GrowingTables, MarketFeed};
 use crate::market::source::market_source::MarketSource;
 use crate::market::source::replay::{ReplayClock, ReplaySource};
 use crate::market::source::tables::TableSource;
-use crate::model::{Millis, TimeRange};
+use crate::model::{Millis, SimulatedFeeds, TimeRange};
 
 impl Market {
     fn of(source: Arc<dyn MarketSource>, origin: impl Into<String>) -> Self {
@@ -48,12 +48,17 @@ impl Market {
         }
     }
 
-    /// Creates a market from simulated tables.
+    /// Creates a market from simulated tables. `feeds` says how their orders were published and recorded.
     #[must_use]
-    pub fn simulated(observations: Observations, origin: impl Into<String>) -> Self {
+    pub fn simulated(
+        observations: Observations,
+        feeds: SimulatedFeeds,
+        origin: impl Into<String>,
+    ) -> Self {
+        let source = TableSource::simulated(observations, feeds);
         Self {
             simulated: true,
-            ..Self::fixed(observations, origin)
+            ..Self::of(Arc::new(source), origin)
         }
     }
 
@@ -64,11 +69,12 @@ impl Market {
     #[must_use]
     pub fn simulated_live(
         observations: Observations,
+        feeds: SimulatedFeeds,
         start: Millis,
         clock: impl FnOnce(Millis) -> Arc<dyn ReplayClock>,
         origin: impl Into<String>,
     ) -> Self {
-        let fixed = Arc::new(TableSource::new(observations));
+        let fixed = Arc::new(TableSource::simulated(observations, feeds));
         let place = Arc::clone(&fixed) as Arc<dyn MarketSource>;
         let moving = ReplaySource::of_observations(place, fixed.observations(), start, clock);
         Self {
@@ -132,10 +138,11 @@ impl Market {
             return Err(Refusal::unknown_yet(at, wall_clock()));
         }
         let archived = ArchiveSource::open(path, as_of)?;
-        Ok(Self::of(
-            Arc::new(archived),
-            format!("archive {}", path.display()),
-        ))
+        let market = Self::of(Arc::new(archived), format!("archive {}", path.display()));
+        if let Some(at) = as_of {
+            market.check_start(at)?;
+        }
+        Ok(market)
     }
 
     /// Starts a background thread that reads every archive file once, to find damage early.

@@ -4,18 +4,19 @@
 use std::sync::Arc;
 
 use crate::api::{self, BadQuery};
-use crate::engine::{self, CascadeQuestion, CompleteTapes, ObservedTables, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, ObservedTables, TimelineQuestion};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
 use crate::market::query::cascades::price;
+use crate::market::query::history;
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::wanted;
+use crate::market::query::market_query::{MarketQuery, last, wanted};
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::view_of;
 use crate::model::{
-    Bar, CascadeRow, Coin, Completeness, CoverageGap, GroupedOrder, MapRow, Millis,
-    ObservedLiquidations, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange, UndercountRow,
+    Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
+    ObservedOpenInterest, PeriodCoverage, PeriodRow, PositionRow, TimeRange, UndercountRow,
     VenueCoverage, Vocabulary, Window,
 };
 
@@ -34,19 +35,65 @@ impl Market {
         window: Window,
     ) -> Result<Vec<VenueCoverage>, Refusal> {
         self.check_instant(as_of)?;
-        let mut venues = self.source.coverage(as_of, window)?;
-        if self.simulated {
-            for venue in &mut venues {
-                venue.connected_share = Some(1.0);
-                venue.completeness = Completeness::Complete;
-            }
+        self.source.coverage(as_of, window)
+    }
+
+    /// How much of the period of a question about realised orders is covered; `None` for other questions.
+    ///
+    /// # Errors
+    ///
+    /// As [`Market::answer`].
+    pub fn covered<E: MarketQuery>(
+        &self,
+        question: &E,
+        as_of: Option<Millis>,
+    ) -> Result<Option<PeriodCoverage>, Refusal> {
+        self.check_instant(as_of)?;
+        let now = self.instant(as_of)?.unwrap_or_else(|| self.now());
+        let Some(period) = question.period(now) else {
+            return Ok(None);
+        };
+        match self.covered_of(question, period, (as_of, now)) {
+            // The damage itself is said with the answer.
+            Err(refusal) if refusal.is_of_damage() => Ok(None),
+            covered => covered.map(Some),
         }
-        Ok(venues)
+    }
+
+    /// How much of `period` is covered, as of an instant or now.
+    fn covered_of<E: MarketQuery>(
+        &self,
+        question: &E,
+        period: TimeRange,
+        (as_of, now): (Option<Millis>, Millis),
+    ) -> Result<PeriodCoverage, Refusal> {
+        let data_from = self.source.orders_from()?.filter(|from| *from <= now);
+        // A range without a start begins with the data, and nothing is known after now.
+        let period = TimeRange::new(
+            period.lower_bound().or(data_from).unwrap_or(now),
+            period.end.min(now.on(1)),
+        );
+        let recorded = self.source.recorded(as_of, period)?;
+        let share = |range| engine::covered_share(&recorded, range, question.exchange());
+        let windows = question.windows().iter();
+        Ok(PeriodCoverage {
+            covered: share(period),
+            covered_windows: windows
+                .map(|window| (window.name().to_owned(), share(last(*window, now))))
+                .collect(),
+            data_from,
+        })
+    }
+
+    /// The instant that `as_of` asks about, or now.
+    pub(crate) fn now_at(&self, as_of: Option<Millis>) -> Millis {
+        let known_by = self.source.instant(as_of).ok().flatten();
+        known_by.unwrap_or_else(|| self.now())
     }
 
     /// The recorded gaps that overlap `range`, sorted by start, as known at `as_of`.
     ///
-    /// Only archives record gaps.
+    /// Only archives and simulations record gaps.
     ///
     /// # Errors
     ///
@@ -246,20 +293,13 @@ impl MarketHistory for Market {
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal> {
         self.check_instant(as_of)?;
-        order_pages::check(asked)?;
+        let known_by = self.source.instant(as_of)?;
+        let now = known_by.unwrap_or_else(|| self.now());
+        let range = order_pages::range(asked, now)?;
         match self.source.history_archive() {
-            Some(archive) => {
-                let known_by = self.source.instant(as_of)?;
-                let last = known_by.unwrap_or_else(|| self.now());
-                order_pages::page(
-                    archive,
-                    &order_pages::of_last_day(asked, last),
-                    known_by,
-                    most,
-                )
-            }
+            Some(archive) => order_pages::page(archive, asked, range, known_by, most),
             None => view_of(&*self.source, as_of, None, |view| {
-                let range = TimeRange::bounded(asked.start, asked.end);
+                let range = TimeRange::bounded_at(asked.start, asked.end, view.now());
                 engine::orders_between(view, wanted(asked), range, asked.limit.into(), asked.offset)
             }),
         }
@@ -271,18 +311,11 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<PeriodRow>, Refusal> {
         self.check_instant(as_of)?;
-        let rows = self.source.timeline(asked, as_of)?;
-        let mut rows = rows.ok_or_else(|| {
-            let message = format!("there are more than {} rows", asked.most);
-            let allowed = "a longer interval, a shorter range, or fewer columns in by";
-            BadQuery::new("interval", message, allowed)
-        })?;
-        if self.simulated {
-            for row in &mut rows {
-                row.covered = Some(1.0);
-            }
-        }
-        Ok(rows)
+        let timeline = self.source.timeline(asked, as_of)?;
+        let recorded = self
+            .source
+            .recorded(as_of, TimeRange::new(asked.start, asked.end))?;
+        Ok(timeline.rows(&recorded).map_err(history::too_many)?)
     }
 
     fn cascades(
@@ -309,11 +342,7 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<UndercountRow>, Refusal> {
         self.check_instant(as_of)?;
-        let whole = if self.simulated {
-            CompleteTapes::All
-        } else {
-            CompleteTapes::At(self.source.complete_ranges(as_of, window)?)
-        };
+        let whole = self.source.complete_tapes(as_of, window)?;
         view_of(&*self.source, as_of, None, |view| {
             engine::undercount(view, window, &whole)
         })
@@ -372,7 +401,7 @@ impl MarketHistory for Market {
             wanted.symbol.as_ref().map(Coin::as_str),
             wanted.version.as_deref(),
             as_of,
-            TimeRange::bounded(wanted.start, wanted.end),
+            TimeRange::bounded_at(wanted.start, wanted.end, self.now_at(as_of)),
             most,
         )
     }

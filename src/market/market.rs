@@ -71,6 +71,11 @@ impl Market {
         self.moving.is_some() && self.archive().is_some()
     }
 
+    /// Coins with a ledger that warms up, by name. Estimates of other coins do not wait for them.
+    pub(crate) fn warming_up(&self) -> Vec<String> {
+        self.source.warming_up()
+    }
+
     /// Limits the cache for queries about the past to about `bytes` bytes.
     pub(crate) fn set_history_cache(&self, bytes: usize) {
         self.source.set_history_cache(bytes);

@@ -42,4 +42,4 @@ pub use revision::Revision;
 pub(crate) use revision::{Dependency, SourceState, wall_clock};
 pub use source::growing_tables::MarketFeed;
 pub use source::replay::{ManualClock, ReplayClock, ScaledClock};
-pub use source::view_source::RequiredHistory;
+pub use source::view_source::{RequiredHistory, RequiredLedger};

@@ -16,15 +16,22 @@ mod time;
 mod values;
 
 pub use coverage::damage::Damage;
+pub use coverage::period_coverage::PeriodCoverage;
 pub use coverage::sampling::{Sampling, UndercountRow};
+pub use coverage::simulated_feeds::SimulatedFeeds;
 pub use coverage::unconverted::NotInCoins;
 pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
 pub use estimate::fine_cells::{FineCells, Sides};
 pub use estimate::grid::{FineGrid, map_step};
 pub use estimate::heatmap::{HeatmapGrid, Model};
+pub use estimate::labels::{EstimateLabels, EstimateView, Headline, Units};
 pub use estimate::levels::{LevelTier, TierLevels};
 pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};
+pub use estimate::opened::Opened;
+pub use estimate::span::{
+    ColumnUsd, DISTANCES, PriceBound, RangesWithin, ShownPrices, SideUsd, Span, Within,
+};
 pub use estimate::specification::{BadSpecification, Chosen, LEVERAGES, Margins, Specification};
 pub use margin::brackets::{BracketRow, Brackets};
 pub use margin::liquidation_price::{
@@ -67,7 +74,7 @@ pub use text::label_column::Labels;
 pub use text::truncation::shortened;
 pub use time::iso8601::read_span;
 pub use time::millis::{HeatmapRange, MapRange, Millis, Vocabulary, Window};
-pub use time::time_range::TimeRange;
+pub use time::time_range::{TimeBound, TimeRange};
 pub use time::time_unit::TimeUnit;
 pub use values::decimal_column::DecimalColumn;
 pub use values::exact_sum::ExactSum;

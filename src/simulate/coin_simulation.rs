@@ -5,7 +5,8 @@ use rand::{Rng, RngExt};
 use super::coins::{SimulatedCoin, VENUE_COUNT, VENUES, count, nearest};
 use super::position_book::PositionBook;
 use super::price_path::{
-    BARS, BarShocks, INTERVAL, PriceProcess, STEPS, VolatilityProcess, WARM_UP, exponential, normal,
+    BARS, BarShocks, FINE, INTERVAL, MINUTE_STEPS, PriceProcess, STEPS, VolatilityProcess, WARM_UP,
+    exponential, normal,
 };
 use super::traders::{self, Habits, Plan};
 use crate::model::{Bar, Millis, Side};
@@ -40,9 +41,9 @@ pub(super) struct Liquidation {
 pub(super) struct CoinSimulation {
     pub(super) coin: SimulatedCoin,
     habits: Habits,
-    /// The bars after the warm-up.
+    /// The bars after the warm-up: of five minutes, and of one minute from two days before now on.
     pub(super) bars: Vec<Bar>,
-    /// Open interest in lots by exchange, at the first open and at every close.
+    /// Open interest in lots by exchange, at the first open and every five minutes.
     pub(super) open_interest: Vec<[i64; VENUE_COUNT]>,
     /// Liquidations after the warm-up, oldest first.
     pub(super) liquidations: Vec<Liquidation>,
@@ -51,7 +52,7 @@ pub(super) struct CoinSimulation {
 }
 
 /// A bar that is still being built; prices are in ticks and volume in lots.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct BarBuilder {
     open: i64,
     high: i64,
@@ -77,7 +78,7 @@ impl CoinSimulation {
         let mut history = Self {
             coin,
             habits,
-            bars: Vec::with_capacity(BARS),
+            bars: Vec::with_capacity(BARS + FINE * (usize::from(STEPS / MINUTE_STEPS) - 1)),
             open_interest: Vec::with_capacity(BARS + 1),
             liquidations: Vec::new(),
             book: PositionBook::new(market.len()),
@@ -85,6 +86,7 @@ impl CoinSimulation {
         let mut last = coin.ticks(coin.start);
         let mut wait = exponential(rng);
         let mut momentum = 0.0;
+        let mut parts = Vec::with_capacity(usize::from(STEPS));
         let first = end.back(span(WARM_UP + BARS));
         for (number, weather) in market.iter().enumerate() {
             let recorded = number >= WARM_UP;
@@ -96,9 +98,17 @@ impl CoinSimulation {
             let own = coins_own.next(open_time, rng);
             let liveliness = mixed(coin.correlation, weather.volatility, own.volatility);
             let arrivals = coin.arrivals * liveliness.powf(0.8) / f64::from(STEPS);
+            let steps = if number < WARM_UP + BARS - FINE {
+                usize::from(STEPS)
+            } else {
+                usize::from(MINUTE_STEPS)
+            };
             let mut bar = BarBuilder::new(last);
             bar.traded = history.book.expire(number, coin.price(last));
             for (step, (common, own)) in weather.shocks.iter().zip(own.shocks).enumerate() {
+                if step > 0 && step % steps == 0 {
+                    parts.push(std::mem::replace(&mut bar, BarBuilder::new(last)));
+                }
                 let shock = coin.volatility * mixed(coin.correlation, *common, own);
                 let to = coin.ticks(price.step(shock));
                 momentum = momentum * 0.98 + shock / coin.volatility;
@@ -117,16 +127,23 @@ impl CoinSimulation {
                 bar.reach(to);
                 last = to;
             }
+            parts.push(bar);
             if recorded {
-                let others = history.others(liveliness, rng);
-                let traded = bar.traded.saturating_add(others);
-                history.bars.push(bar.closed(&coin, open_time, traded));
+                let others = history.others(liveliness, rng) / whole(parts.len());
+                for (place, part) in parts.iter().enumerate() {
+                    let open_time = open_time.on(span_of_steps(place * steps));
+                    let traded = part.traded.saturating_add(others.max(1));
+                    let bar = part.closed(&coin, open_time, span_of_steps(steps), traded);
+                    history.bars.push(bar);
+                }
                 history.open_interest.push(history.open_lots());
             }
+            parts.clear();
             if !goes_on() {
                 break;
             }
         }
+        history.book.finish();
         history
     }
 
@@ -203,7 +220,7 @@ impl CoinSimulation {
         })
     }
 
-    /// Draws the lots traded in a bar by short-term traders; at least one lot.
+    /// Draws the lots traded in five minutes by short-term traders; at least one lot.
     fn others(&self, liveliness: f64, rng: &mut impl Rng) -> i64 {
         let open_interest: i64 = self.open_lots().iter().sum();
         let turnover = 2.5 / 288.0 * liveliness.powf(1.3) * (0.4 * normal(rng)).exp();
@@ -249,10 +266,10 @@ impl BarBuilder {
         self.close = ticks;
     }
 
-    fn closed(&self, coin: &SimulatedCoin, open_time: Millis, traded: i64) -> Bar {
+    fn closed(&self, coin: &SimulatedCoin, open_time: Millis, interval: i64, traded: i64) -> Bar {
         Bar {
             open_time,
-            interval: INTERVAL,
+            interval,
             open: coin.price(self.open),
             high: coin.price(self.high),
             low: coin.price(self.low),
@@ -267,12 +284,16 @@ fn mixed(correlation: f64, market: f64, own: f64) -> f64 {
     correlation * market + (1.0 - correlation * correlation).sqrt() * own
 }
 
-/// Returns the length of `bars` bars in milliseconds.
-fn span(bars: usize) -> i64 {
-    i64::try_from(bars).map_or(i64::MAX, |bars| bars.saturating_mul(INTERVAL))
+/// Returns the length of `intervals` intervals in milliseconds.
+pub(super) fn span(intervals: usize) -> i64 {
+    whole(intervals).saturating_mul(INTERVAL)
 }
 
 /// Returns the length of `steps` steps in milliseconds.
 fn span_of_steps(steps: usize) -> i64 {
-    i64::try_from(steps).map_or(i64::MAX, |steps| steps.saturating_mul(STEP))
+    whole(steps).saturating_mul(STEP)
+}
+
+fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

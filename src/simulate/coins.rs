@@ -15,6 +15,10 @@ pub(super) struct SimulatedVenue {
     pub(super) by_fill: bool,
     /// Whether coins with very low prices are listed in units of a thousand coins.
     pub(super) thousands: bool,
+    /// Whether only the largest liquidation of each symbol and second is published.
+    pub(super) is_sampled: bool,
+    /// Whether the recording of its feed has a gap.
+    pub(super) has_gap: bool,
 }
 
 /// Number of exchanges.
@@ -27,30 +31,40 @@ pub(super) const VENUES: [SimulatedVenue; VENUE_COUNT] = [
         share: 0.42,
         by_fill: false,
         thousands: true,
+        is_sampled: true,
+        has_gap: false,
     },
     SimulatedVenue {
         name: "bybit",
         share: 0.20,
         by_fill: false,
         thousands: true,
+        is_sampled: false,
+        has_gap: false,
     },
     SimulatedVenue {
         name: "okx",
         share: 0.17,
-        by_fill: true,
+        by_fill: false,
         thousands: false,
+        is_sampled: false,
+        has_gap: true,
     },
     SimulatedVenue {
         name: "bitget",
         share: 0.13,
         by_fill: false,
         thousands: false,
+        is_sampled: false,
+        has_gap: false,
     },
     SimulatedVenue {
         name: "gate",
         share: 0.08,
         by_fill: true,
         thousands: false,
+        is_sampled: false,
+        has_gap: false,
     },
 ];
 

@@ -12,6 +12,9 @@
 //! in every bar, so it is never liquidated. Open interest is the sum of all positions on one side, including that of
 //! the market maker.
 //!
+//! One exchange publishes only the largest liquidation of each symbol and second, and the recording of another one has
+//! a gap.
+//!
 //! The mark price equals the traded price. It moves along a straight line in each step of half a minute, so the instant
 //! at which it reaches a price is exact. The simulation starts ten days before the first returned bar, so that
 //! positions have built up by then.
@@ -29,11 +32,11 @@ use rand_chacha::ChaCha8Rng;
 use rust_decimal::Decimal;
 
 use crate::model::{
-    Bar, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Position, Side,
-    liquidation_price,
+    CoverageGap, GapState, Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, Order,
+    Position, Sampling, Side, SimulatedFeeds, liquidation_price,
 };
-use coin_simulation::{CoinSimulation, Liquidation};
-use coins::{COINS, SimulatedCoin, SimulatedVenue, VENUES, nearest};
+use coin_simulation::{CoinSimulation, Liquidation, span};
+use coins::{COINS, SimulatedCoin, SimulatedVenue, VENUE_COUNT, VENUES, nearest};
 use price_path::{BARS, BarShocks, INTERVAL, VolatilityProcess, WARM_UP};
 pub use traders::Habits;
 
@@ -41,23 +44,31 @@ pub use traders::Habits;
 const MAKER_LEVERAGE: f64 = 2.0;
 /// Maximum size of a fill in USD, on exchanges that publish fills.
 const FILL: f64 = 100_000.0;
+/// Time in which a sampled exchange publishes one liquidation of a symbol.
+const SECOND: i64 = 1000;
+/// Start of the gap in the recording, before the last close.
+const GAP_BACK: i64 = 9 * Millis::HOUR;
+/// Length of the gap in the recording.
+const GAP: i64 = 45 * Millis::MINUTE;
 
 /// Result of a simulation: the observations, and the positions that produced them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     /// The instant up to which the market is simulated.
     pub now: Millis,
-    /// Liquidations later than 24 hours before `now`, oldest first.
+    /// The liquidations that were published and recorded since the first bar, oldest first.
     pub orders: Vec<ObservedOrder>,
-    /// Five-minute bars of each coin, over 30 days up to `now` rounded down to a bar.
+    /// Bars of each coin, over 30 days up to `now` rounded down to five minutes.
     ///
-    /// Bars simulated after `now` follow.
+    /// Their length is five minutes, and one minute from two days before `now` on. Bars simulated after `now` follow.
     pub bars: Vec<ObservedBar>,
-    /// Open interest by coin and exchange, at the first open and at every close.
+    /// Open interest by coin and exchange, at the first open and every five minutes.
     pub open_interest: Vec<ObservedOpenInterest>,
     /// Open positions at the last close. For each coin, the positions of traders, oldest first, precede those of the
     /// market makers.
     pub positions: Vec<Position>,
+    /// The exchanges that leave out liquidations, and the gaps in the recording.
+    pub feeds: SimulatedFeeds,
 }
 
 /// Simulates a market up to `now`.
@@ -86,7 +97,7 @@ pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
     simulate_beyond(habits, seed, now, 0)
 }
 
-/// Does the same as [`simulate_with`], and continues for `bars` more bars.
+/// Does the same as [`simulate_with`], and continues for `bars` more intervals of five minutes.
 ///
 /// The orders, bars and open interest up to `now` do not depend on `bars`. The positions are those at the last close.
 ///
@@ -99,14 +110,14 @@ pub fn simulate_with(habits: Habits, seed: u64, now: Millis) -> Simulation {
 /// let now = Millis(1_781_136_000_000);
 /// let (until, beyond) = (simulate(0, now), simulate_beyond(Habits::default(), 0, now, 12));
 /// assert!(beyond.orders.starts_with(&until.orders));
-/// assert_eq!(beyond.bars.len(), until.bars.len() / 8640 * 8652);
+/// assert_eq!(beyond.bars.len(), until.bars.len() + 10 * 60);
 /// ```
 #[must_use]
 pub fn simulate_beyond(habits: Habits, seed: u64, now: Millis, bars: usize) -> Simulation {
     simulate_watched(habits, seed, now, bars, &|| true)
 }
 
-/// Does the same as [`simulate_beyond`], and calls `goes_on` after each bar of each coin.
+/// Does the same as [`simulate_beyond`], and calls `goes_on` after every five minutes of each coin.
 ///
 /// A full simulation calls it [`bars_to_live`] times. A coin's simulation stops when `goes_on` returns false; the
 /// result is then incomplete.
@@ -136,9 +147,9 @@ pub fn simulate_watched(
     observed(&live(habits, seed, end, bars, goes_on), now)
 }
 
-/// Returns the number of simulated bars of all coins.
+/// Returns the number of simulated intervals of five minutes of all coins.
 ///
-/// `beyond` is the number of bars after the simulated instant.
+/// `beyond` is the number of intervals after the simulated instant.
 #[must_use]
 pub fn bars_to_live(beyond: usize) -> usize {
     (WARM_UP + BARS)
@@ -146,7 +157,7 @@ pub fn bars_to_live(beyond: usize) -> usize {
         .saturating_mul(COINS.len())
 }
 
-/// Simulates every coin up to `end`, and `beyond` bars after it.
+/// Simulates every coin up to `end`, and `beyond` intervals after it.
 fn live(
     habits: Habits,
     seed: u64,
@@ -202,25 +213,30 @@ fn weather(end: Millis, beyond: usize, rng: &mut ChaCha8Rng) -> Vec<BarShocks> {
 
 /// Converts the simulated coins to observations and positions.
 fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
+    let end = Millis(now.0.div_euclid(INTERVAL).saturating_mul(INTERVAL));
+    let first = end.back(span(BARS));
+    let feeds = feeds(end);
+    let bars = histories.iter().map(|history| history.bars.len()).sum();
+    let readings: usize = histories
+        .iter()
+        .map(|history| history.open_interest.len())
+        .sum();
     let mut simulation = Simulation {
         now,
         orders: Vec::new(),
-        bars: Vec::with_capacity(COINS.len() * BARS),
-        open_interest: Vec::with_capacity(COINS.len() * (BARS + 1) * VENUES.len()),
+        bars: Vec::with_capacity(bars),
+        open_interest: Vec::with_capacity(readings * VENUES.len()),
         positions: Vec::new(),
+        feeds,
     };
-    let since = now.back(Millis::DAY);
     for history in histories {
         let coin = history.coin;
-        for liquidation in &history.liquidations {
-            if liquidation.time > since {
-                publish(&coin, liquidation, &mut simulation.orders);
-            }
+        for liquidation in published(&history.liquidations, &simulation.feeds.gaps) {
+            publish(&coin, liquidation, &mut simulation.orders);
         }
         hold(history, &mut simulation.positions);
-        let first = history.bars.first().map(|bar| bar.open_time);
-        let closes = history.bars.iter().map(Bar::close_time);
-        for (timestamp, lots) in first.into_iter().chain(closes).zip(&history.open_interest) {
+        for (place, lots) in history.open_interest.iter().enumerate() {
+            let timestamp = first.on(span(place));
             let readings = VENUES.iter().zip(lots);
             simulation
                 .open_interest
@@ -238,6 +254,63 @@ fn observed(histories: &[CoinSimulation], now: Millis) -> Simulation {
     // The sort is stable: orders of the same millisecond stay in the order of the coins.
     simulation.orders.sort_by_key(|row| row.order.timestamp);
     simulation
+}
+
+/// The exchanges that leave out liquidations, and the gap.
+fn feeds(end: Millis) -> SimulatedFeeds {
+    let start = end.back(GAP_BACK);
+    let names = |is_meant: fn(&SimulatedVenue) -> bool| {
+        let meant = VENUES.iter().filter(move |venue| is_meant(venue));
+        meant.map(|venue| venue.name.to_owned())
+    };
+    let gaps = names(|venue| venue.has_gap).map(|exchange| CoverageGap {
+        exchange,
+        start,
+        end: start.on(GAP),
+        reason: "simulated: the connection was lost".to_owned(),
+        state: GapState::Lost,
+        ..CoverageGap::default()
+    });
+    let sampled = names(|venue| venue.is_sampled);
+    SimulatedFeeds {
+        sampled: sampled
+            .map(|name| (name, Sampling::LatestOrLargest))
+            .collect(),
+        gaps: gaps.collect(),
+    }
+}
+
+/// The liquidations of a coin, in order of time, that are published and recorded.
+fn published<'a>(liquidations: &'a [Liquidation], gaps: &[CoverageGap]) -> Vec<&'a Liquidation> {
+    let mut published: Vec<&Liquidation> = Vec::with_capacity(liquidations.len());
+    let mut last_of_venue = [None; VENUE_COUNT];
+    for liquidation in liquidations {
+        let venue = VENUES.get(liquidation.venue);
+        let Some((venue, last)) = venue.zip(last_of_venue.get_mut(liquidation.venue)) else {
+            continue;
+        };
+        let at = liquidation.time;
+        if gaps
+            .iter()
+            .any(|gap| (gap.start..gap.end).contains(&at) && gap.exchange == venue.name)
+        {
+            continue;
+        }
+        let shown = last.and_then(|place: usize| published.get_mut(place));
+        if venue.is_sampled
+            && let Some(shown) = shown
+            && shown.time.0.div_euclid(SECOND) == at.0.div_euclid(SECOND)
+        {
+            // The largest of the second is published.
+            if liquidation.lots * liquidation.ticks > shown.lots * shown.ticks {
+                *shown = liquidation;
+            }
+        } else {
+            *last = Some(published.len());
+            published.push(liquidation);
+        }
+    }
+    published
 }
 
 /// Publishes a liquidation as one order, or as one order per fill; two fills may have identical orders.

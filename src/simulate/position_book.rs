@@ -144,6 +144,15 @@ impl PositionBook {
         lots
     }
 
+    /// Drops everything but the open positions, which no longer change.
+    pub(super) fn finish(&mut self) {
+        self.positions.retain(|position| position.alive);
+        self.positions.shrink_to_fit();
+        self.falling = BinaryHeap::new();
+        self.rising = BinaryHeap::new();
+        self.due = Vec::new();
+    }
+
     fn end(&mut self, id: u32, trigger: f64) -> Option<ClosedPosition> {
         let position = self.positions.get_mut(usize::try_from(id).ok()?)?;
         if !std::mem::take(&mut position.alive) {

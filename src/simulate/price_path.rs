@@ -10,9 +10,13 @@ use crate::model::Millis;
 pub(super) const INTERVAL: i64 = 5 * Millis::MINUTE;
 /// Number of steps per bar; the mark price moves along a straight line in each.
 pub(super) const STEPS: u8 = 10;
-/// Number of bars in the result up to the simulated instant: 30 days.
+/// Number of intervals in the result up to the simulated instant: 30 days.
 pub(super) const BARS: usize = 30 * 288;
-/// Number of bars simulated before the first bar of the result: 10 days.
+/// Number of intervals before the simulated instant that have bars of one minute: 2 days.
+pub(super) const FINE: usize = 2 * 288;
+/// Number of steps per bar of one minute.
+pub(super) const MINUTE_STEPS: u8 = 2;
+/// Number of intervals simulated before the first bar of the result: 10 days.
 pub(super) const WARM_UP: usize = 10 * 288;
 const BARS_PER_DAY: f64 = 288.0;
 

@@ -45,11 +45,13 @@ const CROWDS: [Crowd; 3] = [
         leverages: &[
             (3.0, 0.08),
             (5.0, 0.20),
-            (10.0, 0.32),
+            (10.0, 0.30),
             (15.0, 0.08),
-            (20.0, 0.18),
-            (25.0, 0.08),
-            (50.0, 0.06),
+            (20.0, 0.12),
+            (25.0, 0.06),
+            (50.0, 0.12),
+            (75.0, 0.02),
+            (100.0, 0.02),
         ],
         size: 9e-4,
         tail: 1.3,
@@ -71,6 +73,9 @@ const CROWDS: [Crowd; 3] = [
         patience: 1700.0,
     },
 ];
+
+/// Traders with at least this leverage use a stop loss twice as often.
+const HIGH_LEVERAGE: f64 = 50.0;
 
 /// Changes to the default behaviour of the simulated traders.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,7 +184,8 @@ impl Plan {
         } else {
             0.0
         };
-        let stop = (rng.random::<f64>() < 0.25).then(|| 0.3 + 0.6 * rng.random::<f64>());
+        let careful = if wished < HIGH_LEVERAGE { 0.25 } else { 0.5 };
+        let stop = (rng.random::<f64>() < careful).then(|| 0.3 + 0.6 * rng.random::<f64>());
         let profit = (rng.random::<f64>() < 0.4).then(|| 0.5 + 1.5 * exponential(rng));
         Some(Self {
             leverage: wished,

@@ -11,7 +11,9 @@ use super::quick::{Cursor, first};
 use super::reply::Reply;
 use super::time::InstantPlace;
 use super::token::object;
-use crate::model::{LiquidationMap, MapBin, Measured, Millis, Side};
+use crate::model::{
+    EstimateLabels, LiquidationMap, MapBin, Measured, Millis, Side, SideUsd, Within,
+};
 
 /// The members of a liquidation map. Each bin still has its own tiers, because `leverages` may follow `bins`.
 #[derive(Debug)]
@@ -25,11 +27,16 @@ pub struct LiqmapFields {
     leverages: Vec<i64>,
     bins: Vec<Bin>,
     measured: Option<Measured>,
+    units: Option<String>,
+    view: Option<String>,
+    simulated: Option<bool>,
+    outside: Option<SideUsd>,
+    within: Option<Within>,
 }
 
 object!(LiqmapFields, "a liquidation map", {
     success, symbol, range, updated_at: "updatedAt", current_price: "currentPrice",
-    bin_width: "binWidth", leverages, bins, measured,
+    bin_width: "binWidth", leverages, bins, measured, units, view, simulated, outside, within,
 });
 
 object!(Measured, "the source of a map", {
@@ -97,6 +104,13 @@ impl LiqmapFields {
             bins,
             tiers,
             measured: self.measured,
+            labels: EstimateLabels::parse(
+                self.units.as_deref(),
+                self.view.as_deref(),
+                self.simulated,
+            ),
+            outside: self.outside,
+            within: self.within,
         })
     }
 }
@@ -108,6 +122,8 @@ impl LiqmapFields {
     fn quick(from: &mut Cursor<'_>) -> Option<Self> {
         let (mut symbol, mut range, mut updated_at) = (None, None, None);
         let (mut current_price, mut bin_width, mut leverages, mut bins) = (None, None, None, None);
+        let (mut units, mut view, mut simulated) = (None, None, None);
+        let (mut outside, mut within) = (None, None);
         from.take(b'{')?;
         loop {
             match from.key()? {
@@ -118,6 +134,11 @@ impl LiqmapFields {
                 "binWidth" => first(&mut bin_width, from.double())?,
                 "leverages" => first(&mut leverages, from.list(Cursor::whole))?,
                 "bins" => first(&mut bins, from.list(Bin::quick))?,
+                "units" => first(&mut units, from.string())?,
+                "view" => first(&mut view, from.string())?,
+                "simulated" => first(&mut simulated, from.boolean())?,
+                "outside" => first(&mut outside, quick_usd(from))?,
+                "within" => first(&mut within, quick_within(from))?,
                 _ => return None,
             }
             if !from.more(b'}')? {
@@ -134,7 +155,50 @@ impl LiqmapFields {
             leverages: leverages?,
             bins: bins?,
             measured: None,
+            units: units.map(str::to_owned),
+            view: view.map(str::to_owned),
+            simulated,
+            outside,
+            within,
         })
+    }
+}
+
+/// Reads the USD of longs and shorts.
+fn quick_usd(from: &mut Cursor<'_>) -> Option<SideUsd> {
+    let (mut long_usd, mut short_usd) = (None, None);
+    from.take(b'{')?;
+    loop {
+        match from.key()? {
+            "long_usd" => first(&mut long_usd, from.double())?,
+            "short_usd" => first(&mut short_usd, from.double())?,
+            _ => return None,
+        }
+        if !from.more(b'}')? {
+            break;
+        }
+    }
+    Some(SideUsd {
+        long_usd: long_usd?,
+        short_usd: short_usd?,
+    })
+}
+
+/// Reads the USD near the price.
+fn quick_within(from: &mut Cursor<'_>) -> Option<Within> {
+    let mut within = Within::new();
+    from.take(b'{')?;
+    if from.takes(b'}') {
+        return Some(within);
+    }
+    loop {
+        let distance = whole_number(from.key()?, "in 64 bits").ok()?;
+        if within.insert(distance, quick_usd(from)?).is_some() {
+            return None;
+        }
+        if !from.more(b'}')? {
+            return Some(within);
+        }
     }
 }
 

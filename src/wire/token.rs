@@ -382,6 +382,7 @@ impl<'de> Read<'de> for f64 {
 }
 
 /// A matrix cell: a number, or `null` for NaN.
+#[derive(Debug)]
 pub(super) struct CellToken(pub(super) f64);
 
 impl<'de> Read<'de> for CellToken {

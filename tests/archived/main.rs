@@ -13,6 +13,7 @@
 mod as_of;
 mod damage;
 mod growing;
+mod ledgers;
 mod maps;
 #[path = "../archive/place.rs"]
 #[expect(dead_code, reason = "disks of their own are another test's")]

@@ -15,7 +15,10 @@ mod shapes;
 mod units;
 
 use liqdata::api::{self, *};
-use liqdata::model::{HeatmapGrid, LiquidationMap, MapBin, Millis, Order, Side};
+use liqdata::model::{
+    ColumnUsd, EstimateLabels, EstimateView, HeatmapGrid, LiquidationMap, MapBin, Millis, Order,
+    Side, SideUsd, Units, Vocabulary,
+};
 use liqdata::wire::{Decode, DecodeError, Reading, exact_decimal, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};

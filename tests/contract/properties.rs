@@ -113,6 +113,25 @@ fn number() -> impl Strategy<Value = f64> {
     ]
 }
 
+fn any_labels() -> impl Strategy<Value = EstimateLabels> {
+    let units = prop::option::of(prop::sample::select(Units::ALL));
+    let view = prop::option::of(prop::sample::select(EstimateView::ALL));
+    (units, view, prop::option::of(any::<bool>())).prop_map(|(units, view, simulated)| {
+        EstimateLabels {
+            units,
+            view,
+            simulated,
+        }
+    })
+}
+
+fn any_side_usd() -> impl Strategy<Value = SideUsd> {
+    (number(), number()).prop_map(|(long_usd, short_usd)| SideUsd {
+        long_usd,
+        short_usd,
+    })
+}
+
 fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
     (0_usize..7, 0_usize..7).prop_flat_map(|(prices, times)| {
         let cell = prop_oneof![4 => number(), 1 => Just(f64::NAN), 4 => Just(0.0)];
@@ -120,20 +139,30 @@ fn any_heatmap() -> impl Strategy<Value = HeatmapGrid> {
             prop::collection::vec(number(), prices),
             prop::collection::vec(millis(), times),
             prop::collection::vec(cell, prices * times),
-            number(),
-            millis(),
-            ".{0,6}",
+            (number(), millis(), ".{0,6}"),
+            any_labels(),
+            prop::option::of(prop::collection::vec((number(), number()), times)),
         )
             .prop_map(
-                |(prices, times, matrix, current_price, updated_at, symbol)| HeatmapGrid {
-                    symbol,
-                    range: "24h".to_owned(),
-                    model: 3,
-                    updated_at: Millis(updated_at),
-                    current_price,
-                    prices,
-                    times: times.into_iter().map(Millis).collect(),
-                    matrix,
+                |(prices, times, matrix, (current_price, updated_at, symbol), labels, outside)| {
+                    HeatmapGrid {
+                        symbol,
+                        range: "24h".to_owned(),
+                        model: 3,
+                        updated_at: Millis(updated_at),
+                        current_price,
+                        prices,
+                        times: times.into_iter().map(Millis).collect(),
+                        matrix,
+                        labels,
+                        outside: outside.map(|usd| {
+                            let (long_usd, short_usd) = usd.into_iter().unzip();
+                            ColumnUsd {
+                                long_usd,
+                                short_usd,
+                            }
+                        }),
+                    }
                 },
             )
     })
@@ -203,6 +232,9 @@ proptest! {
     fn a_liquidation_map_comes_back_as_it_was(
         leverages in prop::collection::btree_set(any::<i64>(), 0..5),
         bins in prop::collection::vec((number(), any::<bool>(), number(), prop::collection::vec(prop::option::of(number()), 5)), 0..6),
+        labels in any_labels(),
+        outside in prop::option::of(any_side_usd()),
+        within in prop::option::of(prop::collection::btree_map(1_i64..100, any_side_usd(), 0..5)),
     ) {
         let leverages: Vec<i64> = leverages.into_iter().collect();
         let tiers: Vec<f64> = bins
@@ -222,6 +254,9 @@ proptest! {
                 .collect(),
             tiers: Vec::new(),
             measured: None,
+            labels,
+            outside,
+            within,
         };
         let text = serde_json::to_value(LiquidationMap { tiers: tiers.clone(), ..map.clone() }).unwrap();
         let mut read = LiquidationMap::decode(text.to_string().as_bytes()).unwrap();

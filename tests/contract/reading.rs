@@ -194,8 +194,8 @@ fn is_optional(name: &str, path: &str) -> bool {
         "liqmap" => path.contains(".tiers."),
         "levels" => path.starts_with("data.tiers.") && path.matches('.').count() == 2,
         "maxpain" => matches!(path, "data.d1" | "data.d7"),
-        // What rows are not grouped by, and what nobody kept a record of.
-        "history" => matches!(member, "coin" | "symbol" | "exchange" | "side" | "covered"),
+        // What rows are not grouped by, and what is unknown of a period.
+        "history" => path.starts_with("data[") && member != "timestamp",
         // What is not known, or was not measured.
         "cascades" => {
             member.starts_with("price_")

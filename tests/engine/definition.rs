@@ -147,7 +147,7 @@ pub(crate) fn parameters(coin: &str) -> Parameters {
         weight: leverage.powf(-0.75) / sum,
     };
     Parameters {
-        kappa: 0.30,
+        kappa: 0.21,
         clocks: vec![
             TurnoverClock {
                 share: 0.3,
@@ -247,13 +247,9 @@ impl<'a> Definition<'a> {
         self.before(bar).unwrap_or(bar.volume) * DAY as f64 / self.interval as f64
     }
 
+    /// Open interest that is known when the first bar opens.
     pub(crate) fn start(&self) -> Option<f64> {
         let first = self.bars[0].timestamp.0;
-        let inside = || {
-            self.bars
-                .iter()
-                .find_map(|bar| self.open_interest(bar.timestamp.0 + self.interval))
-        };
         let before = || {
             let readings = &self.market.open_interest;
             let last = readings
@@ -263,22 +259,32 @@ impl<'a> Definition<'a> {
                 .max()?;
             self.open_interest(last)
         };
-        self.open_interest(first).or_else(before).or_else(inside)
+        self.open_interest(first).or_else(before)
     }
 
-    pub(crate) fn realised(&self, bar: &ObservedBar, now: i64) -> [Option<f64>; 2] {
+    /// The first close at which open interest is known.
+    pub(crate) fn known_from(&self) -> Option<i64> {
+        if self.start().is_some() {
+            return Some(i64::MIN);
+        }
+        let closes = self.bars.iter().map(|bar| bar.timestamp.0 + self.interval);
+        closes
+            .into_iter()
+            .find(|close| self.open_interest(*close).is_some())
+    }
+
+    /// Quantities known at the close of a bar.
+    pub(crate) fn realised(&self, bar: &ObservedBar) -> [Option<f64>; 2] {
+        let close = bar.timestamp.0 + self.interval;
         let known: Vec<&ObservedOrder> = self
             .market
             .orders
             .iter()
-            .filter(|row| row.order.timestamp.0 <= now)
+            .filter(|row| row.order.timestamp.0 < close)
+            .filter(|row| row.received_at.is_none_or(|at| at.0 <= close))
             .collect();
-        let times = || known.iter().map(|row| row.order.timestamp.0);
-        let (Some(first), Some(last)) = (times().min(), times().max()) else {
-            return [None; 2];
-        };
-        let span = bar.timestamp.0..bar.timestamp.0 + self.interval;
-        if span.end <= first || span.start > last {
+        let mut times = known.iter().map(|row| row.order.timestamp.0);
+        if !times.any(|at| at >= close - DAY) {
             return [None; 2];
         }
         let scale = if self.market.coin == "PEPE" {
@@ -290,7 +296,8 @@ impl<'a> Definition<'a> {
             Some(
                 known
                     .iter()
-                    .filter(|row| row.order.side == side && span.contains(&row.order.timestamp.0))
+                    .filter(|row| row.order.side == side)
+                    .filter(|row| row.order.timestamp >= bar.timestamp)
                     .map(|row| nearest_f64(row.order.qty) * scale)
                     .sum(),
             )
@@ -298,8 +305,9 @@ impl<'a> Definition<'a> {
     }
 
     /// State of the ledger at `at`.
-    pub(crate) fn ledger(&self, model: Model, at: i64, now: i64) -> Oracle {
+    pub(crate) fn ledger(&self, model: Model, at: i64) -> Oracle {
         let start = self.start();
+        let mut is_relative = start.is_none();
         let mut ledger = Oracle::new(
             parameters(self.market.coin),
             start.unwrap_or_else(|| self.per_day(&self.bars[0])),
@@ -318,16 +326,26 @@ impl<'a> Definition<'a> {
             }
             last = Some(close);
             let held = self.held(close);
-            if start.is_some() && held.iter().any(Option::is_some) {
+            let level = self.open_interest(close);
+            if let Some(level) = level.filter(|_| is_relative) {
+                is_relative = false;
+                if ledger.open_interest > 0.0 {
+                    ledger.regroup(level / ledger.open_interest);
+                } else {
+                    ledger = Oracle::new(parameters(self.market.coin), level);
+                }
+                read = Some(held);
+            }
+            if !is_relative && held.iter().any(Option::is_some) {
                 if let Some(factor) = read.and_then(|read| Self::regrouped(read, held)) {
                     ledger.regroup(factor);
                 }
                 read = Some(held);
             }
-            let open_interest = if start.is_none() {
+            let open_interest = if is_relative {
                 self.per_day(bar)
             } else {
-                self.open_interest(close).unwrap_or(ledger.open_interest)
+                level.unwrap_or(ledger.open_interest)
             };
             let usual = self.before(bar).filter(|mean| *mean > 0.0);
             ledger.step(&Step {
@@ -339,7 +357,7 @@ impl<'a> Definition<'a> {
                 open_interest,
                 realised: match model {
                     Model::Exposure => [None; 2],
-                    Model::Expected => self.realised(bar, now),
+                    Model::Expected => self.realised(bar),
                 },
             });
         }

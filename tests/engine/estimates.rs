@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use liqdata::engine::{
-    EngineError, Observations, PriceMove, Ring, View, crossed_by_moves, crossed_by_periods,
-    heatmap, levels, liqmap, maxpain,
+    EngineError, MapOptions, Observations, PriceMove, Ring, View, crossed_by_moves,
+    crossed_by_periods, heatmap, levels, liqmap, liqmap_with, maxpain,
 };
 use liqdata::model::{
-    Bar, Chosen, FineGrid, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins, Millis,
-    Model, ObservedOrder, OrderBrief, Side, Specification, Vocabulary, liquidation_price,
-    maintenance_margin, map_step,
+    Bar, Chosen, FineGrid, Headline, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins,
+    Millis, Model, ObservedOrder, Opened, OrderBrief, ShownPrices, Side, Span, Specification,
+    Vocabulary, liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -54,43 +54,52 @@ proptest! {
     fn every_cell_of_the_heatmap_is_the_definitions(
         market in markets(15 * MINUTE, 70),
         expected in any::<bool>(),
+        ever in any::<bool>(),
         ahead in 0..70_i64,
     ) {
         let model = if expected { Model::Expected } else { Model::Exposure };
+        let opened = if ever { Opened::Ever } else { Opened::Range };
         let now = NOW + 15 * MINUTE + ahead * 7 * MINUTE;
         let observations = market.observations(now);
-        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model) else {
+        let Ok(estimate) = heatmap(&observations.at(None), market.coin, HeatmapRange::H12, model, (opened, ShownPrices::ALL)) else {
             // No bar has closed in the twelve hours before now.
             let last = market.bars.iter().map(|bar| bar.timestamp.0 + 15 * MINUTE).filter(|close| *close <= now).max().unwrap();
             prop_assert!(last <= now - 12 * HOUR);
             return Ok(());
         };
         let reply = estimate.reply;
-        let definition = Definition::new(&market, now, 12 * HOUR);
+        let window = Definition::new(&market, now, 12 * HOUR);
+        let definition = Definition::new(&market, now, if ever { 1000 * DAY } else { 12 * HOUR });
         prop_assert_eq!(reply.updated_at.0, definition.end());
         prop_assert_eq!(reply.current_price, definition.bars.last().unwrap().close);
-        prop_assert_eq!(estimate.explain.bars, definition.bars.len());
-        prop_assert_eq!(estimate.explain.open_interest_scale == "relative", definition.start().is_none());
+        prop_assert_eq!(estimate.explain.bars, window.bars.len());
+        let known_from = definition.known_from();
+        prop_assert_eq!(estimate.explain.open_interest_scale == "relative", known_from.is_none());
+        prop_assert_eq!(estimate.explain.partial, Some(false));
 
         let ends: Vec<i64> = reply.times.iter().map(|time| time.0).collect();
-        let first = definition.bars[0].timestamp.0;
+        let first = market.bars[0].timestamp.0;
         let count = (definition.end() - first).min(12 * HOUR) / (15 * MINUTE);
         let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
         prop_assert_eq!(&ends, &wanted);
 
-        let kappa = if expected { 0.30 } else { 1.0 };
+        let kappa = if expected { 0.21 } else { 1.0 };
         let dust = 1e-12 * reply.matrix.iter().copied().fold(0.0, f64::max);
         for (column, at) in ends.iter().enumerate() {
+            let is_known = known_from.is_none_or(|known| known <= *at);
             let mut rows = vec![0.0; reply.prices.len()];
-            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at, now), market.coin, kappa) {
-                rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
+            for (bin, usd) in usd_by_bin(&definition.ledger(model, *at), market.coin, kappa) {
+                if is_known {
+                    rows[row_of(&reply, FineGrid::default().mid(bin))] += usd;
+                }
             }
             for (row, usd) in rows.into_iter().enumerate() {
                 let cell = reply.matrix[row * ends.len() + column];
+                prop_assert_eq!(cell.is_nan(), !is_known);
                 prop_assert!(
- near(cell, usd) || (cell - usd).abs() <= dust,
- "{row} {column}: {cell} {usd}"
-);
+                    !is_known || near(cell, usd) || (cell - usd).abs() <= dust,
+                    "{row} {column}: {cell} {usd}"
+                );
             }
         }
     }
@@ -109,14 +118,16 @@ proptest! {
         let view = observations.at(Some(Millis(last.timestamp.0 + interval)));
         let reply = liqmap(&view, market.coin, range, None).unwrap().reply;
         let definition = Definition::new(&market, view.now().0, range.millis());
-        let ledger = definition.ledger(Model::Exposure, definition.end(), view.now().0);
+        let ledger = definition.ledger(Model::Exposure, definition.end());
         let width = map_step(last.close);
         prop_assert_eq!(reply.bin_width, width);
-        prop_assert_eq!(&reply.leverages, &[10, 25, 50, 100]);
-        let mut bins: BTreeMap<(Side, i64), [f64; 4]> = BTreeMap::new();
+        prop_assert_eq!(&reply.leverages, &[2, 3, 5, 10, 25, 50, 100]);
+        let mut bins: BTreeMap<(Side, i64), [f64; 7]> = BTreeMap::new();
         for side in [Side::Long, Side::Short] {
             for (number, tier) in parameters(market.coin).tiers.iter().enumerate() {
-                let shown = [17.0, 35.0, 70.0].iter().filter(|most| tier.leverage > **most).count();
+                // 7 belongs to 10.
+                let most = [2.0, 3.0, 6.9, 17.0, 35.0, 70.0];
+                let shown = most.iter().filter(|most| tier.leverage > **most).count();
                 for (bin, mass) in ledger.located(side, number) {
                     let mid = FineGrid::default().mid(bin);
                     let place = ((mid - last.close) / width).floor() as i64;
@@ -127,7 +138,7 @@ proptest! {
         // A change in the last digit of open interest opens a tiny position; the effect must stay tiny.
         let dust = 1e-12 * bins.values().flatten().copied().fold(0.0, f64::max);
         let mut found = BTreeMap::new();
-        for (bin, tiers) in reply.bins.iter().zip(reply.tiers.chunks(4)) {
+        for (bin, tiers) in reply.bins.iter().zip(reply.tiers.chunks(7)) {
             prop_assert!(bin.total > 0.0);
             prop_assert_eq!(bin.total, tiers.iter().sum::<f64>());
             let place = (bin.price - last.close) / width - 0.5;
@@ -136,7 +147,7 @@ proptest! {
         }
         prop_assert_eq!(found.len(), reply.bins.len());
         for place in found.keys().chain(bins.keys()) {
-            let tiers = found.get(place).map_or(&[0.0; 4][..], Vec::as_slice);
+            let tiers = found.get(place).map_or(&[0.0; 7][..], Vec::as_slice);
             let truth = bins.get(place).copied().unwrap_or_default();
             for (a, b) in tiers.iter().zip(truth) {
                 prop_assert!(near(*a, b) || (a - b).abs() <= dust, "{place:?}: {a} {b}");
@@ -152,11 +163,11 @@ proptest! {
         let coin = market.coin;
         let day = liqmap(&view, coin, MapRange::D1, None).unwrap().reply;
         let week = liqmap(&view, coin, MapRange::D7, None).unwrap().reply;
-        let pain = maxpain(&view, coin, None).unwrap().reply;
-        let levels = levels(&view, coin, None).unwrap().reply;
+        let pain = maxpain(&view, coin, None, Headline::Strongest).unwrap().reply;
+        let levels = levels(&view, coin, None, Headline::Strongest).unwrap().reply;
 
         for (range, map) in [(HeatmapRange::H24, &day), (HeatmapRange::D7, &week)] {
-            let heat = heatmap(&view, coin, range, Model::Exposure).unwrap().reply;
+            let heat = heatmap(&view, coin, range, Model::Exposure, (Opened::Range, ShownPrices::ALL)).unwrap().reply;
             let column: f64 = heat.matrix.chunks(heat.times.len()).map(|row| row.last().unwrap()).sum();
             let total: f64 = map.bins.iter().map(|bin| bin.total).sum();
             prop_assert!(near(column, total), "{column} {total}");
@@ -165,13 +176,16 @@ proptest! {
             prop_assert_eq!(*heat.times.last().unwrap(), heat.updated_at);
             prop_assert_eq!(heat.matrix.len(), heat.prices.len() * heat.times.len());
             prop_assert!(heat.prices.is_sorted() && heat.times.is_sorted());
-            prop_assert!(heat.matrix.iter().all(|cell| cell.is_finite() && *cell >= 0.0));
+            prop_assert!(heat.matrix.iter().all(|cell| cell.is_nan() || cell.is_finite() && *cell >= 0.0));
         }
         for (map, pain) in [(&day, pain.d1.unwrap()), (&week, pain.d7.unwrap())] {
             prop_assert!(map.bins.is_sorted_by(|a, b| a.price < b.price));
             for (side, total, cluster) in [(Side::Long, pain.total_long, pain.long), (Side::Short, pain.total_short, pain.short)] {
                 let bins = || map.bins.iter().filter(|bin| bin.side == side);
-                prop_assert_eq!(total, bins().map(|bin| bin.total).fold(0.0, |sum, total| sum + total));
+                let shown = MapOptions { shown: ShownPrices::of(Span::Reach), ..MapOptions::of(MapRange::parse(&map.range).unwrap()) };
+                let shown = liqmap_with(&view, coin, shown, None).unwrap().reply;
+                let of_side = shown.bins.iter().filter(|bin| bin.side == side);
+                prop_assert_eq!(total, of_side.fold(0.0, |sum, bin| sum + bin.total));
                 prop_assert_eq!(cluster.usd, bins().map(|bin| bin.total).fold(0.0, f64::max));
                 if cluster.usd > 0.0 {
                     let nearest = bins()
@@ -187,14 +201,16 @@ proptest! {
                 }
             }
         }
-        let largest = week.tiers.iter().copied().fold(0.0, f64::max);
-        for (place, (leverage, level)) in levels.tiers.iter().enumerate() {
-            prop_assert_eq!(*leverage, week.leverages[place]);
+        // The leverages of the contract.
+        prop_assert_eq!(levels.tiers.keys().copied().collect::<Vec<_>>(), [10, 25, 50, 100]);
+        let largest = week.tiers.chunks(7).flat_map(|tiers| &tiers[3..]).copied().fold(0.0, f64::max);
+        for (leverage, level) in &levels.tiers {
+            let place = week.leverages.iter().position(|shown| shown == leverage).unwrap();
             for (side, price, intensity) in [
                 (Side::Long, level.long_price, level.long_intensity),
                 (Side::Short, level.short_price, level.short_intensity),
             ] {
-                let most = week.bins.iter().zip(week.tiers.chunks(4))
+                let most = week.bins.iter().zip(week.tiers.chunks(7))
                     .filter(|(bin, _)| bin.side == side)
                     .map(|(_, tiers)| tiers[place])
                     .fold(0.0, f64::max);
@@ -205,7 +221,7 @@ proptest! {
                     prop_assert_eq!(price, liquidation_price(side, levels.price, leverage, maintenance));
                 } else {
                     prop_assert_eq!(intensity, most / largest);
-                    let holds = week.bins.iter().zip(week.tiers.chunks(4)).any(|(bin, tiers)| {
+                    let holds = week.bins.iter().zip(week.tiers.chunks(7)).any(|(bin, tiers)| {
                         bin.side == side && bin.price == price && tiers[place] == most
                     });
                     prop_assert!(holds);
@@ -231,14 +247,15 @@ proptest! {
         let whole = market.observations(NOW + 1000 * HOUR);
         let part = known.observations(as_of);
         for model in [Model::Exposure, Model::Expected] {
-            prop_assert_eq!(
-                heatmap(&whole.at(Some(Millis(as_of))), market.coin, HeatmapRange::H24, model).unwrap(),
-                heatmap(&part.at(None), market.coin, HeatmapRange::H24, model).unwrap()
-            );
+            for opened in [Opened::Ever, Opened::Range] {
+                let of = |view: &View<'_>| heatmap(view, market.coin, HeatmapRange::H24, model, (opened, ShownPrices::ALL)).unwrap();
+                let (found, wanted) = (of(&whole.at(Some(Millis(as_of)))), of(&part.at(None)));
+                prop_assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
+            }
         }
         prop_assert_eq!(
-            maxpain(&whole.at(Some(Millis(as_of))), market.coin, None).unwrap(),
-            maxpain(&part.at(None), market.coin, None).unwrap()
+            maxpain(&whole.at(Some(Millis(as_of))), market.coin, None, Headline::Strongest).unwrap(),
+            maxpain(&part.at(None), market.coin, None, Headline::Strongest).unwrap()
         );
     }
 }
@@ -270,6 +287,15 @@ fn calm_with(interval: i64, count: i64, orders: Vec<ObservedOrder>) -> Observati
     .unwrap()
 }
 
+/// Checks that columns end at multiples of their length, the last one at the last close.
+fn assert_columns(times: &[Millis], length: i64) {
+    let (last, whole) = times.split_last().unwrap();
+    assert!(whole.iter().all(|at| at.0 % length == 0));
+    assert!(whole.windows(2).all(|pair| pair[1].0 - pair[0].0 == length));
+    assert_eq!(*last, Millis(NOW));
+    assert!((1..=length).contains(&(last.0 - whole.last().unwrap().0)));
+}
+
 #[test]
 fn columns_follow_the_range_and_longer_bars() {
     for (interval, range, columns, length) in [
@@ -284,19 +310,22 @@ fn columns_follow_the_range_and_longer_bars() {
         (2 * HOUR, HeatmapRange::H24, 12, 2 * HOUR),
         (12 * HOUR, HeatmapRange::M3, 180, 12 * HOUR),
         (4 * HOUR, HeatmapRange::M6, 180, DAY),
-        (8 * HOUR, HeatmapRange::Y1, 183, 2 * DAY),
+        (8 * HOUR, HeatmapRange::Y1, 182, 2 * DAY),
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
-        let reply = heatmap(&view, "BTC", range, Model::Exposure).unwrap().reply;
-        assert_eq!(reply.times.len(), columns, "{interval} {range}");
-        assert!(
-            reply
-                .times
-                .windows(2)
-                .all(|pair| pair[1].0 - pair[0].0 == length)
-        );
-        assert_eq!(reply.times.last(), Some(&Millis(NOW)));
+        let reply = heatmap(
+            &view,
+            "BTC",
+            range,
+            Model::Exposure,
+            (Opened::Ever, ShownPrices::ALL),
+        )
+        .unwrap()
+        .reply;
+        assert_columns(&reply.times, length);
+        let partial = usize::from(NOW % length != 0);
+        assert_eq!(reply.times.len(), columns + partial, "{interval} {range}");
     }
 }
 
@@ -313,10 +342,21 @@ fn all_is_as_long_as_the_bars_and_has_at_most_180_columns() {
     ] {
         let observations = calm(interval, bars);
         let view = observations.at(None);
-        let estimate = heatmap(&view, "BTC", HeatmapRange::All, Model::Exposure).unwrap();
+        let estimate = heatmap(
+            &view,
+            "BTC",
+            HeatmapRange::All,
+            Model::Exposure,
+            (Opened::Ever, ShownPrices::ALL),
+        )
+        .unwrap();
         let times = estimate.reply.times;
-        assert_eq!(times.len(), columns, "{interval} {bars}");
-        assert!(times.windows(2).all(|pair| pair[1].0 - pair[0].0 == length));
+        assert_columns(&times, length);
+        let partial = usize::from(NOW % length != 0);
+        assert!(
+            (columns..=columns + partial).contains(&times.len()),
+            "{interval} {bars}"
+        );
         assert_eq!(estimate.explain.bars, usize::try_from(bars).unwrap());
         assert_eq!(estimate.reply.range, "all");
     }
@@ -337,8 +377,14 @@ fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
         ] {
             let observations = calm(DAY, bars);
             let view = observations.at(None);
-            let of_heatmap =
-                heatmap(&view, "BTC", range, Model::Exposure).map(|map| map.explain.bars);
+            let of_heatmap = heatmap(
+                &view,
+                "BTC",
+                range,
+                Model::Exposure,
+                (Opened::Ever, ShownPrices::ALL),
+            )
+            .map(|map| map.explain.bars);
             let of_map = liqmap(&view, "BTC", map, None).map(|map| map.explain.bars);
             assert_eq!(of_heatmap, of_map);
             if reaches {
@@ -373,6 +419,7 @@ fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap_err();
     assert_eq!(
@@ -407,7 +454,7 @@ fn a_map_takes_bars_up_to_its_range() {
         liqmap(&view, "BTC", MapRange::D1, None),
         Err(EngineError::TooCoarse { coarsest: DAY, .. })
     ));
-    assert!(levels(&view, "BTC", None).is_ok());
+    assert!(levels(&view, "BTC", None, Headline::Strongest).is_ok());
 }
 
 #[test]
@@ -418,6 +465,7 @@ fn short_data_gives_fewer_columns_and_no_error() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .reply;
@@ -429,7 +477,7 @@ fn short_data_gives_fewer_columns_and_no_error() {
 }
 
 #[test]
-fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
+fn rows_have_the_width_of_the_range_and_lie_at_fixed_prices() {
     let bars = (0..48)
         .map(|i| {
             bar(
@@ -445,36 +493,55 @@ fn a_wide_range_of_prices_has_coarser_rows_of_equal_ratio() {
         "BTC",
         HeatmapRange::H12,
         Model::Exposure,
+        (Opened::Ever, ShownPrices::ALL),
     )
     .unwrap()
     .reply;
-    // 47 moves of 2 % with 3 % on both sides make 2001 bins of 5 basis points: seven per row.
-    assert!(
-        reply
-            .prices
-            .windows(2)
-            .all(|pair| near(pair[1] / pair[0], f64::exp(7.0 * 5e-4)))
-    );
-    assert!(
-        reply
-            .prices
-            .iter()
-            .any(|price| (*price / 97.0).ln().abs() < 7.0 * 5e-4)
-    );
-    assert!(reply.prices.len() >= 286);
+    let rows = |range| {
+        heatmap(
+            &observations.at(None),
+            "BTC",
+            range,
+            Model::Exposure,
+            (Opened::Ever, ShownPrices::ALL),
+        )
+        .unwrap()
+        .reply
+        .prices
+    };
+    assert_eq!(rows(HeatmapRange::H12), reply.prices);
+    for (range, bins) in [
+        (HeatmapRange::H12, 1.0),
+        (HeatmapRange::D3, 1.0),
+        (HeatmapRange::D7, 2.0),
+        (HeatmapRange::M1, 2.0),
+        (HeatmapRange::All, 4.0),
+    ] {
+        let prices = rows(range);
+        let width = f64::exp(bins * 5e-4);
+        assert!(
+            prices.windows(2).all(|pair| near(pair[1] / pair[0], width)),
+            "{range}"
+        );
+        // The prices of the range with 3 % on both sides.
+        assert!(prices[0] < 97.1 && *prices.last().unwrap() > 255.9 * 1.029);
+        // Rows lie at the same prices whatever the data.
+        let place = prices[0].ln() / (bins * 5e-4) - 0.5;
+        assert!((place - place.round()).abs() < 1e-6);
+    }
 }
 
 #[test]
 fn an_unknown_coin_is_refused_with_the_known_ones() {
     let observations = calm(5 * MINUTE, 4);
-    let refused = levels(&observations.at(None), "DOGE", None).unwrap_err();
+    let refused = levels(&observations.at(None), "DOGE", None, Headline::Strongest).unwrap_err();
     assert_eq!(
         refused.to_string(),
         r#""DOGE" is unknown: none of its bars has closed by 2026-06-11T00:00:00Z; known coins: BTC"#
     );
     let early = observations.at(Some(Millis(NOW - HOUR)));
     assert!(matches!(
-        maxpain(&early, "BTC", None),
+        maxpain(&early, "BTC", None, Headline::Strongest),
         Err(EngineError::UnknownCoin { known, .. }) if known.is_empty()
     ));
 }
@@ -523,7 +590,9 @@ fn an_empty_map_falls_back_to_the_current_price() {
     let view = observations.at(None);
     let map: LiquidationMap = liqmap(&view, "SOL", MapRange::D1, None).unwrap().reply;
     assert!(map.bins.is_empty() && map.tiers.is_empty());
-    let pain = maxpain(&view, "SOL", None).unwrap().reply;
+    let pain = maxpain(&view, "SOL", None, Headline::Strongest)
+        .unwrap()
+        .reply;
     for cluster in [pain.d1.unwrap().long, pain.d7.unwrap().short] {
         assert_eq!(
             (cluster.price, cluster.usd, cluster.dist_pct),
@@ -531,7 +600,7 @@ fn an_empty_map_falls_back_to_the_current_price() {
         );
     }
     assert_eq!(pain.d7.unwrap().total_long, 0.0);
-    let estimate = levels(&view, "SOL", None).unwrap();
+    let estimate = levels(&view, "SOL", None, Headline::Strongest).unwrap();
     let ten = estimate.reply.tiers[&10];
     assert_eq!((ten.long_intensity, ten.short_intensity), (0.0, 0.0));
     assert!(near(ten.long_price, 150.0 * 0.9 / 0.99));
@@ -540,30 +609,50 @@ fn an_empty_map_falls_back_to_the_current_price() {
 }
 
 #[test]
-fn an_order_received_later_is_no_part_of_an_estimate() {
+fn an_order_received_after_the_close_of_its_bar_does_not_change_the_ledger() {
     // This bar rises by more than half a percent and crosses shorts.
-    let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
-    late.received_at = Some(Millis(NOW));
-    let with = calm_with(15 * MINUTE, 96, vec![late]);
-    let without = calm(15 * MINUTE, 96);
+    let at_receipt = |received: i64| {
+        let first = order("okx", "BTCUSDT", Side::Long, 5, NOW - 40 * MINUTE);
+        let mut late = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
+        late.received_at = Some(Millis(received));
+        calm_with(15 * MINUTE, 96, vec![first, late])
+    };
     let at = |observations: &Observations, as_of| {
         heatmap(
             &observations.at(Some(Millis(as_of))),
             "BTC",
             HeatmapRange::H12,
             Model::Expected,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
+        .reply
     };
-    assert_eq!(at(&with, NOW - 1), at(&without, NOW - 1));
-    assert_ne!(at(&with, NOW), at(&without, NOW));
+    let (in_time, late) = (
+        at_receipt(NOW - 15 * MINUTE),
+        at_receipt(NOW - 15 * MINUTE + 1),
+    );
+    assert_ne!(at(&in_time, NOW), at(&late, NOW));
+    let never = at_receipt(NOW + DAY);
+    for as_of in [NOW - 1, NOW] {
+        assert_eq!(at(&late, as_of), at(&never, as_of));
+    }
 }
 
 #[test]
 fn an_estimate_has_the_orders_of_its_observations_whatever_ring_it_is_viewed_with() {
     let crossing = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
     let with = calm_with(15 * MINUTE, 96, vec![crossing]);
-    let of = |view: &View| heatmap(view, "BTC", HeatmapRange::H12, Model::Expected).unwrap();
+    let of = |view: &View| {
+        heatmap(
+            view,
+            "BTC",
+            HeatmapRange::H12,
+            Model::Expected,
+            (Opened::Ever, ShownPrices::ALL),
+        )
+        .unwrap()
+    };
     let own = of(&with.at(None));
     assert_ne!(own, of(&calm(15 * MINUTE, 96).at(None)));
     let others = (1..20).map(|at| order("okx", "ETHUSDT", Side::Long, 5, NOW - at * MINUTE));
@@ -640,10 +729,19 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_s
 fn an_estimate_says_what_it_rests_on() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
-    let two = heatmap(&view, "BTC", HeatmapRange::H24, Model::Exposure)
-        .unwrap()
-        .explain;
-    assert_eq!((two.model, two.tiers.len(), two.theta), (2, 14, None));
+    let two = heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::H24,
+        Model::Exposure,
+        (Opened::Ever, ShownPrices::ALL),
+    )
+    .unwrap()
+    .explain;
+    assert_eq!(
+        (two.model_number, two.tiers.len(), two.theta),
+        (2, 14, None)
+    );
     assert_eq!(two.maintenance_margins[..13], [0.005; 13]);
     assert_eq!(two.maintenance_margins[13], 0.004);
     assert_eq!((two.bars, two.gaps), (96, 0));
@@ -655,16 +753,22 @@ fn an_estimate_says_what_it_rests_on() {
             .iter()
             .all(|share| *share > 0.0 && *share < 1.0)
     );
-    let three = heatmap(&view, "BTC", HeatmapRange::H24, Model::Expected)
-        .unwrap()
-        .explain;
+    let three = heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::H24,
+        Model::Expected,
+        (Opened::Ever, ShownPrices::ALL),
+    )
+    .unwrap()
+    .explain;
     assert_eq!(three.view, "expected, USD reported");
     let [theta, of_shorts] = three.theta.unwrap();
     assert_eq!(theta, of_shorts);
     assert_eq!(theta.len(), 14);
-    assert!(near(theta.iter().sum(), 0.30));
+    assert!(near(theta.iter().sum(), 0.21));
     assert!(near(theta[0] / theta[13], (125.0_f64 / 2.0).powf(0.75)));
-    assert_eq!(three.kappa, Some([0.30; 2]));
+    assert_eq!(three.kappa, Some([0.21; 2]));
 }
 
 #[test]
@@ -677,6 +781,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
             "BTC",
             HeatmapRange::H24,
             Model::Expected,
+            (Opened::Ever, ShownPrices::ALL),
         )
         .unwrap()
     };
@@ -684,9 +789,9 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let mut own = Specification::default();
     assert_eq!(ask(Some(&own)), usual);
 
-    own.kappa0 = Some(0.60);
+    own.kappa0 = Some(0.42);
     let twice = ask(Some(&own));
-    assert_eq!(twice.explain.kappa, Some([0.60; 2]));
+    assert_eq!(twice.explain.kappa, Some([0.42; 2]));
     let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
     assert!(
         cells
@@ -696,7 +801,13 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 
     own.tiers = Some(vec![20]);
     own.mmr = Some(Margins::Each(vec![0.01]));
-    let levels = levels(&view.with_model(Some(&own)), "BTC", None).unwrap();
+    let levels = levels(
+        &view.with_model(Some(&own)),
+        "BTC",
+        None,
+        Headline::Strongest,
+    )
+    .unwrap();
     assert_eq!(levels.explain.tiers, [20.0]);
     assert_eq!(levels.explain.maintenance_margins, [0.01]);
     // Replies show four leverages; tier 20 counts under 25.

@@ -3,7 +3,7 @@
 use liqdata::engine::{Fit, FitState, Observations, PriceMove, crossed_by_moves, heatmap, liqmap};
 use liqdata::model::{
     Chosen, HeatmapRange, MapRange, Millis, Model, ObservedBar, ObservedLiquidations,
-    ObservedOpenInterest, Specification,
+    ObservedOpenInterest, Opened, ShownPrices, Specification,
 };
 
 use crate::{DAY, HOUR, MINUTE, NOW};
@@ -228,17 +228,27 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
     let known = |hours: usize| {
         let as_of = Some(moves[hours].at);
         let map = liqmap(&made.at(as_of), COIN, MapRange::D1, None).unwrap();
-        (map.explain.model, map.explain.fit.map(|fit| fit.state))
+        (
+            map.explain.model_number,
+            map.explain.fit.map(|fit| fit.state),
+        )
     };
     // Without a fit the map is that of model 2.
     assert_eq!(known(190), (2, None));
     assert_eq!(known(300), (3, Some(FitState::Fitted)));
     let as_of = Some(moves[190].at);
-    let map = heatmap(&made.at(as_of), COIN, HeatmapRange::D3, Model::Expected).unwrap();
+    let map = heatmap(
+        &made.at(as_of),
+        COIN,
+        HeatmapRange::D3,
+        Model::Expected,
+        (Opened::Ever, ShownPrices::ALL),
+    )
+    .unwrap();
     let fit = map.explain.fit.unwrap();
     assert_eq!((fit.state, fit.interval), (FitState::Prior, None));
     assert!((150..190).contains(&fit.with_liquidations));
-    assert!((map.explain.kappa.unwrap()[0] - 0.30).abs() < 1e-12);
+    assert!((map.explain.kappa.unwrap()[0] - 0.21).abs() < 1e-12);
     let none = Observations::new(Vec::new(), path(7, 20).0, Vec::new(), None).unwrap();
     let map = liqmap(&none.at(None), COIN, MapRange::D1, Some(&expected())).unwrap();
     let fit = map.explain.fit.unwrap();

@@ -92,7 +92,7 @@ def test_a_bar_is_the_same_wherever_the_stretch_is_cut(tables):
 
 @pytest.mark.parametrize("interval,named", [("1m", "1 min"), ("7m", "7 min"), (timedelta(minutes=12), "12 min")])
 def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, interval, named):
-    for market in (tables, archive, liqdata.demo()):
+    for market in (tables, archive):
         with pytest.raises(Refused) as caught:
             market.bars("BTC", interval=interval)
         assert caught.value.status == 400
@@ -102,7 +102,8 @@ def test_a_length_that_the_bars_cannot_be_made_into_is_refused(tables, archive, 
         with pytest.raises(Refused):
             market.bars("BTC", interval=interval, start=NOW + DAY)
         assert market.bars("SOL", interval=interval) == []
-        assert market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY) == []
+        with pytest.raises(BadQuery, match="the first observation is of 2026-05-30"):
+            market.bars("BTC", interval=interval, as_of=NOW - 40 * DAY)
 
 
 # --- the close beside the open

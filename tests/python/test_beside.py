@@ -215,6 +215,6 @@ def test_the_first_failure_is_raised_with_its_instant(server):
             ("BTC", "as_of: 2015-06-18T00:00:00Z"),
             (["BTC"], "symbol: BTC, as_of: 2015-06-18T00:00:00Z"),
         ):
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(BadQuery, match="the first observation is of 2026-05-02") as refused:
                 client.liqmap(symbol, as_of=[client.overview().meta["as_of"], early])
             assert refused.value.__notes__ == [note]

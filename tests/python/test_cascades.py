@@ -260,6 +260,7 @@ def test_as_of_an_instant_nothing_is_known_that_came_later(orders, bars, archive
             assert [{name: row[name] for name in amounts[0]} for row in found] == amounts
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")  # the orders begin after the last day of the bars
 def test_an_archive_that_grows_is_told_as_if_it_were_read_anew(tmp_path, bars):
     """Orders in their time, late ones of before, repeated ones, and days that become files meanwhile."""
     rows = samples.rows(bursts(4, seed=9))

@@ -111,7 +111,7 @@ def test_the_package_goes_on_after_a_panic():
     market = liqdata.Market()
     with pytest.raises(Defect):
         faulty().begin().wait()
-    assert len(market.coins()) == 0
+    assert len(market.symbols) == 0
 
 
 FIRST_CALL = """

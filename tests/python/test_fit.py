@@ -60,7 +60,7 @@ def market(tables: dict[str, Any]) -> liqdata.Market:
 def test_a_market_with_liquidations_shows_the_fitted_model(market: liqdata.Market) -> None:
     map = market.liqmap("BTC", "7d")
     explain = map.meta["explain"]
-    assert (explain["model"], map.meta["view"]) == (3, "expected")
+    assert (explain["modelNumber"], map.meta["view"]) == (3, "expected")
     fit = explain["fit"]
     assert (fit["state"], fit["from"], fit["periodMs"]) == ("fitted", "liquidations", HOUR)
     assert fit["withLiquidations"] > 600
@@ -100,13 +100,13 @@ def test_a_cell_lies_in_its_interval_and_beyond_five_percent_nothing_is_validate
     assert (heat.low[far, -1] == 0.0).all()
 
 
-def test_where_nothing_realised_is_known_it_says_prior() -> None:
-    with liqdata.demo() as demo:
-        map = demo.liqmap("BTC", model=3)
-        usual = demo.liqmap("BTC")
+def test_where_nothing_realised_is_known_it_says_prior(tables: dict[str, Any]) -> None:
+    with liqdata.Market(**{**tables, "liquidations": None}) as silent:
+        map = silent.liqmap("BTC", model=3)
+        usual = silent.liqmap("BTC")
     assert map.meta["explain"]["fit"]["state"] == "prior"
     assert (map.low, map.high) == (None, None)
-    assert usual.meta["explain"]["model"] == 2
+    assert usual.meta["explain"]["modelNumber"] == 2
 
 
 def test_an_answer_as_of_an_instant_knows_nothing_that_came_later(tables: dict[str, Any]) -> None:
@@ -232,8 +232,8 @@ def test_a_model_that_is_fitted_is_scored_as_it_was_fitted_day_by_day(tables: di
         (row,) = [row for row in rows if (row["state"], row["side"]) == ("frozen", "both")]
         return row
 
-    usual, fitted, far = (frozen(liqdata.Model(kappa0=kappa0)) for kappa0 in (None, 0.3, 0.01))
-    # There is nothing to score before the first fit, and a prior thirty times off is forgotten by then.
+    usual, fitted, far = (frozen(liqdata.Model(kappa0=kappa0)) for kappa0 in (None, 0.21, 0.01))
+    # There is nothing to score before the first fit, and a prior twenty times off is forgotten by then.
     assert usual["n"] > fitted["n"] == far["n"] > 200
     assert far["ig"] == pytest.approx(fitted["ig"], rel=0.01)
     assert fitted["ig"] != usual["ig"]
@@ -314,7 +314,7 @@ def test_the_interval_can_be_drawn_and_is_refused_where_there_is_none(market: li
     plt.close("all")
     with liqdata.demo() as demo:
         with pytest.raises(liqdata.BadQuery, match="has no interval"):
-            demo.liqmap("BTC").plot(interval=True)
+            demo.liqmap("BTC", model=2).plot(interval=True)
         with pytest.raises(liqdata.BadQuery, match="allowed: 'low', 'high'"):
             demo.heatmap("BTC").plot(bound="middle")  # type: ignore[arg-type]
 

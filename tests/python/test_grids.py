@@ -139,7 +139,7 @@ def test_a_heatmap_array_has_naive_utc_times_and_says_so():
 def test_a_map_frame_has_one_row_per_bin_in_the_order_delivered():
     frame = liqmap().to_frame()
     assert frame.columns.tolist() == ["price", "side", "10", "100", "total"]
-    assert frame["side"].tolist() == ["long", "long", "short", "short"]
+    assert frame["side"].tolist() == ["LONG", "LONG", "SHORT", "SHORT"]
     assert isinstance(frame.index, pd.RangeIndex)
     assert frame["10"].tolist() == [4.0, 0.0, 0.0, 6.0]
 
@@ -148,12 +148,13 @@ def test_a_map_data_set_names_bins_and_leverages():
     dataset = liqmap().to_xarray()
     assert dict(dataset.sizes) == {"bin": 4, "leverage": 2}
     assert float(dataset["tiers"].sel(leverage=100).sum()) == 3.0
+    assert dataset.coords["side"].to_numpy().tolist() == ["LONG", "LONG", "SHORT", "SHORT"]
     assert dataset.attrs["bin_width"] == 1.0
 
 
 def test_cumulative_runs_from_the_current_price_outward_on_each_side():
     frame = liqmap().cumulative()
-    assert frame["side"].tolist() == ["long", "long", "short", "short"]
+    assert frame["side"].tolist() == ["LONG", "LONG", "SHORT", "SHORT"]
     assert frame["price"].tolist() == [99.5, 97.5, 100.5, 104.5]
     assert frame["usd"].tolist() == [1.0, 4.0, 2.0, 6.0]
     assert frame["cumulative_usd"].tolist() == [1.0, 5.0, 2.0, 8.0]
@@ -170,7 +171,7 @@ def test_cumulative_ends_at_the_total_of_each_side_whatever_the_order_of_bins():
     )
     pd.testing.assert_frame_equal(mixed.cumulative(), whole.cumulative())
     ends = mixed.cumulative().groupby("side")["cumulative_usd"].max()
-    assert ends.to_dict() == {"long": 5.0, "short": 8.0}
+    assert ends.to_dict() == {"LONG": 5.0, "SHORT": 8.0}
 
 
 def test_an_empty_map_keeps_columns_and_types():

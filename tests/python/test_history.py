@@ -2,10 +2,14 @@
 
 import itertools
 import random
+import warnings
 from collections import defaultdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import samples
 from samples import DAY, HOUR, MINUTE, NOW
@@ -90,14 +94,27 @@ def without(rows):
     return [{name: cell for name, cell in row.items() if name != "covered"} for row in rows]
 
 
+def dense(sums, by, interval, stretch):
+    """The same rows with every period of each group: zeros, as all of the time is covered."""
+    zero = {"long_usd": 0, "short_usd": 0, "total_usd": 0, "cnt": 0, "largest_usd": 0}
+    start, end = stretch
+    groups = {tuple(row[name] for name in by) for row in sums} or ({()} if not by else set())
+    rows = {(at, *group): zero for at in range(start // interval * interval, end, interval) for group in groups}
+    for row in sums:
+        key = (row["timestamp"], *(row[name] for name in by))
+        rows[key] = {name: row[name] for name in zero}
+    made = [dict(zip(("timestamp", *by), key, strict=True)) | row for key, row in rows.items()]
+    return sorted(made, key=lambda row: tuple(row[name] for name in ("timestamp", *(n for n in GROUPS if n in by))))
+
+
 def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
     chance = random.Random(11)
     subsets = [by for size in range(5) for by in itertools.permutations(GROUPS, size)]
     for _ in range(60):
         by = chance.choice(subsets)
         interval = chance.choice((MINUTE, 5 * MINUTE, 7 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 25 * HOUR, DAY, 3 * DAY))
-        start = NOW - chance.randrange(1, 9 * DAY)
-        end = chance.choice((None, chance.randrange(start + 1, NOW + DAY)))
+        start = NOW - chance.randrange(1, 9 * DAY - HOUR)
+        end = chance.choice((None, chance.randrange(start + 1, NOW + 2)))
         exchange = chance.choice((None, "okx", "OKX", "bybit"))
         least = chance.choice((None, 5000, Decimal("50000.5"), 99_999.9))
         symbol = chance.choice((None, "BTC", "pepe", "BTCUSDT", "btcusd"))
@@ -113,11 +130,17 @@ def test_a_history_is_the_plain_grouping_of_its_orders(market, orders):
             )
 
         asked = {"interval": interval, "by": by, "start": start, "end": end, "exchange": exchange, "min_usd": least}
-        found = market.history(symbol, **asked)
+        found = market.history(symbol, sparse=True, **asked)
         sums = ["long_usd", "short_usd", "total_usd", "cnt", "largest_usd", "covered"]
         assert found.columns == ["timestamp", *by, *sums], asked
         last = NOW + 1 if end is None else end
-        assert without(found) == plainly(orders, by, interval, (start, last), wanted), (symbol, asked)
+        sums_of_orders = plainly(orders, by, interval, (start, last), wanted)
+        assert without(found) == sums_of_orders, (symbol, asked)
+        if interval >= HOUR:
+            whole = market.history(symbol, **asked)
+            assert {row["cnt"] is None for row in whole if row["covered"]} <= {False}
+            known = [row for row in whole if row["cnt"] is not None]
+            assert without(known) == dense(sums_of_orders, by, interval, (start, last)), (symbol, asked)
 
 
 @pytest.mark.parametrize("interval", [7, 120, 180, 11 * 60, 25 * 60])
@@ -128,11 +151,11 @@ def test_periods_that_do_not_nest_are_the_sums_of_their_minutes_up_to_the_edges(
         start = NOW - chance.randrange(DAY, 8 * DAY)
         asked = {"by": ("exchange", "side"), "start": start, "end": start + chance.randrange(1, 3 * DAY)}
         wanted = defaultdict(lambda: [Decimal(0)] * (len(sums) + 1))
-        for row in market.history(interval="1m", **asked):
+        for row in market.history(interval="1m", sparse=True, **asked):
             whole = wanted[row["timestamp"] // (interval * MINUTE) * interval * MINUTE, row["exchange"], row["side"]]
             whole[: len(sums)] = [held + row[name] for held, name in zip(whole, sums, strict=False)]
             whole[-1] = max(whole[-1], row["largest_usd"])
-        told = market.history(interval=interval * MINUTE, **asked)
+        told = market.history(interval=interval * MINUTE, sparse=True, **asked)
         found = {
             (row["timestamp"], row["exchange"], row["side"]): [row[name] for name in (*sums, "largest_usd")]
             for row in told
@@ -163,8 +186,9 @@ def test_by_default_it_is_the_last_day_by_the_hour_and_coin(market):
 
 
 def test_what_was_covered_is_told_as_far_as_somebody_kept_a_record(orders, archive):
-    assert {row["covered"] for row in liqdata.Market(orders, now=NOW).history()} == {None}
-    assert {row["covered"] for row in samples.simulated().history()} == {1.0}
+    assert {row["covered"] for row in liqdata.Market(orders, now=NOW).history()} == {1.0}
+    # One of five exchanges is missing for three quarters of an hour.
+    assert {row["covered"] for row in samples.simulated().history()} == {0.85, 1.0}
     with liqdata.open(archive) as market:
         found = {(row["timestamp"], row["exchange"]): row["covered"] for row in market.history(by="exchange")}
         assert found[NOW - 2 * HOUR, "okx"] == pytest.approx(0.5)
@@ -256,10 +280,116 @@ def test_what_cannot_be_meant_is_refused_by_name(market, asked, parameter, words
 
 
 def test_no_orders_are_no_rows_of_the_same_columns():
-    rows = liqdata.Market().history("BTC", by=("side", "exchange"))
+    with pytest.warns(liqdata.NotCovered):
+        rows = liqdata.Market().history("BTC", by=("side", "exchange"))
     assert len(rows) == 0
     assert rows.columns[:3] == ["timestamp", "side", "exchange"]
     assert rows.to_polars().shape == (0, 9)
+
+
+def few(at):
+    """Orders of one USD each at these instants."""
+    count = len(at)
+    columns = {"exchange": ["okx"], "symbol": ["BTCUSDT"], "side": ["LONG"], "price": [1.0], "qty": [1.0]}
+    return {name: cells * count for name, cells in columns.items()} | {"value_usd": [1.0] * count, "timestamp": at}
+
+
+@pytest.fixture(params=["tables", "archive", "client"])
+def known_in_part(request, tmp_path):
+    """A market that was covered for four hours, and has an order from before."""
+    start = NOW - 6 * HOUR
+    if request.param == "tables":  # a table is covered between its first and its last row
+        table = few([start + 90 * MINUTE, start + 210 * MINUTE, start + 4 * HOUR])
+        yield liqdata.Market(table, samples.bars(("BTC",)), now=NOW), {1: 0.5, 2: 1.0, 3: 1.0, 4: 1 / HOUR}, None
+        return
+    writer = _core.ArchiveWriter(tmp_path / "part")
+    writer.append(few([start + 5 * MINUTE, start + 210 * MINUTE, NOW]), samples.bars(("BTC",)), None)
+    writer.run("okx", "complete", start + 90 * MINUTE, start + 4 * HOUR)
+    writer.close()
+    with liqdata.open(tmp_path / "part") as market:
+        shares = {1: 0.5, 2: 1.0, 3: 1.0}
+        if request.param == "archive":
+            yield market, shares, start + 5 * MINUTE
+            return
+        with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
+            yield client, shares, start + 5 * MINUTE
+
+
+def test_unknown_is_not_zero(known_in_part):
+    market, shares, earlier = known_in_part
+    start = NOW - 6 * HOUR
+    rows = market.history(by=(), interval="1H", start=start, end=NOW)
+    assert [row["timestamp"] for row in rows] == [start + hour * HOUR for hour in range(6)]
+    assert [row["covered"] for row in rows] == pytest.approx([shares.get(hour, 0.0) for hour in range(6)])
+    counts = [row["cnt"] for row in rows]
+    if earlier is None:
+        assert counts == [None, 1, 0, 1, 1, None]
+    else:  # an order that is known counts although nobody listened
+        assert counts == [1, 0, 0, 1, None, None]
+    for row in rows:
+        unknown = [row[name] is None for name in ("long_usd", "short_usd", "total_usd", "cnt", "largest_usd")]
+        assert set(unknown) == {row["cnt"] is None}
+    frame = rows.to_pandas()
+    assert frame["cnt"].isna().tolist() == frame["total_usd"].isna().tolist() == [cnt is None for cnt in counts]
+    assert rows.to_polars()["total_usd"].null_count() == counts.count(None)
+    assert 0 < rows.meta["covered"] < 1
+    assert market.history(by=(), interval="1h", start=start, end=NOW, sparse=True) == [
+        row for row in rows if row["cnt"]
+    ]
+    assert rows.meta["data_from"] < datetime.fromtimestamp((start + 2 * HOUR) / 1000, UTC)
+
+
+def test_a_period_without_any_coverage_warns_once_at_the_line_that_asks(known_in_part):
+    market, _, _ = known_in_part
+    with warnings.catch_warnings(record=True, action="default") as seen:
+        for _ in range(3):
+            rows = market.history(start=NOW - 30 * HOUR, end=NOW - 25 * HOUR)
+    (warning,) = [one for one in seen if issubclass(one.category, liqdata.NotCovered)]
+    assert (Path(warning.filename).name, rows.meta["covered"], len(rows)) == ("test_history.py", 0.0, 0)
+    assert "its orders begin at 2026-05-31T" in str(warning.message)
+    with pytest.warns(liqdata.NotCovered, match="history: no part of the period is covered"):
+        totals = market.history(by=(), start=NOW - 30 * HOUR, end=NOW - 25 * HOUR)
+    assert {row["cnt"] for row in totals} == {None}
+    assert market.overview().meta["covered"] > 0  # in part
+    assert market.overview().meta["covered_windows"]["1h"] == 0
+
+
+@pytest.mark.parametrize("bound", ["-4h", "-240min", "-14400000ms", timedelta(hours=4), timedelta(hours=-4)])
+def test_a_bound_may_be_a_time_before_now(market, bound):
+    wanted = market.history(start=NOW - 4 * HOUR)
+    assert market.history(start=bound) == wanted
+    assert market.orders(start=bound) == market.orders(start=NOW - 4 * HOUR)
+    assert list(market.iter_orders(end=bound, max_rows=5)) == list(market.iter_orders(end=NOW - 4 * HOUR, max_rows=5))
+    earlier = NOW - 2 * DAY
+    assert market.history(start=bound, as_of=earlier) == market.history(start=earlier - 4 * HOUR, as_of=earlier)
+    assert [row["timestamp"] for row in market.history(by=(), start="-7d", end="-6d", interval="1D")] == [NOW - 7 * DAY]
+    with pytest.raises(BadQuery, match="is not after the start") as refused:
+        market.history(start=bound, end="-1d")
+    assert refused.value.parameter == "end"
+
+
+def test_periods_have_the_names_of_pandas_too(market):
+    for spelled in ("5min", "5T", timedelta(minutes=5), np.timedelta64(5, "m"), pd.Timedelta("5min")):
+        assert market.history(interval=spelled, start="-2h") == market.history(interval="5m", start="-2h")
+    assert market.history(interval="1H") == market.history(interval="1h")
+
+
+def test_more_than_two_million_rows_are_refused_with_their_number(market):
+    with pytest.raises(BadQuery, match=r"there would be 5261761 rows, and 2000000 are the most.*or sparse") as refused:
+        market.history(by=(), interval="1m", start="2016-05-29", end="2026-05-31T00:01Z")
+    assert refused.value.parameter == "interval"
+    with pytest.raises(BadQuery, match="rows, and 2000000 are the most"):
+        market.history(by=GROUPS, interval="1m", start=NOW - 365 * DAY)
+    assert market.history(by=GROUPS, interval="1m", start=NOW - 365 * DAY, sparse=True)
+
+
+def test_an_instant_before_everything_is_refused_with_the_first(market):
+    first = market.history(by=(), start=NOW - 20 * DAY, sparse=True)[0]["timestamp"]
+    for ask in (market.history, market.overview, market.coins, market.maxpain):
+        with pytest.raises(BadQuery, match="the first observation is of 2026-05-2") as refused:
+            ask(as_of="2026-05-20")
+        assert refused.value.parameter == "as_of"
+    assert market.history(as_of=first + HOUR)
 
 
 # Over a socket.

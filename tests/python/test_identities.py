@@ -1,5 +1,7 @@
 """One ledger, four answers: what must agree does. And what holds of every question: symbols and refusals."""
 
+from datetime import timedelta
+
 import numpy as np
 import polars as pl
 import pytest
@@ -35,9 +37,9 @@ def near(value):
 @pytest.mark.parametrize("ranges", [ONE_DAY, ONE_WEEK], ids=["day", "week"])
 def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges):
     of_heatmap, of_map, of_pain = ranges
-    heatmap = market.heatmap(symbol, of_heatmap, 2)
-    liqmap = market.liqmap(symbol, of_map)
-    pain = market.maxpain(symbol)[of_pain]
+    heatmap = market.heatmap(symbol, of_heatmap, 2, opened="range")
+    liqmap = market.liqmap(symbol, of_map, model=2)
+    pain = market.maxpain(symbol, model=2)[of_pain]
     assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
     assert pain["totalLong"] == near(liqmap.total[liqmap.sides == "long"].sum())
     assert pain["totalShort"] == near(liqmap.total[liqmap.sides == "short"].sum())
@@ -46,6 +48,39 @@ def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges
     for side, sign in (("long", -1), ("short", 1)):
         far = sign * (heatmap.prices - heatmap.current_price) > 0.005 * heatmap.current_price
         assert 0 < heatmap.matrix[far, -1].sum() <= liqmap.total[liqmap.sides == side].sum() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("symbol", COINS)
+@pytest.mark.parametrize("range", ["24h", "7d"])
+def test_the_last_column_is_the_map_of_all_open_positions(market, symbol, range):
+    heatmap, liqmap = market.heatmap(symbol, range), market.liqmap(symbol, "all", model=2)
+    assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
+    assert heatmap.meta["opened"] == liqmap.meta["opened"] == "ever"
+    assert heatmap.meta["opened_since"] == liqmap.meta["opened_since"]
+    within = market.liqmap(symbol, "7d")
+    assert within.meta["opened"] == "range"
+    assert within.meta["opened_since"] > liqmap.meta["opened_since"]
+    assert market.liqmap(symbol, "7d", opened="ever", model=2).total.tolist() == liqmap.total.tolist()
+
+
+@pytest.mark.parametrize("symbol", COINS)
+@pytest.mark.parametrize("range", ["12h", "24h"])
+def test_a_column_does_not_change_later(market, symbol, range):
+    later, then = (
+        market.heatmap(symbol, range),
+        market.heatmap(symbol, range, as_of=market.now - timedelta(hours=2, minutes=7)),
+    )
+    assert then.meta["partial"] is not None
+    times = np.intersect1d(later.times, then.times)
+    assert len(times) >= 60
+    cells = []
+    for heatmap in (later, then):
+        shared = heatmap.matrix[:, np.isin(heatmap.times, times)]
+        held = shared.any(axis=1)
+        cells.append((heatmap.prices[held].tobytes(), shared[held].tobytes()))
+    assert cells[0] == cells[1]
+    # The first column of a day holds what was opened before.
+    assert later.matrix[:, 0].sum() > 0.3 * later.matrix[:, -1].sum()
 
 
 @pytest.mark.parametrize("symbol", COINS)
@@ -111,7 +146,8 @@ def test_the_four_estimates_agree_on_price_and_time(market, symbol):
 
 def test_the_realised_answers_add_up_to_each_other(market):
     overview, coins = market.overview(), market.coins("24h", 200)
-    exchanges, orders = market.exchanges(), list(market.iter_orders())
+    exchanges = market.exchanges()
+    orders = list(market.iter_orders(start=market.now - timedelta(days=1) + timedelta(milliseconds=1)))
     day = overview["24h"]
     assert day["cnt"] == sum(row["cnt"] for row in coins) == sum(row["cnt"] for row in exchanges) == len(orders)
     assert day["total_usd"] == near(sum(row["total_usd"] for row in coins))
@@ -281,6 +317,7 @@ def test_nothing_realised_is_an_empty_answer_not_an_error():
     market = samples.simulated()
     assert market.orders("TIAUSDT") == []
     assert market.chart("TIAUSDT") == []
-    assert market.orders(exchange="lighter") == []
+    with pytest.warns(liqdata.NotCovered):
+        assert market.orders(exchange="lighter") == []
     assert market.bars("TIA") == []
     assert market.true_positions("TIA") == []

@@ -58,7 +58,7 @@ def counted(archive):
     """How many orders and bars there are, and what they are worth."""
     with liqdata.open(archive) as market:
         rows = market.history(by=(), interval="1d", start=START, end=START + 40 * 86_400_000)
-        return sum(row["cnt"] for row in rows), sum(row["volume"] for row in market.bars("BTC"))
+        return sum(row["cnt"] or 0 for row in rows), sum(row["volume"] for row in market.bars("BTC"))
 
 
 def test_tables_that_are_killed_on_their_way_leave_nothing_half_and_the_next_time_brings_the_rest(tmp_path):

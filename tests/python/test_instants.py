@@ -56,9 +56,9 @@ def test_several_coins_have_their_ledgers_side_by_side(market):
 
 
 def test_an_instant_without_bars_is_named(market):
-    with pytest.raises(liqdata.Refused, match="ETH") as refused:
+    with pytest.raises(liqdata.BadQuery, match="the first observation is of 2026-05-30T18:00:00Z") as refused:
         market.liqmap(["ETH", "BTC"], "all", as_of=[NOW, NOW - 40 * HOUR])
-    assert refused.value.status == 404
+    assert refused.value.parameter == "as_of"
     assert "ETH" in refused.value.__notes__[0]
     assert "as_of: 2026-05-30T08:00:00Z" in refused.value.__notes__[0]
 
@@ -161,8 +161,10 @@ def test_a_range_by_another_name_is_the_same_range(market):
 def test_the_map_of_every_range_is_the_last_column_of_its_heatmap():
     demo = samples.simulated()
     for range_ in ("12h", "24h", "3d", "7d", "1M", "all"):
-        column = demo.heatmap("ETH", range_).matrix[:, -1].sum()
-        assert demo.liqmap("ETH", range_).total.sum() == pytest.approx(column, rel=1e-9)
+        for opened in ("ever", "range"):
+            column = demo.heatmap("ETH", range_, opened=opened).matrix[:, -1].sum()
+            found = demo.liqmap("ETH", range_, opened=opened, model=2)
+            assert found.total.sum() == pytest.approx(column, rel=1e-9)
 
 
 def test_a_long_range_is_refused_where_the_bars_begin_later(market):
@@ -188,7 +190,7 @@ def test_a_year_of_bars_has_every_range():
         "volume": [1.0 + place % 3 for place in range(len(hours))],
     }
     market = liqdata.Market(bars=bars)
-    for range_, days, columns in (("3M", 90, 180), ("6M", 180, 180), ("1y", 365, 183), ("all", 366, 122)):
+    for range_, days, columns in (("3M", 90, 180), ("6M", 180, 180), ("1y", 365, 183), ("all", 366, 123)):
         found = market.heatmap("BTC", range_)
         assert found.times.size == columns
         assert found.meta["explain"]["bars"] == 6 * days

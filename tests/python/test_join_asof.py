@@ -110,7 +110,7 @@ def test_an_order_is_given_the_bar_that_had_closed(library):
 def test_frames_of_maps_and_bars_merge_in_pandas_itself():
     market = samples.simulated()
     heat = market.heatmap("BTC", "12h")
-    wide, bars = heat.to_frame(), market.bars("BTC").to_pandas()
+    wide, bars = heat.to_frame(), market.bars("BTC", interval="5m").to_pandas()
     assert str(wide.columns.dtype) == "datetime64[ms, UTC]"
     assert heat.times.dtype == np.dtype("datetime64[ms]")
     mass = wide.sum().rename("mass").reset_index()
@@ -136,11 +136,9 @@ def test_two_of_rows_give_a_frame_of_pandas_and_keep_its_index():
 
 def test_an_hour_of_a_chart_is_known_at_its_end():
     market = samples.simulated()
-    chart = market.chart("BTCUSDT")
-    longs = chart.to_pandas().query("side == 'LONG'")
-    at = pd.DataFrame(
-        {"timestamp": moments([row["hour"] + HOUR + step for row in chart[:2] for step in (-1, 0)], "pandas")}
-    )
+    longs = market.chart("BTCUSDT").to_pandas().query("side == 'LONG'")
+    hours = [int(hour.timestamp() * 1000) for hour in longs["hour"][:2]]
+    at = pd.DataFrame({"timestamp": moments([hour + HOUR + step for hour in hours for step in (-1, 0)], "pandas")})
     joined = liqdata.join_asof(at, longs)
     assert (joined["hour"].dropna() + pd.Timedelta("1h") <= joined["timestamp"][joined["hour"].notna()]).all()
     assert joined["hour"].notna().sum() == 3

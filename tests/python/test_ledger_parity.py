@@ -20,7 +20,7 @@ PAIR = {"BTC": ("BTCUSDT", 1), "PEPE": ("1000PEPEUSDT", 1000)}
 TIERS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125)
 WEIGHTS = tuple(k**-0.75 / sum(other**-0.75 for other in TIERS) for k in TIERS)
 CLOCKS = ((0.3, 0.1), (0.7, 16.0))
-KAPPA = 0.30
+KAPPA = 0.21
 SHOWN = (10, 25, 50, 100)  # the contract's, each for the tiers near it: through 17, 35, 70, and all above
 SHOWN_FOR = (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 3, 3)
 CLOSE = {"rtol": 1e-9, "atol": 0.0}
@@ -101,10 +101,9 @@ class World:
         return bar["volume"] / (sum(before) / len(before)) if before else 1.0
 
     def realised(self, bar):
-        """Base units of longs and of shorts, for bars between the first order and the last."""
-        times = [order["timestamp"] for order in self.orders]
+        """Base units of longs and of shorts, if the feed had an order in the day before the close."""
         start, end = bar["timestamp"], bar["timestamp"] + self.interval
-        if end <= min(times) or start > max(times):
+        if not any(end - DAY <= order["timestamp"] < end for order in self.orders):
             return (None, None)
         return tuple(
             sum(
@@ -122,16 +121,34 @@ class World:
         wide = 0.005 if self.coin == "BTC" else 0.01
         return reference.Rules(TIERS, tuple(min(wide, 1 / (2 * k)) for k in TIERS), WEIGHTS, CLOCKS)
 
+    def per_day(self, bar):
+        """The usual volume of a day, in place of open interest that is not known yet."""
+        before = [
+            other["volume"]
+            for other in self.bars
+            if bar["timestamp"] - 7 * DAY <= other["timestamp"] < bar["timestamp"]
+        ]
+        usual = sum(before) / len(before) if before else bar["volume"]
+        return usual * DAY / self.interval
+
     def replay(self, length, model):
-        """The ledger after every bar of the window, with the time of its close."""
-        bars = self.window(length)
-        ledger = reference.Ledger(self.rules(), self.open_interest(bars[0]["timestamp"]))
+        """The ledger after every bar of the window, or of all bars, with the time of its close."""
+        bars = self.bars if length is None else self.window(length)
+        opening = self.open_interest(bars[0]["timestamp"])
+        relative = opening is None
+        ledger = reference.Ledger(self.rules(), self.per_day(bars[0]) if relative else opening)
         close, read = bars[0]["timestamp"], {}
         for bar in bars:
             if (missing := bar["timestamp"] - close) > 3 * self.interval:
                 ledger.lapse(missing / DAY)
             close = bar["timestamp"] + self.interval
             known, held = self.open_interest(close), self.held(close)
+            if relative and known is not None:
+                relative = False
+                ledger.regroup(known / ledger.open_interest)
+                read = held
+            elif relative:
+                known = self.per_day(bar)
             # What a venue holds that falls silent is not closed, nor opened as it is heard again.
             if read and held and read.keys() != held.keys():
                 ledger.regroup(sum(read.get(venue, now) for venue, now in held.items()) / sum(read.values()))
@@ -150,21 +167,21 @@ class World:
             yield close, ledger
 
     def heatmap(self, name, model, counted):
-        """Prices, times and matrix by the rules of the documentation, each tier of a side counted so many times."""
+        """Prices, times and matrix by the rules of the documentation, tiers counted as often as said."""
         length = RANGES[name]
         stride = -(-STRIDES[name] // self.interval) * self.interval
         bars = self.window(length)
-        ends = set(takewhile(lambda end: end > max(NOW - length, bars[0]["timestamp"]), count(NOW, -stride)))
+        ends = {NOW, *takewhile(lambda end: end > NOW - length, count(NOW // stride * stride, -stride))}
         columns = {}
-        for close, ledger in self.replay(length, model):
+        for close, ledger in self.replay(None, model):
             if close in ends:
                 fine = defaultdict(float)
-                for (j, _, _), usd in ledger.usd(counted).items():
+                for (j, _, _), usd in ledger.usd(counted(close)).items():
                     fine[j] += usd
                 columns[close] = {j: usd for j, usd in fine.items() if usd > 0}
         low = ledger.bin(min(bar["low"] for bar in bars) * 0.97)
         high = ledger.bin(max(bar["high"] for bar in bars) * 1.03)
-        factor = (high - low) // 300 + 1
+        factor = FACTORS[name]
         occupied = [j for column in columns.values() for j in column]
         first, last = min([low, *occupied]) // factor, max([high, *occupied]) // factor
         matrix = np.zeros((last - first + 1, len(columns)))
@@ -186,6 +203,9 @@ class World:
         return price, width, {place: tiers for place, tiers in sorted(bins.items()) if sum(tiers) > 0}
 
 
+# Fine bins of a row.
+FACTORS = {"12h": 1, "24h": 1, "3d": 1, "7d": 2, "1M": 2}
+
 CASES = [
     (coin, name, interval, seed)
     for name, interval in (
@@ -204,13 +224,25 @@ CASES = [
 @pytest.mark.parametrize("coin,name,interval,seed", CASES)
 def test_a_heatmap_is_the_ledger_column_by_column(coin, name, interval, seed, model):
     world = World(coin, interval, RANGES[name] // DAY + 9, seed)
-    found = world.market().heatmap(coin, name, model)
+    market = world.market()
+    found = market.heatmap(coin, name, model)
     # How shares are fitted is held against the truth elsewhere; here the ledger is, with the shares it was told.
     explain = found.meta["explain"]
     shares = explain.get("theta", (WEIGHTS, WEIGHTS))
     if model == 3 and explain["fit"]["state"] == "prior":
         np.testing.assert_allclose(shares, [[KAPPA * weight for weight in WEIGHTS]] * 2, rtol=1e-12)
-    prices, times, matrix = world.heatmap(name, model, shares)
+    # The shares of an earlier column are those of its day.
+    of_day = {NOW // DAY: shares}
+
+    def counted(close):
+        if model == 2:
+            return shares
+        if close // DAY not in of_day:
+            then = market.liqmap(coin, "all", model=3, as_of=close)
+            of_day[close // DAY] = then.meta["explain"]["theta"]
+        return of_day[close // DAY]
+
+    prices, times, matrix = world.heatmap(name, model, counted)
     assert found.times.astype("int64").tolist() == times
     assert found.prices.shape == prices.shape
     np.testing.assert_allclose(found.prices, prices, rtol=1e-12)

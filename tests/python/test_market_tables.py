@@ -461,6 +461,7 @@ def test_an_interval_may_be_a_column_of_durations(unit):
     assert liqdata.Market(bars=frame).bars("BTC") == liqdata.Market(bars=two).bars("BTC")
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 def test_an_empty_table_and_no_table_give_empty_answers():
     empty = {name: pd.DataFrame(typed(table))[:0] for name, table in TABLES.items()}
     for market in (liqdata.Market(**empty), liqdata.Market()):

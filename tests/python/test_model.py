@@ -28,7 +28,7 @@ def test_the_default_is_the_documented_model():
     weights = np.array(model.tiers) ** -0.75
     np.testing.assert_allclose(model.weights, weights / weights.sum(), rtol=1e-12)
     assert model.clocks == ((0.3, 0.1), (0.7, 16.0))
-    assert (model.entries, model.grid, model.phi0, model.kappa0) == (5, 5e-4, 0.05, 0.30)
+    assert (model.entries, model.grid, model.phi0, model.kappa0) == (5, 5e-4, 0.05, 0.21)
     assert (model.mmr, model.nu, model.name, model.view) == (None, None, None, "exposure")
 
 
@@ -104,7 +104,7 @@ def test_versions_tell_apart_what_gives_other_cells_and_nothing_else():
         Model(entries=3),
         Model(grid=1e-3),
         Model(phi0=0.1),
-        Model(kappa0=0.30),
+        Model(kappa0=0.21),
         Model(kappa0=0.31),
         Model(nu=3.0),
     ]
@@ -126,6 +126,31 @@ def test_a_model_compares_pickles_and_does_not_change():
         del OWN.phi0
 
 
+def test_whole_numbers_may_be_floats():
+    assert Model(tiers=[10.0, np.float64(50.0)], entries=5.0) == Model(tiers=[10, 50])
+    for name, value in {"tiers": [2.5, 10.0], "entries": 5.5}.items():
+        with pytest.raises(BadQuery, match=rf"{name}: .*whole"):
+            Model(**{name: value})
+
+
+MODELS = [2, 3, Model(), OWN, Model(kappa0=0.1, grid=1e-3), Model(mmr=[0.01, 0.004], tiers=[20, 125], nu=5, phi0=0.0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("coin", ["BTC", "SOL"])
+def test_the_model_of_an_answer_is_a_model_again(market, coin, model):
+    answer = market.heatmap(coin, "24h", model=model, explain=True)
+    explain = answer.meta["explain"]
+    again = Model(**explain["model"])
+    assert explain["modelNumber"] == answer.model == {"exposure": 2, "expected": 3}[again.view]
+    assert again.version == explain["modelVersion"]
+    assert again.view == answer.meta["view"]
+    assert again == Model(**json.loads(json.dumps(explain["model"])))
+    assert (again.name, again.tiers) == (getattr(model, "name", None), getattr(model, "tiers", Model().tiers))
+    assert market.heatmap(coin, "24h", model=again) == market.heatmap(coin, "24h", model=model)
+    assert ("kappa0" in explain["model"], "nu" in explain["model"]) == (answer.model == 3,) * 2
+
+
 def test_numpy_numbers_count():
     assert Model(tiers=np.array([10, 50]), phi0=np.float64(0.1)) == Model(tiers=(10, 50), phi0=0.1)
 
@@ -133,11 +158,11 @@ def test_numpy_numbers_count():
 def test_the_default_model_gives_the_documented_answers(market):
     assert market.heatmap("BTC", "24h", Model()) == market.heatmap("BTC", "24h")
     assert (
-        market.heatmap("BTC", "24h", Model(kappa0=0.30)).matrix.tobytes()
+        market.heatmap("BTC", "24h", Model(kappa0=0.21)).matrix.tobytes()
         == market.heatmap("BTC", "24h", 3).matrix.tobytes()
     )
-    assert market.levels(model=Model()) == market.levels()
-    assert market.maxpain(model=2) == market.maxpain()
+    assert market.levels(model=Model()) == market.levels(model=2)
+    assert market.maxpain(model=Model(nu=2.0)) == market.maxpain() != market.maxpain(model=2), "the demo is fitted"
 
 
 def test_tiers_are_shown_in_the_contracts_four(market):
@@ -157,7 +182,7 @@ def test_an_own_model_says_its_version_and_view(market):
     assert found.meta["view"] == "exposure"
     expected = market.heatmap("BTC", "12h", Model(kappa0=0.1))
     assert (expected.model, expected.meta["view"]) == (3, "expected")
-    assert expected.meta["explain"]["kappa"] == [0.1, 0.1]
+    assert expected.meta["explain"]["model"]["kappa0"] == 0.1
 
 
 def test_our_server_takes_the_same_over_http(market):
@@ -207,7 +232,7 @@ def test_several_instants_are_the_single_answers(market):
 
 @pytest.mark.parametrize("range", ["12h", "7d", "1M"])
 def test_the_sides_of_a_heatmap_are_its_cells(market, range):
-    found = market.heatmap("SOL", range)
+    found = market.heatmap("SOL", range, opened="range")
     assert found.long.shape == found.short.shape == found.matrix.shape
     np.testing.assert_allclose(found.long + found.short, found.matrix, rtol=1e-12)
     for column in np.linspace(0, found.times.size - 1, 7).astype(int):
@@ -215,7 +240,7 @@ def test_the_sides_of_a_heatmap_are_its_cells(market, range):
         if longs.size and shorts.size:
             assert longs.max() <= shorts.min()
     if range == "7d":
-        week = market.liqmap("SOL", "7d")
+        week = market.liqmap("SOL", "all", model=2)
         for side in ("long", "short"):
             np.testing.assert_allclose(
                 getattr(found, side)[:, -1].sum(), week.total[week.sides == side].sum(), rtol=1e-9

@@ -35,6 +35,15 @@ def in_doubt(answer):
     return [explain[name] for name in ("openInterestOutliers", "openInterestUnjudged", "barOutliers", "barsUnjudged")]
 
 
+def same(found, wanted):
+    """Whether answers are equal; of a heatmap the last column, as earlier ones had rows that were in doubt then."""
+    if not isinstance(found, liqdata.Heatmap):
+        return found == wanted
+    columns = [dict(zip(each.prices.tolist(), each.matrix[:, -1].tolist(), strict=True)) for each in (found, wanted)]
+    one, other = ({price: usd for price, usd in column.items() if usd > 0} for column in columns)
+    return one == other
+
+
 def estimates(market, **as_of):
     yield market.heatmap("BTC", "24h", explain=True, **as_of)
     yield market.liqmap("BTC", "all", explain=True, **as_of)
@@ -59,7 +68,7 @@ def markets(request, tmp_path):
 def test_an_estimate_is_that_of_the_tables_without_their_outliers(markets):
     given, clean = markets
     for found, wanted in zip(estimates(given), estimates(clean), strict=True):
-        assert found == wanted
+        assert same(found, wanted)
         assert in_doubt(found) == [3, 0, 3, 0]
         assert in_doubt(wanted) == [0, 0, 0, 0]
     assert "without 6 outliers" in repr(given.liqmap("BTC", "all"))
@@ -83,11 +92,11 @@ def test_an_outlier_is_used_until_the_level_is_back(markets):
     closes = {place: row["closes_at"] for place, row in enumerate(given.bars("BTC"))}
     at = closes[310]  # the last outlier of the bars closes
     for found, wanted in zip(estimates(given, as_of=at), estimates(clean, as_of=at), strict=True):
-        assert found != wanted
+        assert not same(found, wanted)
         assert in_doubt(found) == [3, 0, 2, 1]
         assert "newest rows in doubt" in repr(found) or isinstance(found, dict)
     for found, wanted in zip(estimates(given, as_of=closes[311]), estimates(clean, as_of=closes[311]), strict=True):
-        assert found == wanted
+        assert same(found, wanted)
         assert in_doubt(found) == [3, 0, 3, 0]
     instants = [closes[place] for place in range(265, 320)]
     for found, at in zip(given.liqmap("BTC", "all", as_of=instants), instants, strict=True):

@@ -156,7 +156,7 @@ def test_a_price_is_drawn_at_the_close_of_its_bar(ax, price):
 @pytest.mark.parametrize("form", ["rows", "to_pandas", "to_polars", "to_arrow"])
 def test_the_bars_of_a_market_are_drawn_in_every_form(ax, form):
     with liqdata.demo() as market:
-        grid, bars = market.heatmap("BTC"), market.bars("BTC")
+        grid, bars = market.heatmap("BTC"), market.bars("BTC", interval="5m")
     grid.plot(ax, price=bars if form == "rows" else getattr(bars, form)(), candles=False)
     again = Figure(figsize=(8, 5)).add_subplot()
     grid.plot(again, price=[{"timestamp": bar["timestamp"], "close": bar["close"]} for bar in bars])

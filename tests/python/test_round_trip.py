@@ -57,6 +57,7 @@ def bits(grid):
     return {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.parametrize("name,parameters", QUESTIONS, ids=[f"{name} {given}" for name, given in QUESTIONS])
 def test_what_arrives_is_what_the_market_says(market, server, connect, name, parameters):
     wanted = getattr(market, name)(**parameters)
@@ -72,6 +73,7 @@ def test_what_arrives_is_what_the_market_says(market, server, connect, name, par
         assert got.meta["age"] is None or got.meta["age"] >= timedelta(0)
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 def test_the_questions_are_not_answered_with_nothing(market):
     for name, parameters in QUESTIONS:
         found = getattr(market, name)(**parameters)

@@ -59,7 +59,7 @@ def test_a_map_that_is_the_intensity_scores_its_closed_form_alone(known):
     assert found["dig_low"] > 0.1
     assert found["calibration"] == pytest.approx(1.0, abs=0.05)
     assert found["n"] == rows.sum()
-    for side in ("long", "short"):
+    for side in ("LONG", "SHORT"):
         assert line(card.rows(), side)["ig"] > 0.1
     weeks = [row["kappa"] for row in card.kappa() if row["side"] == "both"]
     assert np.mean(weeks) == pytest.approx(usd.sum() / crossed.sum(), rel=0.1)

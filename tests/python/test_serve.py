@@ -118,6 +118,7 @@ def test_a_server_keeps_its_market_alive():
         assert client.orders()[0]["exchange"] == "gate"
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 def test_an_empty_market_answers_with_nothing_but_in_full():
     empty = {name: [] for name in ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")}
     with liqdata.serve(liqdata.Market(orders=empty)) as server, liqdata.Client(server.url) as client:

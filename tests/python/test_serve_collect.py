@@ -158,6 +158,7 @@ def test_a_port_that_is_taken_lets_go_of_the_archive(capsys, tmp_path, nowhere, 
 # Life.
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_what_is_there_and_ends_when_told(tmp_path, nowhere, number):
     file = tmp_path / "settings.toml"
@@ -200,6 +201,7 @@ def test_what_happens_is_in_the_stream_in_the_answers_and_on_the_disk(tmp_path):
     assert told(kept) == told(seen) == told(happened)
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 @pytest.mark.skipif(not DOUBLE.exists(), reason="the exchange double is built by cargo test")
 def test_the_maps_that_are_served_are_kept_as_they_were(tmp_path):
     file = tmp_path / "settings.toml"

@@ -157,8 +157,17 @@ def test_what_is_busier_than_any_tape_is_said(heard):
     assert "busier than all complete tapes" in row["method"]
 
 
-def test_the_simulation_shows_everything():
-    assert {row["sampling"] for row in samples.simulated().undercount()} == {"complete"}
+def test_the_simulation_has_a_sampled_exchange_a_gap_and_complete_tapes():
+    rows = {row["exchange"]: row for row in samples.simulated().undercount()}
+    sampled = rows.pop("binance")
+    assert sampled["sampling"] == "latest_or_largest"
+    assert float(sampled["observed_usd"]) < sampled["estimated_usd"] < sampled["high_usd"]
+    assert {row["sampling"] for row in rows.values()} == {"complete"}
+    interrupted = rows.pop("okx")
+    assert interrupted["method"] == "unknown: a complete tape of only 96.9 % of the window"
+    assert sorted(rows) == ["bitget", "bybit", "gate"]
+    for row in rows.values():
+        assert row["low_usd"] == row["high_usd"] == float(row["observed_usd"])
 
 
 UNRECORDED = "unknown: no complete recording in the window"

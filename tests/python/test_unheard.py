@@ -7,6 +7,8 @@ import time
 import urllib.error
 import urllib.request
 
+import pytest
+
 import liqdata
 from liqdata import _core
 
@@ -72,6 +74,7 @@ def _gaps(archive):
         return []
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 def test_an_archive_that_has_nothing_says_so_and_not_1970(tmp_path, capsys):
     archive = tmp_path / "archive"
     _core.ArchiveWriter(archive).close()

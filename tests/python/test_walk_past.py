@@ -63,6 +63,7 @@ def test_pages_may_end_among_the_orders_of_one_instant(local, served, connect):
         assert connect(served).iter_orders(**stretch, page_size=page_size) == wanted
 
 
+@pytest.mark.filterwarnings("ignore::liqdata.NotCovered")
 def test_a_page_of_orders_of_any_time_is_that_of_the_market(local, served, connect):
     client = connect(served)
     for asked in (

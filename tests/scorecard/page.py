@@ -16,7 +16,7 @@ from liqdata import _core
 VERSIONS = {
     MODEL: ("the model, `Model()`", simulated.MODELS[MODEL].version),
     "expected": (
-        "the model, expected view, `Model(kappa0=0.3)`, fitted if liquidations are known",
+        "the model, expected view, `Model(kappa0=0.21)`, fitted if liquidations are known",
         liquidations.EXPECTED.version,
     ),
     "served": ("answered as model 2", _core.model_version(2)),

@@ -10,7 +10,7 @@ from simulated import MODEL, MODELS
 
 import liqdata
 
-EXPECTED = liqdata.Model(kappa0=0.3)
+EXPECTED = liqdata.Model(kappa0=0.21)
 BASELINES = ("template", "prints", "interest", "turnover")
 HOUR = 3_600_000
 

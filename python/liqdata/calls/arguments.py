@@ -16,7 +16,7 @@ from liqdata import _core
 from liqdata.errors import ArchiveError, BadQuery
 
 if TYPE_CHECKING:
-    from liqdata.types import Instant
+    from liqdata.types import Bound, Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FURTHEST = 62_000_000_000_000  # maximum distance of an instant from the epoch in milliseconds: years 5 to 3934
@@ -89,7 +89,15 @@ def _in_milliseconds(value: object, whole: int, parameter: str) -> None:
         raise BadQuery(msg, parameter=parameter)
 
 
-def time_bounds(start: Instant | None, end: Instant | None) -> tuple[int | None, int | None]:
+def relative(value: object) -> int | None:
+    """Milliseconds before now of a bound such as ``"-7d"`` or a timedelta; ``None`` for other values."""
+    if isinstance(value, str):
+        return _core.span(value[1:]) if value.startswith("-") else None
+    kind, cell = _kind(value)
+    return abs(int(cell)) if kind == "span" else None
+
+
+def time_bounds(start: Any, end: Any) -> tuple[int | None, int | None]:
     """Convert the start and the end of a time range to epoch milliseconds.
 
     The end must be after the start.
@@ -101,10 +109,36 @@ def time_bounds(start: Instant | None, end: Instant | None) -> tuple[int | None,
     return first, last
 
 
-def time_range(start: Instant | None, end: Instant | None) -> dict[str, str | None]:
-    """Start and end of a time range, checked, as query parameters."""
-    first, last = (None if at is None else datetime_of(at).isoformat() for at in time_bounds(start, end))
-    return {"start": first, "end": last}
+def time_range(start: Bound | None, end: Bound | None) -> dict[str, str | None]:
+    """Start and end of a time range, checked, as query parameters.
+
+    Each may be a time before the *now* of whoever answers.
+    """
+    first, last = relative(start), relative(end)
+    if first is not None and last is not None and first <= last:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
+        raise BadQuery(msg, parameter="end")
+    fixed_start, fixed_end = time_bounds(start if first is None else None, end if last is None else None)
+    return {"start": _bound(first, fixed_start), "end": _bound(last, fixed_end)}
+
+
+def _bound(ago: int | None, at: int | None) -> str | None:
+    """A bound as a query parameter: so many milliseconds before now, or an instant."""
+    if ago is not None:
+        return f"-{ago}ms"
+    return None if at is None else datetime_of(at).isoformat()
+
+
+def resolved(start: Bound | None, end: Bound | None, now: int | None) -> tuple[int | None, int | None]:
+    """Start and end of a time range in epoch milliseconds, if *now* is known."""
+    bounds: list[Any] = []
+    for name, value in (("start", start), ("end", end)):
+        ago = relative(value)
+        if ago is not None and now is None:
+            msg = f"{name}: {value!r} is a time before now, which is not known here; allowed: {_INSTANTS}"
+            raise BadQuery(msg, parameter=name)
+        bounds.append(value if ago is None else datetime_of((now or 0) - ago))
+    return time_bounds(*bounds)
 
 
 def length(interval: object) -> int:
@@ -114,8 +148,9 @@ def length(interval: object) -> int:
         found = interval // timedelta(milliseconds=1) if not interval % timedelta(milliseconds=1) else None
     elif isinstance(interval, str):
         found = _MONTH if interval == "1M" else _core.span(interval)
-    elif isinstance(interval, int) and not isinstance(interval, bool):
-        found = interval
+    elif not isinstance(interval, bool):
+        kind, cell = _kind(interval)
+        found = cell if kind in {"int", "span"} else None
     if found is None or found <= 0 or found % _MINUTE or found > _LONGEST:
         msg = f"interval: {interval!r} is not allowed; allowed: {_LENGTHS}"
         raise BadQuery(msg, parameter="interval")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from difflib import get_close_matches
 from functools import update_wrapper
 from types import FunctionType
@@ -65,6 +66,22 @@ def public_methods(kind: C) -> C:
         if isinstance(member, FunctionType) and (not name.startswith("_") or name in {"__init__", "__getitem__"}):
             setattr(kind, name, public_call(member))
     return kind
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the caller of this package.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+    category : type
+        The class of the warning.
+    """
+    frame, level = sys._getframe(1), 2  # noqa: SLF001 - `skip_file_prefixes` needs Python 3.12
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith("liqdata."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

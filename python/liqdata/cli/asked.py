@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata.endpoints.contract import endpoints
-from liqdata.errors import BadQuery, LiqdataError, NoAnswer
+from liqdata.errors import BadQuery, LiqdataError, NoAnswer, NotCovered
 from liqdata.text.printable import printable
 
 from .mistakes import refuse
@@ -53,7 +54,8 @@ def ask(asked: Asked, of: Any) -> Any:
     """Send the query to a client or a market and return the answer."""
     method = method_of(of, asked.name)
     check(method, asked)
-    return method(**asked.arguments)
+    with warnings.catch_warnings(action="ignore", category=NotCovered):  # `print_caveats` says it
+        return method(**asked.arguments)
 
 
 def method_of(of: Any, name: str) -> Callable[..., Any]:
@@ -90,6 +92,9 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
     age = open_interest_age(getattr(answer, "meta", None) or {})
     if age is not None:
         print(f"{age}: amounts in USD use the open interest of that time", file=sys.stderr)
+    meta = getattr(answer, "meta", None) or {}
+    if meta.get("covered") == 0 and not _has_window(asked):
+        print("no part of the period is covered: zeros and missing rows mean unknown", file=sys.stderr)
     if asked.source.demo:
         print("simulated market", file=sys.stderr)
     elif not asked.source.here and origin_of(of, None).simulated:
@@ -100,6 +105,12 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
             raise NoAnswer(_no_record(asked.arguments.get("range", "24h")))
     elif _is_realised(asked, answer):
         _print_coverage(asked, of, answer)
+
+
+def _has_window(asked: Asked) -> bool:
+    """Whether the query is about a window up to now; its coverage is printed by exchange."""
+    recorded = asked.source.archive is not None or not asked.source.here
+    return recorded and not {"start", "end"} & asked.arguments.keys()
 
 
 def _is_realised(asked: Asked, answer: Any) -> bool:

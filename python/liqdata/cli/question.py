@@ -38,7 +38,8 @@ EXTRA = {
     "version": ("VERSION", "Only maps computed by this model version."),
 }
 INSTANTS = (
-    "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC."
+    "Instants are ISO 8601, such as 2026-06-11 or 2026-06-11T08:00Z, or epoch milliseconds; the default zone is UTC. "
+    "--start and --end also take a time before now, such as -7d."
 )
 
 
@@ -90,6 +91,8 @@ def _takes(name: str) -> list[str]:
 
 
 def _option(parameter: Parameter) -> Option:
+    if parameter.name == "sparse":
+        return flag("--sparse", help="Leave out periods without orders.", section=SECTION)
     allowed = vocabulary(parameter.allowed)
     kind: Word = {
         "int": Number(int, parameter.allowed, ("2", "3") if parameter.name == "model" else ()),

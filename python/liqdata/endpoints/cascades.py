@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from liqdata.rows import Rows
     from liqdata.source.local import LocalSource
     from liqdata.source.service import Service
-    from liqdata.types import Instant
+    from liqdata.types import Bound, Instant
 
 _SECOND = 1000
 _DAY = 24 * 60 * 60 * _SECOND
@@ -31,8 +31,8 @@ def cascades(
     *,
     gap: str | timedelta | int,
     min_usd: float | Decimal,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
     """Request the cascades that started between two instants."""

@@ -10,7 +10,7 @@ from liqdata.source.request import Request
 
 if TYPE_CHECKING:
     from liqdata.rows import Rows
-    from liqdata.types import Instant, Window
+    from liqdata.types import Bound, Instant, Window
 
 
 def coverage(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
@@ -18,6 +18,6 @@ def coverage(range: Window, *, as_of: Instant | None) -> Request[Rows[Any]]:
     return Request("coverage", convert.rows, {"range": range}, as_of)
 
 
-def gaps(start: Instant | None, end: Instant | None, *, as_of: Instant | None) -> Request[Rows[Any]]:
+def gaps(start: Bound | None, end: Bound | None, *, as_of: Instant | None) -> Request[Rows[Any]]:
     """Request the known gaps between two instants."""
     return Request("gaps", convert.rows, time_range(start, end), as_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from liqdata.endpoints.span import shown
 from liqdata.model import native
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -13,19 +14,28 @@ if TYPE_CHECKING:
 
     from liqdata.grids import Heatmap
     from liqdata.model import Model
-    from liqdata.types import HeatmapRange, Instants
-    from liqdata.types import Model as Number
+    from liqdata.types import HeatmapRange, Instants, ModelNumber, Opened, Span
 
 
 def heatmap(
     symbol: str | Sequence[str],
     range: HeatmapRange,
-    model: Number | Model,
+    model: ModelNumber | Model,
     *,
+    span: Span | tuple[float, float],
+    opened: Opened,
     exchange: str | None,
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Heatmap]:
     """Request the heatmap of a coin."""
-    parameters = {"symbol": symbol, "range": range, "model": native(model), "exchange": exchange}
+    parameters = {
+        "symbol": symbol,
+        "range": range,
+        "model": native(model),
+        # A service without this parameter answers the default.
+        "opened": None if opened == "ever" else opened,
+        "exchange": exchange,
+        **shown(span),
+    }
     return Request("heatmap", convert.heatmap, parameters, as_of, explain)

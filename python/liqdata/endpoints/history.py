@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from liqdata.calls.arguments import length, symbols, time_range, usd
+from liqdata.calls.arguments import length, switch, symbols, time_range, usd
 from liqdata.errors import BadQuery
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from liqdata import _core
     from liqdata.rows import Rows
     from liqdata.source.convert import Convert, Origin
-    from liqdata.types import HistoryGroup, Instant
+    from liqdata.types import Bound, HistoryGroup, Instant
 
 _GROUPS = ("coin", "symbol", "exchange", "side")
 
@@ -27,10 +27,11 @@ def history(
     *,
     interval: str | timedelta | int,
     by: HistoryGroup | Iterable[HistoryGroup],
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     exchange: str | None,
     min_usd: float | Decimal | None,
+    sparse: bool,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
     """Request liquidated USD by period and group."""
@@ -52,6 +53,7 @@ def history(
         **time_range(start, end),
         "exchange": None if exchange is None else str(exchange),
         "min_usd": None if min_usd is None else usd(min_usd),
+        "sparse": "1" if switch(sparse, "sparse") else None,
     }
     return Request("history", _grouped(groups), parameters, as_of)
 

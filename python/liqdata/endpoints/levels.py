@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from liqdata.calls.arguments import choice
 from liqdata.model import native
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -12,19 +13,37 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from liqdata.model import Model
-    from liqdata.types import Instants
-    from liqdata.types import Model as Number
+    from liqdata.records import Record
+    from liqdata.types import Headline, Instants, ModelNumber
 
 
 def levels(
-    symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
-) -> Request[Any]:
+    symbol: str | Sequence[str],
+    *,
+    model: ModelNumber | Model | None,
+    headline: Headline,
+    as_of: Instants | None,
+    explain: bool,
+) -> Request[Record]:
     """Request the strongest price level on each side, for each leverage tier."""
-    return Request("levels", convert.plain, {"symbol": symbol, "model": native(model)}, as_of, explain)
+    return Request("levels", convert.record, _parameters(symbol, model, headline), as_of, explain)
 
 
 def maxpain(
-    symbol: str | Sequence[str], *, model: Number | Model | None, as_of: Instants | None, explain: bool
-) -> Request[Any]:
+    symbol: str | Sequence[str],
+    *,
+    model: ModelNumber | Model | None,
+    headline: Headline,
+    as_of: Instants | None,
+    explain: bool,
+) -> Request[Record]:
     """Request the strongest price level on each side, for a day and a week."""
-    return Request("maxpain", convert.plain, {"symbol": symbol, "model": native(model)}, as_of, explain)
+    return Request("maxpain", convert.record, _parameters(symbol, model, headline), as_of, explain)
+
+
+def _parameters(
+    symbol: str | Sequence[str], model: ModelNumber | Model | None, headline: Headline
+) -> dict[str, object]:
+    # A service without this parameter answers the default.
+    chosen = choice(headline, "headline", ("reach", "strongest"))
+    return {"symbol": symbol, "model": native(model), "headline": None if chosen == "reach" else chosen}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from liqdata import _core
 from liqdata.calls.arguments import choice
+from liqdata.endpoints.span import shown
 from liqdata.errors import BadQuery
 from liqdata.model import native
 from liqdata.source import convert
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
 
     from liqdata.grids import LiquidationMap
     from liqdata.model import Model
-    from liqdata.types import Instants, MapRange, MapSource
-    from liqdata.types import Model as Number
+    from liqdata.types import Instants, MapRange, MapSource, ModelNumber, Opened, Span
 
 
 def liqmap(
     symbol: str | Sequence[str],
     range: MapRange,
     *,
-    model: Number | Model | None,
+    model: ModelNumber | Model | None,
     bin: float | None,
+    span: Span | tuple[float, float],
+    opened: Opened | None,
     exchange: str | None,
     source: MapSource | None,
     as_of: Instants | None,
@@ -36,7 +38,9 @@ def liqmap(
         "symbol": symbol,
         "model": native(model),
         "bin": bin,
+        "opened": opened,
         "exchange": exchange,
+        **shown(span),
         **_source_and_range(source, range),
     }
     return Request("liqmap", convert.liqmap, parameters, as_of, explain)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from liqdata import _core
     from liqdata.rows import Rows
     from liqdata.source.convert import Origin
-    from liqdata.types import Instant, MapKind
+    from liqdata.types import Bound, Instant, MapKind
 
 
 def maps(
@@ -24,8 +24,8 @@ def maps(
     *,
     kind: MapKind | None,
     version: str | Model | None,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
     """Request the stored maps of an archive."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
-from liqdata.calls.arguments import instant, switch, time_bounds, time_range, usd
+from liqdata.calls.arguments import instant, resolved, switch, time_range, usd
 from liqdata.calls.progress import bar
 from liqdata.source import convert
 from liqdata.source.request import Request
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from liqdata.rows import Rows
     from liqdata.source.local import LocalSource
     from liqdata.source.service import Service
-    from liqdata.types import Instant, Progress, Window
+    from liqdata.types import Bound, Instant, Progress, Window
 
 _CHUNK = 2**16
 """Number of rows that are read from the Rust core at a time."""
@@ -53,8 +53,8 @@ def orders(
     offset: int,
     *,
     min_usd: float | Decimal | None,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     groups: bool,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
@@ -80,8 +80,8 @@ def iter_orders(
     max_rows: int | None,
     progress: Progress,
     min_usd: float | Decimal | None,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     groups: bool,
     as_of: Instant | None,
 ) -> OrderIterator[Any]:
@@ -93,7 +93,7 @@ def iter_orders(
         _usd_or_none(min_usd),
         page_size,
         max_rows,
-        *time_bounds(start, end),
+        *resolved(start, end, None),
         at,
         switch(groups, "groups"),
     )
@@ -115,8 +115,8 @@ def iter_orders_async(
     max_rows: int | None,
     progress: Progress,
     min_usd: float | Decimal | None,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     groups: bool,
     as_of: Instant | None,
 ) -> AsyncOrderIterator[Any]:
@@ -130,7 +130,7 @@ def iter_orders_async(
         _usd_or_none(min_usd),
         page_size,
         max_rows,
-        *time_bounds(start, end),
+        *resolved(start, end, None),
         at,
         switch(groups, "groups"),
     )
@@ -152,17 +152,17 @@ def iter_orders_local(
     max_rows: int | None,
     progress: Progress,
     min_usd: float | Decimal | None,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     groups: bool,
     as_of: Instant | None,
 ) -> OrderIterator[Any]:
     """Iterate over all orders of a market in this process."""
     least = _usd_or_none(min_usd)
     most = _core.walk_bounds(symbol, exchange, least, page_size, max_rows)
-    first, last = time_bounds(start, end)
     at = instant(as_of, "as_of")
     core = source.open_core()
+    first, last = resolved(start, end, core.now if at is None else at)
     grouped = switch(groups, "groups")
     history = core.history(symbol, exchange, least, first, last, at, grouped)
     if history is not None:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from liqdata.rows import Rows
-    from liqdata.types import Instant
+    from liqdata.types import Bound, Instant
 
 
 def bars(
     symbol: str | Sequence[str],
     *,
-    start: Instant | None,
-    end: Instant | None,
+    start: Bound | None,
+    end: Bound | None,
     interval: str | timedelta | int | None,
     as_of: Instant | None,
 ) -> Request[Rows[Any]]:
@@ -30,7 +30,7 @@ def bars(
 
 
 def open_interest(
-    symbol: str | Sequence[str], *, start: Instant | None, end: Instant | None, as_of: Instant | None
+    symbol: str | Sequence[str], *, start: Bound | None, end: Bound | None, as_of: Instant | None
 ) -> Request[Rows[Any]]:
     """Request the open-interest readings of a coin."""
     return Request("open_interest", convert.rows, {"symbol": symbol, **time_range(start, end)}, as_of)

@@ -10,13 +10,14 @@ from liqdata.source.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from liqdata.records import Record
     from liqdata.rows import Rows
-    from liqdata.types import Instant, Overview, Window
+    from liqdata.types import Instant, Window
 
 
-def overview(*, as_of: Instant | None) -> Request[Overview]:
+def overview(*, as_of: Instant | None) -> Request[Record]:
     """Request totals and order counts by window."""
-    return Request("overview", convert.plain, as_of=as_of)
+    return Request("overview", convert.record, as_of=as_of)
 
 
 def coins(range: Window, limit: int, *, as_of: Instant | None) -> Request[Rows[Any]]:

@@ -84,8 +84,8 @@ def join_asof(
     """Join each row of ``left`` with the newest row of ``right`` that was known at its time.
 
     The tables need not be sorted; the result has the rows of ``left`` in their order. If no row of ``right`` was known
-    yet, its columns are missing values. Among rows of ``right`` that became known at the same time, the last one in the
-    table is used.
+    yet, the columns of ``right`` have missing values. Among rows of ``right`` that became known
+    at the same time, the last one in the table is used.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from liqdata.frames.price import Price
     from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
-    from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow, Levels, MaxPain, Overview
+    from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow
     from liqdata.vendors.comparison import Comparison
 
 __all__ = [
@@ -55,7 +55,7 @@ def _require_matplotlib() -> None:
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
-def overview(totals: Overview | Mapping[str, Any], ax: Axes | None = None) -> Axes:
+def overview(totals: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw the totals of each window of the last hours, longs and shorts as stacked bars.
 
     Parameters
@@ -281,8 +281,8 @@ def heatmap(
     vmin: float | None = None,
     vmax: float | None = None,
     threshold: float | None = None,
-    levels: Levels | None = None,
-    maxpain: MaxPain | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
 ) -> Axes:
     """Draw a heatmap with a log colour scale, candles and the current price.
 
@@ -349,8 +349,8 @@ def liqmap(
     ax: Axes | None = None,
     *,
     interval: bool = False,
-    levels: Levels | None = None,
-    maxpain: MaxPain | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
 ) -> Axes:
     """Draw a liquidation map: bars stacked by leverage, and cumulative curves.
 
@@ -394,7 +394,7 @@ def liqmap(
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
 
 
-def levels(answer: Levels, ax: Axes | None = None) -> Axes:
+def levels(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw the strongest liquidation level on each side, for each leverage.
 
     Parameters
@@ -430,7 +430,7 @@ def levels(answer: Levels, ax: Axes | None = None) -> Axes:
     return ladder.levels(answer, ax)
 
 
-def maxpain(answer: MaxPain, ax: Axes | None = None) -> Axes:
+def maxpain(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw the strongest liquidation level on each side, for a day and a week.
 
     Parameters

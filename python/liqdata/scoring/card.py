@@ -112,7 +112,7 @@ class Scorecard:
         -------
         Rows
             ``map`` (name); ``state``: ``frozen`` (the map as of the open of the period) or ``refreshed`` (with changes
-            of the map inside the period); ``side``: ``long``, ``short`` or ``both``; ``n`` (number of periods);
+            of the map inside the period); ``side``: ``LONG``, ``SHORT`` or ``both``; ``n`` (number of periods);
             ``usd`` (reported); ``ig``: information gain of the map over the weak path (a prediction from the size of
             the price move), in nats per liquidated USD, with the ends ``ig_low`` and ``ig_high`` of its 95 % interval;
             ``dig``, ``dig_low`` and ``dig_high``: the same for the gain of reference and map together over the

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Line = dict[str, Any]
 
-SIDES = {"long": [LONG], "short": [SHORT], "both": [LONG, SHORT]}
+SIDES = {"LONG": [LONG], "SHORT": [SHORT], "both": [LONG, SHORT]}
 
 _WEEK = 7 * DAY
 _MONDAY = 4 * DAY  # the epoch was a Thursday

@@ -16,7 +16,7 @@ from liqdata import _core
 from liqdata.calls.arguments import millis_of
 from liqdata.calls.progress import bar
 from liqdata.calls.traceback import public_call
-from liqdata.errors import Refused
+from liqdata.errors import BadQuery, Refused
 from liqdata.model import Model
 
 from .columns import Table, mine, refuse, rows
@@ -75,7 +75,7 @@ def score_truth(
     symbols : str or sequence of str, optional
         Coins to compare; by default those in ``positions``, or all coins of the market if ``positions`` names none.
     model : 2 or Model, optional
-        The model of the map, 2 by default; its view must be ``"exposure"`` (USD of open interest).
+        The model of the map, 2 by default; its view must be ``"exposed"`` (USD of open interest).
     progress : bool or callable
         Show a progress bar of the coins (needs tqdm; on a terminal or in a notebook), or call a function with the
         number of coins done and the total.
@@ -106,7 +106,7 @@ def score_truth(
     >>> import liqdata
     >>> rows = liqdata.score_truth(liqdata.demo(), symbols="BTC")
     >>> [row["side"] for row in rows]
-    ['long', 'short']
+    ['LONG', 'SHORT']
     >>> all(0 < row["overlap"] <= 1 for row in rows)
     True
     """
@@ -138,7 +138,9 @@ def score_truth(
                     "snapshots from times that the market covers",
                 )
             counts[coin] = len(pairs)
-            lines += [{"symbol": coin, "side": side, **scores([pair[side] for pair in pairs])} for side in SIDES]
+            lines += [
+                {"symbol": coin, "side": side.upper(), **scores([pair[side] for pair in pairs])} for side in SIDES
+            ]
             shown.update(1)
     kinds = {name: "text" if name in {"symbol", "side"} else "float" for name in lines[0]}
     found = rows({name: (kind, [line[name] for line in lines]) for name, kind in kinds.items()})
@@ -161,7 +163,7 @@ def _version(model: Literal[2] | Model | None) -> str:
     """The version of a model; models without the exposure view are refused."""
     if model is None or model == 2:  # noqa: PLR2004 - the contract's number of that view
         return _core.model_version(2)
-    if not isinstance(model, Model) or model.view != "exposure":
+    if not isinstance(model, Model) or model.view != "exposed":
         refuse("model", f"{model!r} does not estimate exposed open interest", "2, or a Model without kappa0 and nu")
     return model.version
 
@@ -296,7 +298,9 @@ def _pairs(
         of = chosen & (measured.timestamp == at)
         try:
             grid = market.liqmap(coin, "7d", model=model, as_of=at)
-        except Refused as error:
+        except (Refused, BadQuery) as error:
+            if isinstance(error, BadQuery) and error.parameter != "as_of":
+                raise
             left_out.append({"symbol": coin, "timestamp": at, "why": str(error)})
             continue
         price = grid.current_price if measured.current is None else float(measured.current[of][0])

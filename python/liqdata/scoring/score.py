@@ -106,10 +106,12 @@ def score(
     realised
         Reported USD: a table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally
         ``symbol`` (coin) and ``interval``, with periods of ``period`` or parts of it; or orders as for
-        :class:`~liqdata.Market`. A period without a row counts as unknown and is not scored.
+        :class:`~liqdata.Market`; or a market with orders or totals. A period without a row counts as unknown and is
+        not scored. The same holds for a period of a market that was covered by less than 90 %.
     bars : table, optional
-        ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume`` and ``symbol`` (coin). Bars may be
-        as long as the period; bars of 15 or 5 minutes are better. By default the bars of ``maps``, if it is a market.
+        ``timestamp`` (open), ``high``, ``low``, ``close`` and optionally ``volume``, ``symbol`` (coin) and
+        ``closes_at``. Bars may be as long as the period; bars of 15 or 5 minutes are better. Bars of several lengths
+        are resampled to the longest. By default the bars of ``maps`` or of ``realised``, if it is a market.
     open_interest : table, optional
         Open interest as for :class:`~liqdata.Market`; needed for a :class:`~liqdata.Model` and the baseline
         ``"interest"``. By default the open interest of ``maps``, if it is a market.
@@ -147,10 +149,14 @@ def score(
     Examples
     --------
     >>> import liqdata
+    >>> with liqdata.demo() as market:
+    ...     card = liqdata.score(market, market)
+    >>> card.meta["periods"] > 400
+    True
     >>> liqdata.score(abs, {"timestamp": [0], "long_usd": [1.0], "short_usd": [-1.0]}, bars={})
     Traceback (most recent call last):
     ...
-    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 cannot be; allowed: finite numbers from 0 on
+    liqdata.errors.BadQuery: realised: column 'short_usd', row 0: -1 is not allowed; allowed: finite numbers from 0 on
     """
     choice(reference, "reference", trial.PATHS)
     checked_progress(progress)
@@ -185,7 +191,7 @@ def _coin(symbol: Any) -> str:
 def _check_coin_column(realised: Any, bars: Any) -> None:
     """Refuse tables without a coin column if several coins are scored."""
     for name, value in (("realised", realised), ("bars", bars)):
-        data = None if value is None else Table(value, name)
+        data = None if value is None or _market(value) is not None else Table(value, name)
         if data is not None and "symbol" not in data and "coin" not in data:
             refuse(
                 name,
@@ -232,7 +238,7 @@ class _Job(NamedTuple):
     def card(self, maps: Any, reported: Any, bars: Any, baselines: Any) -> Scorecard:
         """Read the inputs, compute predictions, compare them."""
         truth = realised(reported, self.symbol, self.period)
-        market, readings = _market(maps), self.open_interest
+        market, readings = _market(maps) or _market(reported), self.open_interest
         if market is not None:
             bars = market.bars(self.symbol) if bars is None else bars
             readings = market.open_interest(self.symbol) if readings is None else readings
@@ -272,7 +278,8 @@ class _Job(NamedTuple):
         if not rows.any():
             self._nothing(path, known, made[:count])
         meta = self._meta(truth, path, given, rows)
-        meta["simulated"] = market is not None and market.simulated
+        markets = [one for one in (_market(maps), _market(reported)) if one is not None]
+        meta["simulated"] = any(one.simulated for one in markets)
         meta["variants"] = _variants(path, [one.crossed for one in made[:count]])
         found = Comparison(
             path, known, getattr(known, self.reference), rows, gain.Resampled(path.opens, self.seed)
@@ -329,7 +336,7 @@ class _Job(NamedTuple):
 
 
 def _market(maps: Any) -> Any:
-    """The first market among the maps, which provides missing tables."""
+    """The first market of an argument, which provides missing tables."""
     from liqdata.market import Market
 
     given = maps.values() if isinstance(maps, Mapping) else [maps]

@@ -1,18 +1,22 @@
 """Reported liquidations: USD by period and side, from a table of totals or from single orders.
 
 In a table of totals, a period without a row is unknown and not scored. With orders, every period between the first and
-the last order is known, and a period without orders has zero USD.
+the last order is known, and a period without orders has zero USD. Of a market, periods that were
+not covered are unknown.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from liqdata import _core
 
 from .columns import DAY, LENGTHS, LONG, MINUTE, SHORT, Floats, Millis, Table, mine, refuse, span
+
+if TYPE_CHECKING:
+    from liqdata.market import Market
 
 
 class Parts(NamedTuple):
@@ -42,8 +46,16 @@ def period_of(value: Any) -> int:
     return found
 
 
+COVERED = 0.9
+"""Covered share of a period from which on the orders of a market are taken for all of its orders."""
+
+
 def realised(value: Any, symbol: str, period: int) -> Truth:
-    """Read the reported USD from a table of totals or of orders."""
+    """Read the reported USD from a table of totals or of orders, or from a market."""
+    from liqdata.market import Market
+
+    if isinstance(value, Market):
+        return _of_market(value, symbol, period)
     data = Table(value, "realised")
     if "side" in data:
         return _orders(data, symbol, period)
@@ -61,6 +73,22 @@ def realised(value: Any, symbol: str, period: int) -> Truth:
         refuse("realised", "it has no rows with both sides known", "at least one period")
     lengths = np.full(len(opens), _spacing(opens, period)) if lengths is None else lengths[known]
     return _totals(opens, usd, lengths, period)
+
+
+def _of_market(market: Market, symbol: str, period: int) -> Truth:
+    """The totals of a market that was made from them, or its orders in covered periods."""
+    totals = market._source.open_core().liquidations()  # noqa: SLF001 - raises if the market is closed
+    if len(totals):
+        return realised(totals, symbol, period)
+    orders = market.iter_orders(symbol)._rest()  # noqa: SLF001 - the rows without a frame library
+    if not len(orders):
+        refuse("realised", f"the market has no orders of {symbol!r}", "a market with orders of it")
+    found = _orders(Table(orders, "realised"), symbol, period)
+    start, end = int(found.opens[0]), int(found.opens[-1]) + period
+    rows = market.history(symbol, interval=period, by=(), start=start, end=end)
+    unknown = [row["timestamp"] for row in rows if row["covered"] is not None and row["covered"] < COVERED]
+    known = ~np.isin(found.opens, unknown)
+    return found._replace(opens=found.opens[known], usd=found.usd[known], incomplete=len(unknown))
 
 
 def _spacing(opens: Millis, period: int) -> int:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of
-from liqdata.errors import UnexpectedReply
+from liqdata.calls.traceback import warn
+from liqdata.errors import NotCovered, UnexpectedReply
+from liqdata.records import Record
 from liqdata.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.types import BarRow, RowDecimals
+    from liqdata.types import BarRow, RowDecimals, Units
 
 A = TypeVar("A")
 
@@ -42,12 +44,17 @@ class Origin(NamedTuple):
     """Open and length (ms) of the first earlier bar that cannot be resampled to the requested interval."""
     time_unit: str | None = None
     """The unit in which a service sent instants, if it was not milliseconds."""
+    period: tuple[float, dict[str, float], int | None] | None = None
+    """Of realised orders: the covered share of the period, that of each window, and since when orders are known."""
 
     def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
         """A copy with the values that a reply has: coverage, earlier bar, and unit of instants."""
         if isinstance(reply, dict):
-            return self._replace(coverage=reply.pop("coverage", None), time_unit=reply.pop("time_unit", None))
-        return self._replace(coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit)
+            popped = {name: reply.pop(name, None) for name in ("coverage", "time_unit", "period")}
+            return self._replace(**popped)
+        return self._replace(
+            coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit, period=reply.period
+        )
 
     def of_question(self, endpoint: str, parameters: Mapping[str, object]) -> Origin:
         """A copy with the endpoint and the given parameters as ``question``."""
@@ -79,6 +86,11 @@ class Origin(NamedTuple):
             meta["question"] = self.question
         if self.coverage is not None:
             meta["coverage"] = self.coverage.dicts("decimal")
+        if self.period is not None:
+            meta["covered"], windows, since = self.period
+            if windows:
+                meta["covered_windows"] = windows
+            meta["data_from"] = None if since is None else datetime_of(since)
         if self.earlier is not None:
             opened, interval = self.earlier
             meta["earlier"] = {"timestamp": datetime_of(opened), "interval": interval}
@@ -102,33 +114,47 @@ class BarsOfMap:
 Convert = Callable[[Any, Origin], A]
 
 
-class ReplyDict(dict[str, Any]):
-    """A dict with the keys of a JSON reply, and a ``meta`` like that of rows and grids.
-
-    Other names of a window or range are accepted as keys: ``overview["1d"]`` is ``overview["24h"]``.
-    """
-
-    __slots__ = ("meta",)
-
-    meta: dict[str, Any]
-
-    def __missing__(self, name: object) -> Any:
-        for other in _OTHER_SPELLINGS.get(str(name), ()):
-            if other in self:
-                return self[other]
-        raise KeyError(name)
+_CONTRACT = {
+    "levels": {"symbol", "price", "updatedAt", "tiers"},
+    "maxpain": {"symbol", "price", "updatedAt", "d1", "d7"},
+}
+"""The keys of the contract; other members of a reply become attributes of the record."""
 
 
-_OTHER_SPELLINGS = {"1d": ("24h", "d1"), "24h": ("d1",), "7d": ("d7",), "1w": ("d7",)}
+def record(reply: dict[str, Any], origin: Origin) -> Record:
+    """A dict with the keys of the contract; the other members of the reply become attributes."""
+    explain = reply.pop("explain", None)
+    endpoint = str((origin.question or {}).get("endpoint"))
+    keys = _CONTRACT.get(endpoint, reply.keys())
+    found = {name: value for name, value in reply.items() if name in keys}
+    beyond = {name: value for name, value in reply.items() if name not in keys}
+    updated = found.get("updatedAt")
+    meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
+    _warn_if_unknown(meta)
+    simulated = beyond.pop("simulated", None)
+    made = Record(
+        found,
+        meta=meta,
+        units=beyond.pop("units", _units(explain)),
+        simulated=simulated if origin.simulated is None else origin.simulated,
+    )
+    made.__dict__.update(beyond)
+    return made
 
 
-def plain(reply: dict[str, Any], origin: Origin) -> Any:
-    """Convert a JSON object to a dict with ``meta``."""
-    answer = ReplyDict(reply)
-    explain = answer.pop("explain", None)
-    updated = reply.get("updatedAt")
-    answer.meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
-    return answer
+def _units(explain: dict[str, Any] | None) -> Units:
+    """The units of an estimate that does not state them."""
+    return "relative" if (explain or {}).get("openInterestScale") == "relative" else "usd"
+
+
+def _warn_if_unknown(meta: dict[str, Any]) -> None:
+    """Warn if no part of the period of a realised answer is covered: its zeros are unknown."""
+    if meta.get("covered") != 0:
+        return
+    since = meta["data_from"]
+    known = "this source has no orders" if since is None else f"its orders begin at {since:%Y-%m-%dT%H:%M:%SZ}"
+    name = (meta.get("question") or {}).get("endpoint", "answer")
+    warn(f"{name}: no part of the period is covered, so zeros and missing rows mean unknown; {known}", NotCovered)
 
 
 _COIN_COLUMN = {"bars": "symbol", "open_interest": "symbol", "positions": "coin"}
@@ -152,7 +178,9 @@ def rows(reply: _core.Table, origin: Origin) -> Rows[Any]:
     """Convert a table to rows with ``meta``."""
     _check_coin(reply, origin.question)
     newest = reply.newest()
-    return Rows(reply, decimals=origin.decimals, meta=origin.meta(None if newest is None else datetime_of(newest)))
+    meta = origin.meta(None if newest is None else datetime_of(newest))
+    _warn_if_unknown(meta)
+    return Rows(reply, decimals=origin.decimals, meta=meta)
 
 
 def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
@@ -171,7 +199,10 @@ def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
     """Make a heatmap of the decoded buffers; its bars are read when they are first used."""
     from liqdata.grids import Heatmap
 
-    made = Heatmap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    reply["updated_at"] = datetime_of(reply["updated_at"])
+    meta = _labelled(reply, origin.meta(reply["updated_at"]))
+    meta.setdefault("view", _VIEWS.get(reply["model"]))
+    made = Heatmap(**reply, meta=meta)
     if origin.bars is None or not len(made.times):
         return made
     return replace(made, bars=BarsOfMap(origin.bars, made.symbol, made.span, origin.far))
@@ -185,26 +216,40 @@ def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
 
     reply["sides"] = np.array(["long", "short"])[reply["sides"]]
     measured = reply.pop("measured", None)
-    made = LiquidationMap(**_dated(reply), meta=_explained(reply.get("explain"), origin.meta(reply["updated_at"])))
+    reply["updated_at"] = datetime_of(reply["updated_at"])
+    meta = _labelled(reply, origin.meta(reply["updated_at"]))
+    made = LiquidationMap(**reply, meta=meta)
     if measured is not None:
         seen_share = measured.pop("seen_share")
         made.meta.update(view="measured", seen_share=seen_share, measured=measured)
     return made
 
 
-_VIEWS = {2: "exposure", 3: "expected"}
+_VIEWS = {2: "exposed", 3: "expected"}
+
+
+def _labelled(reply: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    """Move the labels of a grid to its ``meta``, and add the explanation."""
+    explain = reply.pop("explain", None)
+    meta = _explained(explain, meta)
+    meta["units"] = reply.pop("units", _units(explain))
+    if "view" in reply:
+        meta["view"] = reply.pop("view")
+    simulated = reply.pop("simulated", None)
+    if meta.get("simulated") is None:
+        meta["simulated"] = simulated
+    return meta
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
     """Add the inputs of an estimate (``explain``) and its view to ``meta``, if the source sent them."""
     if explain is not None:
         meta["explain"] = explain
-        if "model" in explain:
-            meta["view"] = _VIEWS[explain["model"]]
+        if "modelNumber" in explain:
+            meta["view"] = _VIEWS[explain["modelNumber"]]
+        if "opened" in explain:
+            meta["opened"] = explain.pop("opened")
+            meta["opened_since"] = datetime_of(explain.pop("openedSince"))
+        if "partial" in explain:
+            meta["partial"] = explain.pop("partial")
     return meta
-
-
-def _dated(reply: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a grid, with its time as a datetime."""
-    reply["updated_at"] = datetime_of(reply["updated_at"])
-    return {name: value for name, value in reply.items() if name != "explain"}

@@ -159,9 +159,9 @@ def heatmap(
         updated_at=datetime_of(reply.answered_at if updated is None else updated.instant()),
         current_price=price,
         prices=prices,
-        times=np.array(starts, dtype="datetime64[ms]"),
+        times=np.array(column_ends(starts), dtype="datetime64[ms]"),
         matrix=grid,
-        meta={**meta, "columns": "start"},
+        meta={**meta, "columns": AS_SENT if len(starts) == 1 else ENDS},
         bars=bars,
     )
 
@@ -256,6 +256,17 @@ def steps(starts: Sequence[int]) -> list[int]:
     """The length of each period: until the next one; the last is as long as the one before it, or an hour if alone."""
     found = [after - before for before, after in itertools.pairwise(starts)]
     return [*found, found[-1] if found else 60 * 60 * 1000]
+
+
+ENDS = "times are ends of columns; the service sends starts"
+AS_SENT = "times are as sent; the length of a column is unknown"
+
+
+def column_ends(starts: Sequence[int]) -> list[int]:
+    """The end of each column: the start of the next one. The start of a column that is alone stays as it is."""
+    if len(starts) == 1:
+        return list(starts)
+    return [start + step for start, step in zip(starts, steps(starts), strict=True)]
 
 
 def bar(symbol: str, start: int, step: int, *prices: float, **volume: float) -> dict[str, Any]:

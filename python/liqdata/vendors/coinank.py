@@ -300,8 +300,8 @@ class CoinAnk(BlockingVendor):
         Returns
         -------
         Heatmap
-            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, columns begin
-            at their ``times``, and a cell that is not sent is 0.
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0.
 
         Raises
         ------

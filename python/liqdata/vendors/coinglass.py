@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import datetime_of, number, usd
 from liqdata.errors import BadQuery, UnexpectedReply
-from liqdata.source.convert import ReplyDict
+from liqdata.records import Record
 
 from . import answers
 from .answers import Levels
@@ -121,17 +121,16 @@ class CoinGlassDialect:
         }
         return meta_of(self.access, reply, **more, **({"limits": limits} if limits else {}))
 
-    def plan(self) -> Flow[dict[str, Any]]:
+    def plan(self) -> Flow[Record]:
         """The plan of the key."""
         reply = yield from self._get("/api/user/account/subscription", _ANY_PLAN)
         data = unwrap(reply.json())
-        made = ReplyDict(
-            level=data.member("level").text(),
-            expires_at=datetime_of(data.member("expire_time").instant()),
-            expired=bool(data.member("expired").value),
-        )
-        made.meta = self._meta(reply)
-        return made
+        found = {
+            "level": data.member("level").text(),
+            "expires_at": datetime_of(data.member("expire_time").instant()),
+            "expired": bool(data.member("expired").value),
+        }
+        return Record(found, meta=self._meta(reply))
 
     def heatmap(self, symbol: str, range: str, model: int, exchange: str | None) -> Flow[Heatmap]:
         """A heatmap of a coin, or of a pair on one exchange."""
@@ -194,7 +193,7 @@ class CoinGlassDialect:
             meta=self._meta(reply, **about, units="relative", price=known, sides="by position to the price"),
         )
 
-    def maxpain(self, symbol: str, range: str) -> Flow[dict[str, Any]]:
+    def maxpain(self, symbol: str, range: str) -> Flow[Record]:
         """The strongest level on each side."""
         ours, theirs = spelled(range, "range", _PAIN_RANGES)
         coin = coin_of(symbol)
@@ -218,9 +217,9 @@ class CoinGlassDialect:
             found[side] = {"price": level, "usd": amount, "distPct": 100.0 * (level / price - 1.0)}
             raw[side] = f"{name}_max_pain_liq_price"
         pain = {"long": found["long"], "short": found["short"], "totalLong": None, "totalShort": None}
-        made = ReplyDict(symbol=coin, price=price, updatedAt=reply.answered_at, **{_PAIN_KEYS[ours]: pain})
-        made.meta = self._meta(reply, units="relative", sides="by position to the price", names=raw)
-        return made
+        answer = {"symbol": coin, "price": price, "updatedAt": reply.answered_at, _PAIN_KEYS[ours]: pain}
+        meta = self._meta(reply, units="relative", sides="by position to the price", names=raw)
+        return Record(answer, meta=meta, units="relative")
 
     def orders(self, symbol: str, exchange: str, min_usd: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
         """One page of orders, newest first."""
@@ -559,8 +558,8 @@ class CoinGlass(BlockingVendor):
         Returns
         -------
         Heatmap
-            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, columns begin
-            at their ``times``, and a cell that is not sent is 0. The candles that come along are ``price``.
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0. The candles that come along are ``price``.
 
         Raises
         ------
@@ -622,7 +621,7 @@ class CoinGlass(BlockingVendor):
         """
         return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
-    def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> dict[str, Any]:
+    def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
         """The strongest liquidation level on each side.
 
         Parameters
@@ -634,7 +633,7 @@ class CoinGlass(BlockingVendor):
 
         Returns
         -------
-        dict
+        Record
             As :meth:`liqdata.Client.maxpain`; the key is ``d1``, ``d7`` and so on by range. The level below the price
             is that of longs, whatever the service calls it. ``usd`` is relative.
 
@@ -974,12 +973,12 @@ class CoinGlass(BlockingVendor):
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> Record:
         """The plan of the key.
 
         Returns
         -------
-        dict
+        Record
             ``level``, ``expires_at`` (UTC datetime) and ``expired``.
 
         Raises
@@ -1102,7 +1101,7 @@ class AsyncCoinGlass(AsyncVendor):
         """
         return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
 
-    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> dict[str, Any]:
+    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
         """The strongest liquidation level on each side.
 
         Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.maxpain`.
@@ -1318,7 +1317,7 @@ class AsyncCoinGlass(AsyncVendor):
             self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
         )
 
-    async def plan(self) -> dict[str, Any]:
+    async def plan(self) -> Record:
         """The plan of the key.
 
         Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.plan`.

@@ -146,7 +146,7 @@ class HyblockDialect:
         return Heatmap(
             symbol=coin, range=ours, model=0, updated_at=datetime_of(reply.answered_at), current_price=math.nan,
             prices=np.array([(low + high) / 2 for low, high in bins]), times=np.array(times, dtype="datetime64[ms]"),
-            matrix=matrix, meta={**meta, "bins": np.array(bins)},
+            matrix=matrix, meta={**meta, "bins": np.array(bins), "columns": answers.AS_SENT},
         )  # fmt: skip
 
     def liqmap(self, symbol: str, exchange: str) -> Flow[LiquidationMap]:
@@ -302,8 +302,8 @@ class Hyblock(BlockingVendor):
         Returns
         -------
         Heatmap
-            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, columns begin
-            at their ``times``, and a cell that is not sent is 0. ``meta["bins"]`` has the low and high end of each row,
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times``
+            as they are sent, and a cell that is not sent is 0. ``meta["bins"]`` has the low and high end of each row,
             ``meta["by_side"]`` the sums of the sides.
 
         Raises

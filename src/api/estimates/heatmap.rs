@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::parameter::{Exchange, ModelChoice};
-use crate::model::{Coin, HeatmapGrid, HeatmapRange};
+use crate::model::{Coin, HeatmapGrid, HeatmapRange, Opened, PriceBound, ShownPrices, Span};
 
 endpoint! {
     /// Asks for the heatmap of a coin.
@@ -15,7 +15,29 @@ endpoint! {
                           your own parameters";
     exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
                                  extension of our server";
+    [extension] span: Option<Span> = "reach", "reach: prices of the range and those the price may reach; all: all prices; an extension of our server";
+    [extension] low: Option<PriceBound>, "lowest price of the rows; an extension of our server";
+    [extension] high: Option<PriceBound>, "highest price of the rows; an extension of our server";
+    [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: positions opened within the range; an extension of our server";
     => bare HeatmapGrid; large
+}
+
+impl Heatmap {
+    /// The positions that the heatmap counts.
+    #[must_use]
+    pub fn opened(&self) -> Opened {
+        self.opened.unwrap_or(Opened::Ever)
+    }
+
+    /// The prices that the heatmap shows.
+    #[must_use]
+    pub fn shown(&self) -> ShownPrices {
+        ShownPrices {
+            span: self.span.unwrap_or(Span::Reach),
+            low: self.low.map(PriceBound::get),
+            high: self.high.map(PriceBound::get),
+        }
+    }
 }
 
 object! {

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
 use crate::api::parameter::ModelChoice;
-use crate::model::{Coin, TierLevels};
+use crate::model::{Coin, Headline, TierLevels};
 
 endpoint! {
     /// Asks for the liquidation levels of a coin.
-    Levels = "levels" at "/api/liq-levels", "the strongest estimated levels by leverage";
+    Levels = "levels" at "/api/liq-levels", "the headline levels of the estimate by leverage";
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
+    [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
     => enveloped TierLevels
 }
 
@@ -20,7 +21,7 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "tiers" object: "for each leverage, price and intensity (0 to 1) of the strongest level on each side" => tiers;
+    "tiers" object: "for each leverage, price and intensity (0 to 1) of the headline level on each side" => tiers;
 }
 
 /// Returns the JSON schema of the levels by leverage tier.

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
 use crate::api::parameter::{Exchange, ModelChoice};
-use crate::model::{BinWidth, Coin, LiquidationMap, MapRange, MapSource};
+use crate::model::{
+    BinWidth, Coin, LiquidationMap, MapRange, MapSource, Opened, PriceBound, ShownPrices, Span,
+};
 
 endpoint! {
     /// Asks for the liquidation map of a coin.
@@ -16,9 +18,31 @@ endpoint! {
     bin: Option<BinWidth>, "width of a price bin; if absent, about 0.1 % of the price; an extension of our server";
     exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
                                  extension of our server";
+    [extension] span: Option<Span> = "reach", "reach: prices of the range and those the price may reach; all: all prices; an extension of our server";
+    [extension] low: Option<PriceBound>, "lowest price of the bins; an extension of our server";
+    [extension] high: Option<PriceBound>, "highest price of the bins; an extension of our server";
+    [extension] opened: Option<Opened>, "ever: all open positions (the default of all); range: positions opened within the range (the default of the other ranges); an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or positions for the map of observed positions of any age; an \
         extension of our server";
     => bare LiquidationMap; large
+}
+
+impl Liqmap {
+    /// The positions that the map counts.
+    #[must_use]
+    pub fn opened(&self) -> Opened {
+        self.opened.unwrap_or(Opened::usual(self.range))
+    }
+
+    /// The prices that the map shows.
+    #[must_use]
+    pub fn shown(&self) -> ShownPrices {
+        ShownPrices {
+            span: self.span.unwrap_or(Span::Reach),
+            low: self.low.map(PriceBound::get),
+            high: self.high.map(PriceBound::get),
+        }
+    }
 }
 
 object! {

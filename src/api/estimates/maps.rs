@@ -1,7 +1,7 @@
 //! `/api/maps`: estimated maps that the service recorded; an extension of the contract.
 
 use crate::api::endpoint::endpoint;
-use crate::api::time::{At, words};
+use crate::api::time::{Bound, words};
 use crate::model::{Coin, MapKind, MapRow};
 
 endpoint! {
@@ -11,8 +11,8 @@ endpoint! {
     kind: Option<MapKind>, "only maps of this endpoint";
     version: Option<ModelVersion>, "only maps of this model version; unknown for maps that were recorded without a \
                                     version";
-    start: Option<At>, "only maps with a last bar that closed at or after this instant";
-    end: Option<At>, "only maps with a last bar that closed before this instant";
+    start: Option<Bound>, "only maps with a last bar that closed at or after this instant";
+    end: Option<Bound>, "only maps with a last bar that closed before this instant";
     => enveloped Vec<MapRow>; large
 }
 

@@ -1,17 +1,18 @@
-//! `/api/liq-maxpain`: the strongest estimated price clusters of a day and a week.
+//! `/api/liq-maxpain`: the headline levels of the estimate, for a day and a week.
 
 use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
 use crate::api::parameter::ModelChoice;
-use crate::model::{Coin, MaxPain};
+use crate::model::{Coin, Headline, MaxPain};
 
 endpoint! {
-    /// Asks for the largest long and short clusters of a coin.
-    Maxpain = "maxpain" at "/api/liq-maxpain", "the strongest estimated clusters of a day and a week";
+    /// Asks for the headline levels of the longs and shorts of a coin.
+    Maxpain = "maxpain" at "/api/liq-maxpain", "the headline levels of the estimate, for a day and a week";
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
+    [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
     => enveloped MaxPain
 }
 
@@ -20,7 +21,7 @@ object! {
     "symbol" text: "the coin asked for";
     "price" float "USD": "the last close";
     "updatedAt" time "ms": "the time of the last input";
-    "d1" object "USD": "the strongest cluster on each side over a day, and the totals" => pain;
+    "d1" object "USD": "the headline level on each side over a day, and the totals" => pain;
     "d7" object "USD": "the same over seven days" => pain;
 }
 

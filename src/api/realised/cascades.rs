@@ -7,7 +7,7 @@ use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Rule, text_of};
 use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
-use crate::api::time::At;
+use crate::api::time::Bound;
 use crate::model::{CascadeRow, Millis, read_span};
 
 endpoint! {
@@ -17,8 +17,8 @@ endpoint! {
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
     gap: CascadeGap = "60s", "maximum time between two consecutive orders of an event";
     min_usd: UsdAmount = "100000", "only events of at least this many USD";
-    start: Option<At>, "only events that start at or after this instant; if absent, 24 hours before the end";
-    end: Option<At>, "only events that start before this instant; if absent, up to and including now";
+    start: Option<Bound>, "only events that start at or after this instant; if absent, 24 hours before the end";
+    end: Option<Bound>, "only events that start before this instant; if absent, up to and including now";
     => enveloped Vec<CascadeRow>; large
 }
 

@@ -8,7 +8,7 @@ use crate::api::argument::Argument;
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Exchange, Rule, read, text_of};
 use crate::api::refusal::BadQuery;
-use crate::api::time::{At, Period, words};
+use crate::api::time::{Bound, Period, words};
 use crate::model::{PeriodRow, Symbol, Vocabulary};
 
 endpoint! {
@@ -17,10 +17,11 @@ endpoint! {
     symbol: Option<SymbolList>, "coins or trading pairs, such as BTC or BTCUSDT,ETHUSDT; if absent, all";
     interval: Period = "1h", "length of a period";
     by: GroupBy = "coin", "grouping columns of the rows; none for totals";
-    start: Option<At>, "only orders at or after this instant; if absent, 24 hours before the end";
-    end: Option<At>, "only orders before this instant; if absent, up to and including now";
+    start: Option<Bound>, "only orders at or after this instant; if absent, 24 hours before the end";
+    end: Option<Bound>, "only orders before this instant; if absent, up to and including now";
     exchange: Option<Exchange>, "exchange, such as binance";
     min_usd: Option<UsdAmount>, "only orders of at least this many USD";
+    [extension] sparse: Option<Sparsity>, "1 leaves out periods without orders";
     => enveloped Vec<PeriodRow>; large
 }
 
@@ -47,6 +48,32 @@ impl Vocabulary for GroupColumn {
             Self::Exchange => "exchange",
             Self::Side => "side",
         }
+    }
+}
+
+/// Whether a history has the periods without orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sparsity {
+    /// Every period.
+    Dense,
+    /// Only periods with orders.
+    Sparse,
+}
+
+impl Vocabulary for Sparsity {
+    const ALL: &'static [Self] = &[Self::Dense, Self::Sparse];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "0",
+            Self::Sparse => "1",
+        }
+    }
+}
+
+impl fmt::Display for Sparsity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::api::endpoint::endpoint;
 use crate::api::parameter::{Exchange, Offset, RowLimit};
 use crate::api::realised::history::UsdAmount;
-use crate::api::time::At;
+use crate::api::time::Bound;
 use crate::model::{GroupedOrder, Groups, OrderColumns, Symbol};
 
 endpoint! {
@@ -14,8 +14,8 @@ endpoint! {
     limit: RowLimit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
     offset: Offset = "0", "rows to pass over";
     [extension] min_usd: Option<UsdAmount>, "only orders of at least this many USD; an extension of our server";
-    [extension] start: Option<At>, "only orders at or after this instant, of any age; an extension of our server";
-    [extension] end: Option<At>, "only orders before this instant, of any age; an extension of our server";
+    [extension] start: Option<Bound>, "only orders at or after this instant, of any age; an extension of our server";
+    [extension] end: Option<Bound>, "only orders before this instant, of any age; an extension of our server";
     [extension] groups: Option<Groups>, "1 adds the column group_id, which fills of one liquidation share, if known; \
                                          an extension of our server";
     => enveloped Vec<GroupedOrder>, decoded as OrderColumns; large

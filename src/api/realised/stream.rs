@@ -190,7 +190,7 @@ impl Stream {
             if query.text(name).is_some() {
                 return Err(BadQuery::new(
                     name,
-                    "is not a parameter of this page",
+                    "is not a parameter of this endpoint",
                     Self::PARAMETERS.join(", "),
                 ));
             }

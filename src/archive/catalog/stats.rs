@@ -70,6 +70,43 @@ pub struct ArchiveSummary {
     pub removals: i64,
 }
 
+/// The smallest instant `at` of the rows of a query; `?1` in it is the latest instant.
+fn first(journal: &Connection, rows: &str) -> rusqlite::Result<Option<Millis>> {
+    let first: Option<i64> = journal
+        .prepare_cached(&format!("SELECT min(at) FROM ({rows})"))?
+        .query_row([file_versions::at(None)], |line| line.get(0))?;
+    Ok(first.map(Millis))
+}
+
+/// When the first session began, or of the first order, from the manifest and the journal.
+pub(crate) fn orders_from(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    let is_valid = file_versions::is_valid("?1");
+    first(
+        journal,
+        &format!(
+            "SELECT min(started) AS at FROM runs WHERE undone IS NULL
+             UNION ALL SELECT min(first) FROM manifest WHERE state = 'kept' AND holds = 'orders' AND {is_valid}
+             UNION ALL SELECT min(timestamp) FROM orders"
+        ),
+    )
+}
+
+/// The same, or of the first reading or position, or the close of the first bar.
+pub(crate) fn observed_from(journal: &Connection) -> rusqlite::Result<Option<Millis>> {
+    let is_valid = file_versions::is_valid("?1");
+    let others = first(
+        journal,
+        &format!(
+            "SELECT min(first + interval) AS at FROM manifest
+                 WHERE state = 'kept' AND holds NOT IN ('orders', 'maps') AND {is_valid}
+             UNION ALL SELECT * FROM (SELECT timestamp + interval FROM bars ORDER BY timestamp LIMIT 1)
+             UNION ALL SELECT min(timestamp) FROM open_interest
+             UNION ALL SELECT min(timestamp) FROM positions"
+        ),
+    )?;
+    Ok(orders_from(journal)?.into_iter().chain(others).min())
+}
+
 impl ArrivalPosition {
     /// Returns the field for `table`, if there is one.
     fn of(&mut self, table: &str) -> Option<&mut i64> {

@@ -118,11 +118,88 @@ pub(crate) fn covered(
     end: Millis,
     as_of: Option<Millis>,
 ) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
-    let records = coverage_records(store, start, end, as_of)?;
-    let venues = records.known_exchanges.iter();
-    Ok(venues
-        .map(|name| (name.clone(), records.covered(name)))
-        .collect())
+    check_range(start, end)?;
+    let records = range_records(store, start, end, as_of)?;
+    Ok(records.covered_by_exchange())
+}
+
+/// Reads what the covered ranges of a time range are computed from.
+fn range_records(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<CoverageRecords, ArchiveError> {
+    let gaps = gaps_known(store, start, end, as_of)?;
+    store.ask(|journal| {
+        Ok(CoverageRecords {
+            range: TimeRange::new(start, end),
+            gaps,
+            silent_ranges: silent_ranges(journal, start, end, as_of)?,
+            sessions: sessions::sessions(journal, start, end, as_of)?,
+            known_exchanges: known_exchanges(journal, as_of)?,
+            outcomes: events::outcomes(journal, start, end, as_of)?,
+            ..CoverageRecords::default()
+        })
+    })
+}
+
+/// Implements `Archive::recorded`.
+pub(crate) fn recorded(
+    store: &Store,
+    start: Millis,
+    end: Millis,
+    as_of: Option<Millis>,
+) -> Result<BTreeMap<String, Vec<TimeRange>>, ArchiveError> {
+    check_range(start, end)?;
+    if store
+        .ask(|journal| known_exchanges(journal, as_of))?
+        .is_empty()
+    {
+        let range = TimeRange::new(start, end);
+        let rows = store.ask(ranges_of_rows)?.into_iter();
+        return Ok(rows
+            .map(|(name, rows)| (name, without(&[rows.intersection(range)], &[])))
+            .collect());
+    }
+    let mut records = range_records(store, start, end, as_of)?;
+    for session in &mut records.sessions {
+        // A table with orders of one instant covers that instant.
+        session.seen = session.seen.max(session.started.on(1));
+    }
+    Ok(records.covered_by_exchange())
+}
+
+/// The time between the first and the last order, for each exchange with orders.
+///
+/// It counts as covered in an archive without any session: its rows are a table that no collector wrote. All reads use
+/// indices.
+fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, TimeRange>> {
+    let is_current = file_versions::is_valid("?1");
+    let latest = [file_versions::at(None)];
+    let ends: (Option<i64>, Option<i64>) = journal
+        .prepare_cached(&format!(
+            "SELECT min(first), max(last) FROM (
+                 SELECT first, last FROM manifest WHERE holds = 'orders' AND state = 'kept' AND {is_current}
+                 UNION ALL SELECT (SELECT min(timestamp) FROM orders), (SELECT max(timestamp) FROM orders))"
+        ))?
+        .query_row(latest, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (Some(first), Some(last)) = ends else {
+        return Ok(BTreeMap::new());
+    };
+    let range = TimeRange::new(Millis(first), Millis(last).on(1));
+    journal
+        .prepare_cached(&format!(
+            "WITH RECURSIVE journaled (exchange) AS (
+                 SELECT min(exchange) FROM orders
+                 UNION ALL SELECT (SELECT min(orders.exchange) FROM orders WHERE orders.exchange > journaled.exchange)
+                     FROM journaled WHERE exchange IS NOT NULL)
+             SELECT exchange FROM journaled WHERE exchange IS NOT NULL
+             UNION SELECT exchange FROM part_venues JOIN manifest USING (path)
+                 WHERE holds = 'orders' AND state = 'kept' AND {is_current}"
+        ))?
+        .query_map(latest, |row| Ok((row.get(0)?, range)))?
+        .collect()
 }
 
 /// Implements `Archive::fully_covered`.
@@ -306,6 +383,7 @@ fn weakest_completeness(sessions: &[&Session]) -> Completeness {
 }
 
 /// The records from which the coverage of a time range is computed.
+#[derive(Default)]
 struct CoverageRecords {
     range: TimeRange,
     gaps: Vec<Gap>,
@@ -320,6 +398,14 @@ struct CoverageRecords {
 }
 
 impl CoverageRecords {
+    /// The covered time ranges of each exchange.
+    fn covered_by_exchange(&self) -> BTreeMap<String, Vec<TimeRange>> {
+        let venues = self.known_exchanges.iter();
+        venues
+            .map(|name| (name.clone(), self.covered(name)))
+            .collect()
+    }
+
     /// Time ranges of an exchange with recovered orders.
     fn recovered(&self, name: &str) -> Vec<TimeRange> {
         let recovered = self

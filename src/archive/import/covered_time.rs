@@ -112,6 +112,14 @@ impl CoveredTime {
         })
     }
 
+    /// The time from the first to the last order of all exchanges.
+    #[must_use]
+    pub fn span(&self) -> Option<TimeRange> {
+        let start = self.hours().map(|(_, _, hour)| hour.first).min()?;
+        let end = self.hours().map(|(_, _, hour)| hour.last).max()?;
+        Some(TimeRange { start, end })
+    }
+
     /// Drops all hours but the first and the last of each exchange, which later parts of the source continue.
     pub fn keep_ends(&mut self) {
         for one in &mut self.0 {

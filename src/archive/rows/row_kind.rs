@@ -10,7 +10,7 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 
-/// A row kind, described by its [`Row`] implementation.
+/// Table name and SQL of a kind of rows, taken from its [`Row`] implementation.
 pub(crate) struct RowKind {
     /// Name of the journal table.
     pub(crate) table: &'static str,

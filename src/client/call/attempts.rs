@@ -22,7 +22,7 @@ use crate::client::dialect::Dialect;
 use crate::client::error;
 use crate::client::error::Error;
 use crate::client::extensions::parameters::{Explanation, Headed};
-use crate::model::{EarlierBar, TimeUnit, VenueCoverage};
+use crate::model::{EarlierBar, PeriodCoverage, TimeUnit, VenueCoverage};
 use crate::net::retry_after;
 use crate::wire::DecodeError;
 
@@ -55,6 +55,8 @@ pub struct Remarks {
     /// The first bar in the requested range that the reply omits because it cannot be converted to the requested
     /// interval. Set if an explanation was requested.
     pub earlier: Option<EarlierBar>,
+    /// How much of the period of the reply is covered, if requested for realised data.
+    pub period: Option<PeriodCoverage>,
     /// The unit of the times in the answer, if it is not the millisecond. The reply has them converted to milliseconds.
     pub time_unit: Option<TimeUnit>,
 }
@@ -79,6 +81,7 @@ impl ResponseHead {
             explain: account.text,
             coverage: account.coverage,
             earlier: account.earlier,
+            period: account.period,
             time_unit,
         }
     }

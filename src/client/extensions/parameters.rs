@@ -1,11 +1,13 @@
 //! Parameters that only liqdata servers understand. Every question can have them.
 
+use std::collections::BTreeMap;
+
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
-use crate::model::{EarlierBar, Millis, VenueCoverage};
+use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage};
 use crate::wire::{self, BodyReader, DecodeError, Feed, Reading};
 
 /// Extra parameters of a question. They are sent only to a service that announces them.
@@ -71,6 +73,8 @@ pub(crate) struct Explanation {
     /// The first bar in the requested range that the reply omits because it cannot be converted to the requested
     /// interval.
     pub(crate) earlier: Option<EarlierBar>,
+    /// How much of the period of the reply is covered.
+    pub(crate) period: Option<PeriodCoverage>,
 }
 
 /// The members of an explanation that the client decodes.
@@ -79,6 +83,10 @@ struct Parts<'a> {
     #[serde(borrow)]
     coverage: Option<&'a RawValue>,
     earlier: Option<EarlierBar>,
+    covered: Option<f64>,
+    #[serde(default)]
+    covered_windows: BTreeMap<String, f64>,
+    data_from: Option<Millis>,
 }
 
 impl Explanation {
@@ -101,6 +109,11 @@ impl Explanation {
             text: is_asked.then(|| sent.get().to_owned()),
             coverage: coverage.transpose()?,
             earlier: parts.earlier,
+            period: parts.covered.map(|covered| PeriodCoverage {
+                covered,
+                covered_windows: parts.covered_windows,
+                data_from: parts.data_from,
+            }),
         })
     }
 }

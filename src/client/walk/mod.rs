@@ -25,7 +25,7 @@ use crate::api::{BadQuery, Endpoint, Extension, Orders};
 use crate::client::call::attempts::Remarks;
 use crate::client::client::Client;
 use crate::client::extensions::parameters::ExtraParameters;
-use crate::model::{Millis, OrderColumns, TimeUnit};
+use crate::model::{Millis, OrderColumns, TimeBound, TimeUnit};
 
 use by_time::{Behind, Oldest};
 use feed::{FLIGHT, FeedWalkError, GrowingFeed, LARGEST, PageOutcome};
@@ -259,8 +259,8 @@ impl Walk {
         };
         let question = Orders {
             limit: u16::try_from(ask.limit).unwrap_or(Orders::MAX),
-            start: ask.start,
-            end: ask.end,
+            start: ask.start.map(TimeBound::At),
+            end: ask.end.map(TimeBound::At),
             ..self.first.clone()
         };
         let extra = ExtraParameters {

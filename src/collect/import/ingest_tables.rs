@@ -36,7 +36,8 @@ pub fn ingest_tables(
     let mut writer = Archive::create_or_open(path)?;
     let mut covered = tables.orders.covered_time();
     covered.join(covered_before);
-    let sessions = covered.sessions(None);
+    // A table is complete between its first and its last order, for each exchange in it.
+    let sessions = covered.sessions(covered.span());
     let scope = ImportScope {
         sessions: &sessions,
         until: machine().back(LATE),

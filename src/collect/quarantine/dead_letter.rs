@@ -17,7 +17,7 @@ pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeadLetterKind {
-    /// The frame or event could not be decoded, or contradicts itself.
+    /// The frame or event could not be decoded, or the time of the event is impossible.
     Rejected,
     /// The event has no value in USD.
     Unpriced,

@@ -3,15 +3,16 @@
 //! Orders may be added in any sequence. Periods start at multiples of their length since the epoch. [`Timeline`]s of
 //! parts of the orders can be joined.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
 use crate::engine::View;
 use crate::engine::aggregates::row_groups::RowGroups;
-use crate::engine::coverage::feed_coverage::share;
+use crate::engine::coverage::feed_coverage::{mean, share};
+use crate::engine::coverage::undercount::RecordedRanges;
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
     PeriodRow, Side, Symbol, TimeRange, Vocabulary,
@@ -51,11 +52,31 @@ pub struct TimelineQuestion {
     pub exchange: Option<String>,
     /// Orders of at least this many USD only.
     pub least: Option<Decimal>,
+    /// Whether periods without orders are left out.
+    pub sparse: bool,
     /// Maximum number of rows.
     pub most: usize,
 }
 
 impl TimelineQuestion {
+    /// The numbers of the first and the last period; multiplied by the length they are the starts.
+    fn periods(&self) -> std::ops::RangeInclusive<i64> {
+        let last = self.end.back(1).0.div_euclid(self.interval);
+        self.start.0.div_euclid(self.interval)..=last
+    }
+
+    /// Number of rows of each group, unless periods without orders are left out.
+    #[must_use]
+    pub fn rows_of_group(&self) -> u64 {
+        let periods = self.periods();
+        periods
+            .end()
+            .saturating_sub(*periods.start())
+            .saturating_add(1)
+            .try_into()
+            .unwrap_or_default()
+    }
+
     /// Whether an order matches the question, apart from its symbol.
     fn wants(&self, order: &OrderBrief<'_>) -> bool {
         (self.start..self.end).contains(&order.timestamp)
@@ -390,93 +411,109 @@ impl Timeline {
         ranks
     }
 
-    /// Returns the rows, sorted by period, then by the names of the group.
+    /// Returns the rows by period, then by the names of the group: each period of each group that has an order.
     ///
-    /// Periods and groups without orders have no row.
+    /// A row without orders has zeros if part of its period is in `recorded`, and nulls otherwise. Totals are one group,
+    /// which has rows without any order, too.
     ///
-    /// `None` if there are more rows than the maximum.
-    #[must_use]
-    pub fn rows(&self, covered: &RecordedCoverage) -> Option<Vec<PeriodRow>> {
-        if self.over {
-            return None;
+    /// # Errors
+    ///
+    /// [`TooManyRows`] if there are more than the maximum.
+    pub fn rows(&self, recorded: &RecordedRanges) -> Result<Vec<PeriodRow>, TooManyRows> {
+        let asked = &self.asked;
+        let mut groups = self.groups_in_order();
+        if asked.by == Grouping::default() && groups.is_empty() {
+            groups.push(([0; 3], None, u32::MAX));
         }
+        let dense = asked.rows_of_group().saturating_mul(groups.len() as u64);
+        let most = asked.most as u64;
+        if self.over || !asked.sparse && dense > most {
+            let rows = (!self.over && !asked.sparse).then_some(dense);
+            return Err(TooManyRows { rows, most });
+        }
+        let places: HashMap<u32, usize> =
+            groups.iter().map(|(.., number)| *number).zip(0..).collect();
+        let cells: Vec<(i64, usize)> = if asked.sparse {
+            let cells = self.sums.keys();
+            let mut cells: Vec<(i64, usize)> = cells
+                .filter_map(|(period, number)| Some((*period, *places.get(number)?)))
+                .collect();
+            cells.sort_unstable();
+            cells
+        } else {
+            let periods = asked.periods();
+            periods
+                .flat_map(|period| (0..groups.len()).map(move |group| (period, group)))
+                .collect()
+        };
+        let mut covered = CoverageShares::new(asked, recorded, self.names.texts());
+        let rows = cells.into_iter().filter_map(|(period, group)| {
+            let (names, side, number) = *groups.get(group)?;
+            let sums = self.sums.get(&(period, number));
+            Some(self.row(period, (names, side), sums, &mut covered))
+        });
+        Ok(rows.collect())
+    }
+
+    /// The groups by their names and sides, each with its number.
+    fn groups_in_order(&self) -> Vec<([u32; 3], Option<Side>, u32)> {
+        let ranks = self.ranks();
+        let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
+        let numbered = self.keys.iter().zip(0..);
+        let mut groups: Vec<_> = numbered
+            .map(|((names, side), number)| (*names, *side, number))
+            .collect();
+        groups.sort_unstable_by_key(|(names, side, _)| (names.map(rank), side.map(Side::index)));
+        groups
+    }
+
+    /// The row of a period and group.
+    fn row(
+        &self,
+        period: i64,
+        ([coin, symbol, exchange], side): GroupKey,
+        sums: Option<&PeriodSums>,
+        covered: &mut CoverageShares<'_>,
+    ) -> PeriodRow {
         let by = self.asked.by;
         let name = |wanted: bool, code: u32| {
             let text = self.names.text(code).filter(|_| wanted);
             text.map(str::to_owned)
         };
-        let ranks = self.ranks();
-        let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or_default();
-        // Position of each group in the sorted sequence.
-        let order = |(names, side): &GroupKey| (names.map(rank), side.map(Side::index));
-        let mut numbers: Vec<usize> = (0..self.keys.len()).collect();
-        numbers.sort_unstable_by_key(|number| self.keys.get(*number).map(order));
-        let mut places = vec![0_u32; numbers.len()];
-        for (place, number) in (0..).zip(numbers) {
-            if let Some(known) = places.get_mut(number) {
-                *known = place;
-            }
+        let timestamp = Millis(period.saturating_mul(self.asked.interval));
+        let share = covered.of(timestamp, by.exchange.then_some(exchange));
+        // What is not covered is unknown, not zero.
+        let sums = sums
+            .copied()
+            .or_else(|| (share > 0.0).then(PeriodSums::default));
+        let [long_usd, short_usd] = [0, 1].map(|side| Some(sums?.usd.get(side)?.decimal()));
+        PeriodRow {
+            timestamp,
+            coin: name(by.coin, coin),
+            symbol: name(by.symbol, symbol),
+            exchange: name(by.exchange, exchange),
+            side: side.map(|side| side.name().to_owned()),
+            long_usd,
+            short_usd,
+            total_usd: sums.map(|sums| {
+                let [mut total, short] = sums.usd;
+                total += short;
+                total.decimal()
+            }),
+            cnt: sums.map(|sums| sums.cnt),
+            largest_usd: sums.map(|sums| sums.largest),
+            covered: Some(share),
         }
-        let ordered = self.sums.iter().filter_map(|((period, number), sums)| {
-            let place = *places.get(*number as usize)?;
-            Some(((*period, place), self.keys.get(*number as usize)?, sums))
-        });
-        let mut ordered: Vec<_> = ordered.collect();
-        ordered.sort_unstable_by_key(|(order, ..)| *order);
-        let mut covered = covered.shares(&self.asked, self.names.texts());
-        let rows = ordered.into_iter().map(|((period, _), keys, sums)| {
-            let ([coin, symbol, exchange], side) = keys;
-            let timestamp = Millis(period * self.asked.interval);
-            let [long_usd, short_usd] = sums.usd.map(|usd| usd.decimal());
-            let [mut total, short] = sums.usd;
-            total += short;
-            PeriodRow {
-                timestamp,
-                coin: name(by.coin, *coin),
-                symbol: name(by.symbol, *symbol),
-                exchange: name(by.exchange, *exchange),
-                side: side.map(|side| side.name().to_owned()),
-                long_usd,
-                short_usd,
-                total_usd: total.decimal(),
-                cnt: sums.cnt,
-                largest_usd: sums.largest,
-                covered: covered.of(timestamp, by.exchange.then_some(*exchange)),
-            }
-        });
-        Some(rows.collect())
     }
 }
 
-/// The times in which the feed of each exchange was recorded without known gaps.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RecordedCoverage {
-    /// Nothing is known about recording.
-    Unknown,
-    /// Recorded ranges per exchange, sorted and disjoint.
-    At(BTreeMap<String, Vec<TimeRange>>),
-}
-
-impl RecordedCoverage {
-    /// Prepares the computation of recorded shares. The code of an exchange is its index in `names`.
-    fn shares<'a>(&'a self, asked: &'a TimelineQuestion, names: &[String]) -> CoverageShares<'a> {
-        let known = match self {
-            Self::Unknown => None,
-            Self::At(venues) => Some(venues),
-        };
-        let venues = known.into_iter().flatten();
-        let venues =
-            venues.filter(|(name, _)| asked.exchange.as_ref().is_none_or(|of| of == *name));
-        let (venues, spans): (Vec<&String>, Vec<&[TimeRange]>) =
-            venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
-        let place = |name| venues.iter().position(|venue| *venue == name);
-        CoverageShares {
-            asked,
-            spans,
-            places: names.iter().map(place).collect(),
-            last: None,
-        }
-    }
+/// More rows than the maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyRows {
+    /// Number of rows, if they were counted.
+    pub rows: Option<u64>,
+    /// Maximum number of rows.
+    pub most: u64,
 }
 
 /// Computes the recorded shares, period by period.
@@ -490,13 +527,25 @@ struct CoverageShares<'a> {
     last: Option<(Millis, Vec<f64>)>,
 }
 
-impl CoverageShares<'_> {
-    /// Recorded share of the period that opens at `open`.
-    ///
-    /// The share of `exchange` if given, else the mean over all exchanges.
-    ///
-    /// `None` without a record.
-    fn of(&mut self, open: Millis, exchange: Option<u32>) -> Option<f64> {
+impl<'a> CoverageShares<'a> {
+    /// The recorded shares of the exchanges in a question. The code of an exchange is its index in `names`.
+    fn new(asked: &'a TimelineQuestion, recorded: &'a RecordedRanges, names: &[String]) -> Self {
+        let venues = recorded.iter();
+        let venues =
+            venues.filter(|(name, _)| asked.exchange.as_ref().is_none_or(|of| of == *name));
+        let (venues, spans): (Vec<&String>, Vec<&[TimeRange]>) =
+            venues.map(|(name, spans)| (name, spans.as_slice())).unzip();
+        let place = |name| venues.iter().position(|venue| *venue == name);
+        Self {
+            asked,
+            spans,
+            places: names.iter().map(place).collect(),
+            last: None,
+        }
+    }
+
+    /// Recorded share of the period that opens at `open`: of one exchange, or the mean over all.
+    fn of(&mut self, open: Millis, exchange: Option<u32>) -> f64 {
         let shares = match &self.last {
             Some((at, shares)) if *at == open => shares,
             _ => {
@@ -508,15 +557,13 @@ impl CoverageShares<'_> {
         };
         match exchange {
             Some(code) => {
-                let place = self.places.get(code as usize).copied().flatten()?;
-                shares.get(place).copied()
+                let place = self.places.get(code as usize).copied().flatten();
+                place
+                    .and_then(|place| shares.get(place))
+                    .copied()
+                    .unwrap_or_default()
             }
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "exchanges are counted in dozens"
-            )]
-            None if !shares.is_empty() => Some(shares.iter().sum::<f64>() / shares.len() as f64),
-            None => None,
+            None => mean(shares.iter().copied()),
         }
     }
 }
@@ -535,24 +582,30 @@ pub fn timeline(view: &View<'_>, asked: &Arc<TimelineQuestion>) -> Timeline {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use proptest::prelude::*;
+
     use crate::engine::aggregates::timeline::*;
     use crate::model::Order;
 
-    fn timeline(at: &[i64], most: usize) -> Timeline {
-        let asked = Arc::new(TimelineQuestion {
-            start: Millis(0),
-            end: Millis(1000),
+    fn asked(sparse: bool, most: usize, by: Grouping) -> Arc<TimelineQuestion> {
+        Arc::new(TimelineQuestion {
+            start: Millis(3),
+            end: Millis(47),
             interval: 10,
-            by: Grouping::default(),
+            by,
             symbols: Vec::new(),
             exchange: None,
             least: None,
+            sparse,
             most,
-        });
-        let mut timeline = Timeline::new(&asked);
-        for at in at {
+        })
+    }
+
+    fn timeline(asked: &Arc<TimelineQuestion>, orders: &[(i64, &str)]) -> Timeline {
+        let mut timeline = Timeline::new(asked);
+        for (at, exchange) in orders {
             let order = Order {
-                exchange: "okx".to_owned(),
+                exchange: (*exchange).to_owned(),
                 symbol: "BTCUSDT".to_owned(),
                 side: Side::Long,
                 price: Decimal::ONE,
@@ -565,23 +618,123 @@ mod tests {
         timeline
     }
 
+    fn recorded(venues: &[(&str, i64, i64)]) -> RecordedRanges {
+        let mut recorded = RecordedRanges::new();
+        for (name, from, to) in venues {
+            let ranges = recorded.entry((*name).to_owned()).or_default();
+            ranges.push(TimeRange::new(Millis(*from), Millis(*to)));
+        }
+        recorded
+    }
+
+    fn counts(rows: &[PeriodRow]) -> Vec<(i64, Option<u64>)> {
+        rows.iter().map(|row| (row.timestamp.0, row.cnt)).collect()
+    }
+
     #[test]
-    fn more_rows_than_may_be_are_none_whoever_has_them() {
+    fn every_period_has_a_row_with_zeros_or_nulls() {
+        let totals = asked(false, 9, Grouping::default());
+        let covered = recorded(&[("okx", 8, 32)]);
+        let rows = timeline(&totals, &[(12, "okx"), (13, "okx"), (46, "okx")]).rows(&covered);
+        let rows = rows.unwrap();
+        let wanted = [
+            (0, Some(0)),
+            (10, Some(2)),
+            (20, Some(0)),
+            (30, Some(0)),
+            (40, Some(1)),
+        ];
+        assert_eq!(counts(&rows), wanted);
+        // An order that is known counts, although its period was not covered.
+        let shares: Vec<f64> = rows.iter().filter_map(|row| row.covered).collect();
+        assert_eq!(shares, [2.0 / 7.0, 1.0, 1.0, 0.2, 0.0]);
+        let none = timeline(&totals, &[])
+            .rows(&recorded(&[("okx", 12, 18)]))
+            .unwrap();
         assert_eq!(
-            timeline(&[1, 2, 11], 2)
-                .rows(&RecordedCoverage::Unknown)
-                .unwrap()
-                .len(),
-            2
+            counts(&none)
+                .iter()
+                .filter(|(_, cnt)| cnt.is_some())
+                .count(),
+            1
         );
-        assert_eq!(
-            timeline(&[1, 2, 11], 1).rows(&RecordedCoverage::Unknown),
-            None
+        assert!(
+            none.iter()
+                .all(|row| row.cnt.is_some() == row.long_usd.is_some()
+                    && row.cnt.is_some() == row.largest_usd.is_some())
         );
-        let mut one = timeline(&[1], 1);
-        one.join(&timeline(&[2], 1));
-        assert_eq!(one.rows(&RecordedCoverage::Unknown).unwrap().len(), 1);
-        one.join(&timeline(&[11], 1));
-        assert_eq!(one.rows(&RecordedCoverage::Unknown), None);
+    }
+
+    #[test]
+    fn a_group_of_an_exchange_is_covered_as_the_exchange_is() {
+        let by = Grouping {
+            exchange: true,
+            ..Grouping::default()
+        };
+        let orders = [(12, "okx"), (13, "bybit")];
+        let covered = recorded(&[("okx", 0, 50), ("bybit", 10, 20)]);
+        let rows = timeline(&asked(false, 10, by), &orders)
+            .rows(&covered)
+            .unwrap();
+        let of = |name: &str| -> Vec<Option<u64>> {
+            let rows = rows
+                .iter()
+                .filter(|row| row.exchange.as_deref() == Some(name));
+            rows.map(|row| row.cnt).collect()
+        };
+        assert_eq!(of("okx"), [Some(0), Some(1), Some(0), Some(0), Some(0)]);
+        assert_eq!(of("bybit"), [None, Some(1), None, None, None]);
+        let sparse = timeline(&asked(true, 2, by), &orders)
+            .rows(&covered)
+            .unwrap();
+        assert_eq!(counts(&sparse), [(10, Some(1)), (10, Some(1))]);
+    }
+
+    #[test]
+    fn more_rows_than_may_be_are_refused_with_their_number() {
+        let by = Grouping {
+            exchange: true,
+            ..Grouping::default()
+        };
+        let orders = [(12, "okx"), (13, "bybit"), (31, "okx")];
+        let refused = |sparse, most| {
+            let rows = timeline(&asked(sparse, most, by), &orders).rows(&RecordedRanges::new());
+            rows.err().map(|refused| (refused.rows, refused.most))
+        };
+        assert_eq!(refused(false, 10), None);
+        assert_eq!(refused(false, 9), Some((Some(10), 9)));
+        assert_eq!(refused(true, 3), None);
+        assert_eq!(refused(true, 2), Some((None, 2)));
+        let mut one = timeline(&asked(true, 1, by), &[(12, "okx")]);
+        one.join(&timeline(&asked(true, 1, by), &[(13, "okx")]));
+        assert!(one.rows(&RecordedRanges::new()).is_ok());
+        one.join(&timeline(&asked(true, 1, by), &[(31, "okx")]));
+        assert!(one.rows(&RecordedRanges::new()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_rows_without_orders_change_no_sum(
+            at in proptest::collection::vec((0_i64..60, 0_usize..3), 0..30),
+            spans in proptest::collection::vec((0_i64..60, 0_i64..30), 0..4),
+        ) {
+            let names = ["okx", "bybit", "gate"];
+            let orders: Vec<(i64, &str)> = at.iter().map(|(at, name)| (*at, names[*name])).collect();
+            let venues = spans.iter().zip(names).map(|((from, length), name)| (name, *from, from + length));
+            let covered = recorded(&venues.collect::<Vec<_>>());
+            for by in [Grouping::default(), Grouping { exchange: true, ..Grouping::default() }] {
+                let dense = timeline(&asked(false, 100, by), &orders).rows(&covered).unwrap();
+                let sparse = timeline(&asked(true, 100, by), &orders).rows(&covered).unwrap();
+                let full = dense.iter().filter(|row| row.cnt.is_some_and(|cnt| cnt > 0));
+                prop_assert!(full.eq(&sparse));
+                for row in &dense {
+                    let is_known = row.covered.is_some_and(|share| share > 0.0);
+                    prop_assert!(row.cnt.is_some() || !is_known);
+                    prop_assert!(row.cnt != Some(0) || is_known);
+                }
+                let groups = if by.exchange { dense.len() / 5 } else { 1 };
+                prop_assert_eq!(dense.len(), 5 * groups);
+            }
+        }
     }
 }

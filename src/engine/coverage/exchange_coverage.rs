@@ -1,8 +1,8 @@
 //! Coverage of the orders by exchange.
 
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::engine::{Observations, View};
-use crate::model::{Millis, VenueCoverage, Window};
+use crate::engine::{Observations, RecordedRanges, View};
+use crate::model::{Millis, TimeRange, VenueCoverage, Window};
 
 /// Returns the coverage of every exchange with an order by now, sorted by name.
 ///
@@ -32,6 +32,34 @@ pub fn coverage(view: &View, window: Window) -> Vec<VenueCoverage> {
         .collect();
     venues.sort_unstable_by(|a, b| a.exchange.cmp(&b.exchange));
     venues
+}
+
+/// Returns the times in `range` and up to now in which the orders of each exchange are known.
+///
+/// A table of orders is complete between its first and its last row, for each exchange in it. A simulation has a
+/// [record](Observations::with_recorded).
+#[must_use]
+pub fn recorded(view: &View, range: TimeRange) -> RecordedRanges {
+    let known = TimeRange::new(range.start, range.end.min(view.now().on(1)));
+    let within = |ranges: &[TimeRange]| -> Vec<TimeRange> {
+        let ranges = ranges.iter().map(|one| one.intersection(known));
+        ranges.filter(|one| !one.is_empty()).collect()
+    };
+    if let Some(recorded) = view.observations().recorded() {
+        let venues = recorded.iter();
+        return venues
+            .map(|(name, ranges)| (name.clone(), within(ranges)))
+            .collect();
+    }
+    let ring = view.ring();
+    let Some(last) = ring.len().checked_sub(1) else {
+        return RecordedRanges::new();
+    };
+    let table = TimeRange::new(ring.timestamp(0), ring.timestamp(last).on(1));
+    let venues = ring.names().exchanges().iter();
+    venues
+        .map(|name| (name.clone(), within(&[table])))
+        .collect()
 }
 
 /// Adds counts of outliers to the coverage of each exchange.

@@ -4,13 +4,22 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::coverage::undercount::RecordedRanges;
 use crate::model::{Millis, TimeRange};
 
 /// Recorded time ranges of each exchange, and its share of all liquidated USD.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeedCoverage {
-    /// Per exchange, its share of the liquidated USD, and its recorded ranges, sorted and disjoint.
-    venues: Vec<(f64, Vec<TimeRange>)>,
+    exchanges: BTreeMap<String, RecordedFeed>,
+}
+
+/// The recorded time of one exchange.
+#[derive(Clone, Debug, PartialEq)]
+struct RecordedFeed {
+    /// Share of the liquidated USD; 0 for an exchange that reported none.
+    share: f64,
+    /// The recorded ranges, in order and disjoint.
+    ranges: Vec<TimeRange>,
 }
 
 impl FeedCoverage {
@@ -24,31 +33,52 @@ impl FeedCoverage {
         reason = "milliseconds of a few thousand years are exact in a double"
     )]
     pub fn new(recorded: BTreeMap<String, Vec<TimeRange>>, usd: &BTreeMap<String, f64>) -> Self {
-        let venues = recorded.into_iter().filter_map(|(venue, spans)| {
-            let long: i64 = spans.iter().map(|range| range.length()).sum();
-            let usd = *usd.get(&venue)?;
-            (usd > 0.0 && long > 0).then(|| (usd / long as f64, spans))
+        let feeds = recorded.into_iter().map(|(exchange, ranges)| {
+            let long: i64 = ranges.iter().map(|range| range.length()).sum();
+            let usd = usd.get(&exchange).copied().unwrap_or_default();
+            let share = if usd > 0.0 && long > 0 {
+                usd / long as f64
+            } else {
+                0.0
+            };
+            (exchange, RecordedFeed { share, ranges })
         });
-        let mut venues: Vec<(f64, Vec<TimeRange>)> = venues.collect();
-        let all: f64 = venues.iter().map(|(rate, _)| rate).sum();
-        for (rate, _) in &mut venues {
-            *rate /= all;
+        let mut exchanges: BTreeMap<String, RecordedFeed> = feeds.collect();
+        let all: f64 = exchanges.values().fold(0.0, |sum, feed| sum + feed.share);
+        if all > 0.0 {
+            for feed in exchanges.values_mut() {
+                feed.share /= all;
+            }
         }
-        Self { venues }
+        Self { exchanges }
     }
 
     /// The share of the liquidations in a range that was recorded.
     ///
     /// 1 if nothing is known about recording.
     pub(crate) fn of(&self, from: Millis, to: Millis) -> f64 {
-        if self.venues.is_empty() {
+        let feeds = || self.exchanges.values().filter(|feed| feed.share > 0.0);
+        if feeds().next().is_none() {
             return 1.0;
         }
-        let venues = self.venues.iter();
-        let recorded: f64 = venues
-            .map(|(of, spans)| of * share(spans, TimeRange::new(from, to)))
+        let recorded: f64 = feeds()
+            .map(|feed| feed.share * share(&feed.ranges, TimeRange::new(from, to)))
             .sum();
         recorded.min(1.0)
+    }
+
+    /// Whether part of a range was recorded, of one exchange if named.
+    pub(crate) fn is_recorded(&self, exchange: Option<&str>, range: TimeRange) -> bool {
+        let is_recorded = |feed: &RecordedFeed| {
+            let first = feed.ranges.partition_point(|one| one.end <= range.start);
+            feed.ranges
+                .get(first)
+                .is_some_and(|one| one.start < range.end)
+        };
+        match exchange {
+            Some(exchange) => self.exchanges.get(exchange).is_some_and(is_recorded),
+            None => self.exchanges.values().any(is_recorded),
+        }
     }
 }
 
@@ -67,6 +97,27 @@ pub(crate) fn share(spans: &[TimeRange], whole: TimeRange) -> f64 {
         .map(|range| range.intersection(whole).length())
         .sum();
     covered as f64 / whole.length().max(1) as f64
+}
+
+/// The covered share of a range: of one exchange if named, else the mean over all. 0 if nothing is recorded.
+#[must_use]
+pub fn covered_share(recorded: &RecordedRanges, range: TimeRange, exchange: Option<&str>) -> f64 {
+    let of = |(name, spans): (&String, &Vec<TimeRange>)| {
+        let is_asked = exchange.is_none_or(|exchange| exchange == name);
+        is_asked.then(|| share(spans, range))
+    };
+    let shares: Vec<f64> = recorded.iter().filter_map(of).collect();
+    mean(shares.into_iter())
+}
+
+/// The mean of shares; 0 if there are none.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exchanges are counted in dozens"
+)]
+pub(crate) fn mean(shares: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = shares.len().max(1) as f64;
+    shares.sum::<f64>() / count
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::View;
 use crate::model::{
-    ExactSum, Millis, OrderBrief, Sampling, Side, TimeRange, UndercountRow, Window,
+    ExactSum, Millis, OrderBrief, Sampling, Side, SimulatedFeeds, TimeRange, UndercountRow, Window,
 };
 use fastrand::Rng;
 
@@ -30,42 +30,42 @@ const SECOND: i64 = 1000;
 /// Time ranges by exchange, sorted and disjoint.
 pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
-/// The times in which the tapes of exchanges were recorded completely.
-#[derive(Clone, Debug)]
-pub enum CompleteTapes {
-    /// Always, for every exchange.
-    All,
-    /// In these ranges, which must lie in the window. Only exchanges that publish every order have ranges.
-    At(RecordedRanges),
+/// The times in which everything that exchanges publish was recorded, and how much they publish.
+#[derive(Clone, Debug, Default)]
+pub struct CompleteTapes {
+    /// The recorded ranges in the window.
+    pub recorded: RecordedRanges,
+    /// How the exchanges of a simulation publish; those of a real market are as [`Sampling::of_venue`] says.
+    pub simulated: Option<SimulatedFeeds>,
 }
 
 impl CompleteTapes {
-    /// Whether the tape of an exchange is complete at an instant.
-    fn holds(&self, name: &str, at: Millis) -> bool {
-        match self {
-            Self::All => true,
-            Self::At(spans) => spans.get(name).is_some_and(|spans| {
-                let next = spans.partition_point(|range| range.start <= at);
-                let last = next.checked_sub(1).and_then(|place| spans.get(place));
-                last.is_some_and(|range| at < range.end)
-            }),
+    /// Which of its liquidations an exchange publishes.
+    fn sampling(&self, name: &str) -> Sampling {
+        match &self.simulated {
+            Some(feeds) => feeds.sampling(name),
+            None => Sampling::of_venue(name),
         }
     }
 
-    /// Share of the window in which the tape of an exchange is complete.
+    /// Whether everything that an exchange published at an instant was recorded.
+    fn holds(&self, name: &str, at: Millis) -> bool {
+        self.recorded.get(name).is_some_and(|spans| {
+            let next = spans.partition_point(|range| range.start <= at);
+            let last = next.checked_sub(1).and_then(|place| spans.get(place));
+            last.is_some_and(|range| at < range.end)
+        })
+    }
+
+    /// Share of the window that was recorded of an exchange.
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of a day are exact"
     )]
     fn share(&self, name: &str, window: Window) -> f64 {
-        match self {
-            Self::All => 1.0,
-            Self::At(spans) => {
-                let spans = spans.get(name).map(Vec::as_slice).unwrap_or_default();
-                let lengths = spans.iter().map(|range| range.length());
-                lengths.sum::<i64>() as f64 / window.millis() as f64
-            }
-        }
+        let spans = self.recorded.get(name).map(Vec::as_slice);
+        let lengths = spans.unwrap_or_default().iter().map(|range| range.length());
+        lengths.sum::<i64>() as f64 / window.millis() as f64
     }
 }
 
@@ -282,7 +282,7 @@ fn quantile(draws: &[f64], share: f64) -> f64 {
 
 /// Returns published and estimated full USD of each exchange in a window.
 ///
-/// `whole` gives the times in which tapes were recorded completely.
+/// `whole` has the times in which tapes were recorded completely.
 #[must_use]
 pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec<UndercountRow> {
     let ring = view.ring();
@@ -303,20 +303,13 @@ pub fn undercount(view: &View<'_>, window: Window, whole: &CompleteTapes) -> Vec
                 .take(&order, usd.f64());
         }
     }
-    let sampling = |name: &str| {
-        if matches!(whole, CompleteTapes::All) {
-            Sampling::Complete
-        } else {
-            Sampling::of_venue(name)
-        }
-    };
     let complete: Vec<(&str, &Tape)> = complete_tapes
         .iter()
-        .filter(|(name, _)| sampling(name) == Sampling::Complete)
+        .filter(|(name, _)| whole.sampling(name) == Sampling::Complete)
         .map(|(name, tape)| (*name, tape))
         .collect();
     let rows = tapes.iter().map(|(name, tape)| {
-        let sampling = sampling(name);
+        let sampling = whole.sampling(name);
         let mut row = UndercountRow {
             exchange: (*name).to_owned(),
             sampling,

@@ -1,14 +1,11 @@
 //! The USD of an estimate that price moves cross, for scoring estimates.
 //!
-//! A move crosses the USD of a map at all liquidation prices that it reaches.
-//!
-//! One replay from the first bar serves all instants. No value depends on later data. A bar without orders has no
-//! liquidations only once a later order is known, because only then is it certain that the feed continued. A move has
-//! no value if it starts while an outlier is not judged yet.
+//! One replay serves all instants. No value depends on later data. A move that starts before an outlier was judged has
+//! no value.
 
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, View};
-use crate::model::{Chosen, Millis};
+use crate::model::{Chosen, Millis, Opened};
 
 /// A price move that starts at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +28,8 @@ fn frame<'a>(
     coarsest: i64,
 ) -> Result<ReplayWindow<'a>, EngineError> {
     let view = view.with_model(model.own());
-    let frame = ReplayWindow::new(view, coin, model.view(), Millis::ALL, "all", coarsest)?;
-    Ok(frame.along())
+    let window = (Millis::ALL, "all", Opened::Ever);
+    ReplayWindow::new(view, coin, model.view(), window, coarsest)
 }
 
 /// Sums the crossed USD of all tiers, each multiplied by its factor.
@@ -70,7 +67,8 @@ pub fn crossed_by_moves(
     let first = frame.known_from();
     let mut crossed = Vec::with_capacity(moves.len());
     let mut rest = moves.iter();
-    frame.replay(&times, |ledger| {
+    frame.replay(&times, |_, state| {
+        let ledger = &state.ledger;
         crossed.extend(rest.next().map(|one| ledger.crossed(one.low, one.high)));
     });
     let counted = frame.counted_at(&times);
@@ -105,7 +103,7 @@ pub fn crossed_by_periods(
     let known_from = frame.known_from();
     let mut found = vec![None; opens.len()];
     let mut periods = opens.iter().zip(&mut found).peekable();
-    frame.walk(|ledger, bar| {
+    frame.walk(|state, bar| {
         while periods
             .next_if(|(open, _)| open.on(length) < bar.close_time())
             .is_some()
@@ -120,7 +118,7 @@ pub fn crossed_by_periods(
                 return;
             };
             let sums = sums.get_or_insert([0.0; 2]);
-            let crossed = summed(&ledger.crossed(bar.low, bar.high), counted);
+            let crossed = summed(&state.ledger.crossed(bar.low, bar.high), counted);
             for (sum, usd) in sums.iter_mut().zip(crossed) {
                 *sum += usd;
             }

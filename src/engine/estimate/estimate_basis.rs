@@ -1,11 +1,15 @@
 //! What an estimate is based on.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use crate::engine::estimate::reach::HeadlineBasis;
 use crate::engine::fit::Fit;
 use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
 use crate::engine::observations::bar_sources::BarCounts;
-use crate::model::{Damage, FineCells, FineGrid, Millis, Sides};
+use crate::model::{
+    Damage, EstimateLabels, EstimateView, FineCells, FineGrid, Millis, Model, Opened, Sides,
+    Specification, Units, Vocabulary,
+};
 
 /// An estimate: a reply with its explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +27,27 @@ pub struct EstimateBasis {
     /// Close time of the last bar.
     #[serde(skip)]
     pub closed: Millis,
-    /// Model number, 2 or 3.
-    pub model: i64,
+    /// Which positions count.
+    #[serde(serialize_with = "as_name")]
+    pub opened: Opened,
+    /// The start of the time in which these positions were opened.
+    #[serde(serialize_with = "as_number")]
+    pub opened_since: Millis,
+    /// Whether the last column of a heatmap is shorter than the others; `None` if the estimate is no heatmap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<bool>,
+    /// Standard deviation of the log price over a day; `None` with less than a day of bars.
+    pub sigma_day: Option<f64>,
+    /// Lowest and highest price that a map shows; `None` if it shows all prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<[f64; 2]>,
+    /// How the headlines of levels and max pain were chosen; `None` for other estimates.
+    #[serde(flatten)]
+    pub headlines: Option<HeadlineBasis>,
+    /// Number of the API's model with the same view, 2 or 3.
+    pub model_number: i64,
+    /// The parameters of the model.
+    pub model: Specification,
     /// The version of the model: a digest of everything that affects the value of a cell.
     pub model_version: String,
     /// The exchange, if the estimate is limited to one. Open interest and orders are then from this exchange; bars and
@@ -96,9 +119,18 @@ pub struct EstimateBasis {
     pub fine: Option<FineMap>,
 }
 
-/// The row at which a heatmap column changes from longs to shorts.
-///
-/// Rows below it have longs, rows above it have shorts.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
+fn as_number<S: Serializer>(instant: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(instant.0)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
+fn as_name<S: Serializer>(opened: &Opened, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(opened.name())
+}
+
+/// The row at which a heatmap column changes from longs to shorts. Rows below it have longs, rows above it have
+/// shorts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideBoundary {
     /// The row that may have both longs and shorts, counted from 0; -1 without longs.
@@ -111,9 +143,17 @@ pub struct SideBoundary {
     pub price: f64,
 }
 
-/// A liquidation map on the price grid of the ledger.
-///
-/// It has USD by bin and shown leverage.
+impl SideBoundary {
+    /// The boundary of a column that is unknown.
+    pub(crate) const UNKNOWN: Self = Self {
+        row: -1,
+        long: 0.0,
+        short: 0.0,
+        price: f64::NAN,
+    };
+}
+
+/// A map at the resolution of the ledger: USD by fine bin and shown leverage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FineMap {
     /// The price grid.
@@ -163,6 +203,25 @@ impl EstimateBasis {
             longs_end: fine.longs_end,
             usd: fine.usd.clone(),
         })
+    }
+
+    /// The labels of the estimate; whether the market is simulated is not known here.
+    #[must_use]
+    pub fn labels(&self) -> EstimateLabels {
+        let is_expected = self.model_number == Model::Expected.number();
+        EstimateLabels {
+            units: Some(if self.is_relative() {
+                Units::Relative
+            } else {
+                Units::Usd
+            }),
+            view: Some(if is_expected {
+                EstimateView::Expected
+            } else {
+                EstimateView::Exposed
+            }),
+            simulated: None,
+        }
     }
 
     /// Whether USD amounts are relative, because the open interest is unknown.

@@ -1,12 +1,20 @@
-//! The heatmap: the ledger by liquidation price over time.
+//! The heatmap: the history of the ledger by liquidation price.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::engine::estimate::estimate_basis::{EstimateBasis, SideBoundary};
+use crate::engine::estimate::liquidation_map::shown_span;
+use crate::engine::estimate::reach::{Reach, headline};
+use crate::engine::fit::day_of;
 use crate::engine::ledger::ledger::MassColumn;
-use crate::engine::ledger::replay::ReplayWindow;
+use crate::engine::ledger::replay::{LedgerState, ReplayWindow};
 use crate::engine::{EngineError, Estimate, View};
-use crate::model::{FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Vocabulary};
+use crate::model::{
+    Bar, ColumnUsd, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened, ShownPrices,
+    SideUsd, Vocabulary,
+};
 
 /// Approximate number of columns of the range `all`.
 const COLUMNS: i64 = 180;
@@ -17,18 +25,15 @@ const FEWEST_COLUMNS: i64 = 12;
 /// The rows cover the price range plus this share on both sides.
 const MARGIN: f64 = 0.03;
 
-/// Maximum number of rows in the price range with its margins. Positions outside that range add more rows.
-const ROWS: i64 = 300;
-
-/// Returns the heatmap of a coin: USD by price and time.
+/// Returns the heatmap of a coin: USD by price (rows, ascending) and time (columns, ascending).
 ///
-/// Rows ascend in price, columns in time.
+/// A column is the map at its end, read with the weights of that day. Columns end at multiples of their length in
+/// `(T − range, T]`, where T is the close of the last bar closed by now; the last column ends at T. The length is a
+/// multiple of the bar length, at least the usual one of the range. Columns that end before the first bar opens are left
+/// out. Columns before the first reading of open interest are NaN. Rows show the prices of `shown`; the last column and
+/// its `outside` sum to the total of the [`liqmap`](crate::engine::liqmap) of the same positions and model.
 ///
-/// The window is `(T − range, T]`, where T is the close of the last bar that closed by now. The bars in the window are
-/// replayed from a ledger without located positions. A column shows the ledger at the end of the column. The length of
-/// a column is the usual one of the range, rounded up to a multiple of the bar length. Rows cover all non-empty cells,
-/// so the last column sums to the total of the `liqmap` of the same range and model. Columns that end before the first
-/// bar opens are left out.
+/// With [`Opened::Range`], the ledger is empty at the start of the range.
 ///
 /// # Errors
 ///
@@ -39,30 +44,116 @@ pub fn heatmap(
     coin: &str,
     range: HeatmapRange,
     model: Model,
+    (opened, shown): (Opened, ShownPrices),
 ) -> Result<Estimate<HeatmapGrid>, EngineError> {
     let coarsest = range.millis() / FEWEST_COLUMNS;
-    let frame = ReplayWindow::new(*view, coin, model, range.millis(), range.name(), coarsest)?;
+    let window = (range.millis(), range.name(), opened);
+    let frame = ReplayWindow::new(*view, coin, model, window, coarsest)?;
     let times = column_ends(&frame, range);
-    let counted = frame.counted();
-    let mut columns = Vec::with_capacity(times.len());
-    let replayed = frame.replay(&times, |ledger| columns.push(ledger.column(&counted)));
-    let columns: Vec<&MassColumn> = columns.iter().collect();
-    let asked = (coin, range, model);
-    Ok(render(&frame, asked, times, &columns, replayed.explain))
+    let is_settled = |at: &Millis| opened == Opened::Range || frame.is_settled_within(*at, *at);
+    let (settled, others): (Vec<Millis>, Vec<Millis>) = times.iter().partition(|at| is_settled(at));
+    let mut weights = DailyWeights::new(&frame);
+    let mut columns: HashMap<Millis, HeatmapColumn> = HashMap::new();
+    let state = frame.replay(&settled, |place, state| {
+        if let Some(at) = settled.get(place) {
+            columns.insert(*at, weights.column(state));
+        }
+    });
+    for at in others {
+        // A row that is an outlier now was used at this instant.
+        let then = view.as_of(at);
+        if let Ok(then) = ReplayWindow::new(then, coin, model, window, i64::MAX) {
+            let state = then.replay(&[], |_, _| ());
+            columns.insert(at, weights.column(&state));
+        }
+    }
+    let explain = frame.explain(&state, frame.fit().map(Arc::as_ref));
+    let nothing = HeatmapColumn::default();
+    let columns: Vec<&HeatmapColumn> = times
+        .iter()
+        .map(|at| columns.get(at).unwrap_or(&nothing))
+        .collect();
+    let asked = (coin, range, model, shown);
+    Ok(render(&frame, asked, times, &columns, explain))
+}
+
+/// A column of a heatmap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HeatmapColumn {
+    pub(crate) mass: MassColumn,
+    /// Whether open interest was unknown.
+    pub(crate) is_relative: bool,
+}
+
+/// Reads columns with the weights of their day.
+pub(crate) struct DailyWeights<'a> {
+    frame: &'a ReplayWindow<'a>,
+    /// By UTC day.
+    weights: HashMap<Millis, [Vec<f64>; 2]>,
+}
+
+impl<'a> DailyWeights<'a> {
+    pub(crate) fn new(frame: &'a ReplayWindow<'a>) -> Self {
+        Self {
+            frame,
+            weights: HashMap::new(),
+        }
+    }
+
+    /// The column of a state.
+    pub(crate) fn column(&mut self, state: &LedgerState) -> HeatmapColumn {
+        let frame = self.frame;
+        let day = day_of(state.last_close.unwrap_or(state.since));
+        let weights = self.weights.entry(day).or_insert_with(|| {
+            let fit = if day == day_of(frame.end) {
+                frame.fit().cloned()
+            } else {
+                frame.fit_at(day)
+            };
+            frame.counted_by(fit.as_deref())
+        });
+        HeatmapColumn {
+            mass: state.ledger.column(weights),
+            is_relative: state.is_relative,
+        }
+    }
 }
 
 /// Builds the heatmap from columns that end at `times`.
 pub(crate) fn render(
     frame: &ReplayWindow<'_>,
-    (coin, range, model): (&str, HeatmapRange, Model),
+    (coin, range, model, shown): (&str, HeatmapRange, Model, ShownPrices),
     times: Vec<Millis>,
-    columns: &[&MassColumn],
+    columns: &[&HeatmapColumn],
     mut explain: EstimateBasis,
 ) -> Estimate<HeatmapGrid> {
     let grid = frame.parameters.grid;
-    let rows = Rows::new(frame, grid, columns);
-    let side_boundaries = columns.iter().map(|column| rows.parting(grid, column));
+    // The unit of these columns is another one.
+    let is_unknown = |column: &HeatmapColumn| column.is_relative && !explain.is_relative();
+    let known: Vec<Option<&MassColumn>> = columns
+        .iter()
+        .map(|column| (!is_unknown(column)).then_some(&column.mass))
+        .collect();
+    explain.span = span(
+        frame,
+        (range, shown),
+        columns.last().copied(),
+        explain.sigma_day,
+    );
+    let rows = match explain.span {
+        None => Rows::new(frame, grid, range, known.iter().flatten().copied()),
+        Some(span) => {
+            let all = Rows::new(frame, grid, range, known.iter().flatten().copied());
+            all.between(grid, span)
+        }
+    };
+    let outside = rows.outside(grid, &known);
+    let side_boundaries = known.iter().map(|column| match column {
+        Some(column) => rows.parting(grid, column),
+        None => SideBoundary::UNKNOWN,
+    });
     explain.side_boundaries = side_boundaries.collect();
+    explain.partial = Some(frame.end.0.rem_euclid(step(frame, range)) != 0);
     Estimate {
         reply: HeatmapGrid {
             symbol: coin.to_owned(),
@@ -71,15 +162,43 @@ pub(crate) fn render(
             updated_at: frame.end,
             current_price: frame.price,
             prices: rows.prices(grid),
-            matrix: rows.matrix(grid, columns),
+            matrix: rows.matrix(grid, &known),
             times,
+            labels: explain.labels(),
+            outside: Some(outside),
         },
         explain,
     }
 }
 
-/// Usual length of a column in milliseconds. A range has at most about 180 columns.
-fn stride(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
+/// The lowest and the highest price that a heatmap shows; `None` if it shows all.
+///
+/// A side without positions in between is shown up to its headline, both in the last column.
+fn span(
+    frame: &ReplayWindow<'_>,
+    (range, shown): (HeatmapRange, ShownPrices),
+    last: Option<&HeatmapColumn>,
+    sigma_day: Option<f64>,
+) -> Option<[f64; 2]> {
+    let grid = frame.parameters.grid;
+    let reach = sigma_day.map(|sigma| Reach::new(frame.price, sigma, range.millis()));
+    let cells = |side| -> Vec<(f64, f64)> {
+        last.map(|column| column.mass.usd_of(grid, side))
+            .unwrap_or_default()
+    };
+    let has = |side, [low, high]: [f64; 2]| {
+        let cells = cells(side);
+        cells.iter().any(|(price, _)| (low..=high).contains(price))
+    };
+    let headline = |side| {
+        let width = frame.price * grid.h;
+        headline(&cells(side), frame.price, width, reach.as_ref()).map(|level| level.price)
+    };
+    shown_span(frame, (range.millis(), shown), reach, &has, &headline)
+}
+
+/// Usual length of a column; about 180 make the range.
+fn usual_step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
     match range {
         HeatmapRange::H12 => 5 * Millis::MINUTE,
         HeatmapRange::H24 => 10 * Millis::MINUTE,
@@ -90,16 +209,14 @@ fn stride(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
         HeatmapRange::M6 => Millis::DAY,
         HeatmapRange::Y1 => 2 * Millis::DAY,
         HeatmapRange::All => {
-            let first = frame.bars.first().map_or(frame.end, |bar| bar.open_time);
-            round_stride(frame.end.0.saturating_sub(first.0) / COLUMNS)
+            let first = frame.bars().first().map_or(frame.end, |bar| bar.open_time);
+            round_step(frame.end.0.saturating_sub(first.0) / COLUMNS)
         }
     }
 }
 
-/// The shortest round length of at least `least` milliseconds.
-///
-/// Round lengths are 5 minutes to 12 hours, and whole days.
-fn round_stride(least: i64) -> i64 {
+/// The first round length, or else number of whole days, not below `least`.
+fn round_step(least: i64) -> i64 {
     let minutes = [5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720];
     let round = minutes.map(|minutes| minutes * Millis::MINUTE);
     let days = least / Millis::DAY + i64::from(least % Millis::DAY != 0);
@@ -109,22 +226,42 @@ fn round_stride(least: i64) -> i64 {
         .unwrap_or_else(|| days.saturating_mul(Millis::DAY))
 }
 
-/// End times of the columns.
-pub(crate) fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Millis> {
-    let usual = stride(frame, range);
+/// Length of a column: the usual one, or the next multiple of the bar length.
+fn step(frame: &ReplayWindow, range: HeatmapRange) -> i64 {
+    let usual = usual_step(frame, range);
     let bars = usual / frame.interval + i64::from(usual % frame.interval != 0);
-    let stride = bars.saturating_mul(frame.interval);
-    let open = frame.bars.first().map_or(frame.end, |bar| bar.open_time);
+    bars.saturating_mul(frame.interval)
+}
+
+/// End times of the columns: multiples of their length, and the end of the window.
+pub(crate) fn column_ends(frame: &ReplayWindow, range: HeatmapRange) -> Vec<Millis> {
+    let step = step(frame, range);
+    let open = frame
+        .all_bars()
+        .first()
+        .map_or(frame.end, |bar| bar.open_time);
     let start = frame.end.back(range.millis()).max(open);
-    let mut times: Vec<Millis> =
-        std::iter::successors(Some(frame.end), |end| Some(end.back(stride)))
-            .take_while(|end| *end > start)
-            .collect();
+    let last = Millis(frame.end.0.div_euclid(step).saturating_mul(step));
+    let mut times: Vec<Millis> = std::iter::successors(Some(last), |end| Some(end.back(step)))
+        .take_while(|end| *end > start)
+        .collect();
     times.reverse();
+    if last < frame.end {
+        times.push(frame.end);
+    }
     times
 }
 
-/// Heatmap rows: each covers `factor` bins of the ledger.
+/// Number of fine bins in a row.
+fn bins_of_row(range: HeatmapRange) -> i64 {
+    match range {
+        HeatmapRange::H12 | HeatmapRange::H24 | HeatmapRange::D3 => 1,
+        HeatmapRange::D7 | HeatmapRange::M1 => 2,
+        HeatmapRange::M3 | HeatmapRange::M6 | HeatmapRange::Y1 | HeatmapRange::All => 4,
+    }
+}
+
+/// Heatmap rows: coarse bins of `factor` fine bins.
 struct Rows {
     factor: i64,
     first: i64,
@@ -132,30 +269,30 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(frame: &ReplayWindow, grid: FineGrid, columns: &[&MassColumn]) -> Self {
-        let low = frame
-            .bars
-            .iter()
-            .fold(frame.price, |low, bar| low.min(bar.low));
-        let high = frame
-            .bars
-            .iter()
-            .fold(frame.price, |high, bar| high.max(bar.high));
-        let (low, high) = (
+    fn new<'a>(
+        frame: &ReplayWindow,
+        grid: FineGrid,
+        range: HeatmapRange,
+        columns: impl Iterator<Item = &'a MassColumn>,
+    ) -> Self {
+        let bars = frame.bars().iter();
+        let (low, high) = bars.fold((frame.price, frame.price), |(low, high), bar: &Bar| {
+            (low.min(bar.low), high.max(bar.high))
+        });
+        let edges = (
             grid.bin(low * (1.0 - MARGIN)),
             grid.bin(high * (1.0 + MARGIN)),
         );
-        let factor = (high - low) / ROWS + 1;
-        let occupied = |column: &&MassColumn| {
+        let factor = bins_of_row(range);
+        let occupied = |column: &MassColumn| {
             let first = column.mass.iter().position(|mass| *mass > 0.0)?;
             let last = column.mass.iter().rposition(|mass| *mass > 0.0)?;
             let bin = |place: usize| column.first + i64::try_from(place).unwrap_or(0);
             Some((bin(first), bin(last)))
         };
         let (low, high) = columns
-            .iter()
             .filter_map(occupied)
-            .fold((low, high), |(low, high), (first, last)| {
+            .fold(edges, |(low, high), (first, last)| {
                 (low.min(first), high.max(last))
             });
         Self {
@@ -163,6 +300,49 @@ impl Rows {
             first: low.div_euclid(factor),
             last: high.div_euclid(factor),
         }
+    }
+
+    /// The rows that lie between two prices, at least partly.
+    fn between(self, grid: FineGrid, [low, high]: [f64; 2]) -> Self {
+        let row = |price: f64| grid.bin(price).div_euclid(self.factor);
+        let first = if low > 0.0 { row(low) } else { self.first };
+        let last = if high.is_finite() {
+            row(high)
+        } else {
+            self.last
+        };
+        Self {
+            first,
+            last: last.max(first),
+            ..self
+        }
+    }
+
+    /// USD by column and side in the bins that are in no row; NaN in the columns that are unknown.
+    fn outside(&self, grid: FineGrid, columns: &[Option<&MassColumn>]) -> ColumnUsd {
+        let bins = self.first * self.factor..(self.last + 1) * self.factor;
+        let mut outside = ColumnUsd::default();
+        for column in columns {
+            let mut usd = SideUsd::default();
+            match column {
+                None => {
+                    usd = SideUsd {
+                        long_usd: f64::NAN,
+                        short_usd: f64::NAN,
+                    }
+                }
+                Some(column) => {
+                    for (bin, mass) in (column.first..).zip(&column.mass) {
+                        if !bins.contains(&bin) && *mass > 0.0 {
+                            usd.add(column.side_of(bin), mass * grid.mid(bin));
+                        }
+                    }
+                }
+            }
+            outside.long_usd.push(usd.long_usd);
+            outside.short_usd.push(usd.short_usd);
+        }
+        outside
     }
 
     fn prices(&self, grid: FineGrid) -> Vec<f64> {
@@ -187,13 +367,18 @@ impl Rows {
         }
     }
 
-    /// Cells in USD, row by row.
-    fn matrix(&self, grid: FineGrid, columns: &[&MassColumn]) -> Vec<f64> {
+    /// Cells in USD, row by row; NaN in the columns that are unknown.
+    fn matrix(&self, grid: FineGrid, columns: &[Option<&MassColumn>]) -> Vec<f64> {
         let bins = self.first * self.factor..(self.last + 1) * self.factor;
         let mids: Vec<f64> = bins.clone().map(|bin| grid.mid(bin)).collect();
         let height = usize::try_from(self.factor).unwrap_or(1);
         let mut matrix = vec![0.0; mids.len() / height * columns.len()];
         for (place, column) in columns.iter().enumerate() {
+            let Some(column) = column else {
+                let cells = matrix.iter_mut().skip(place).step_by(columns.len().max(1));
+                cells.for_each(|cell| *cell = f64::NAN);
+                continue;
+            };
             let (skipped, masses) = column.between(bins.clone());
             for ((bin, mid), mass) in mids.iter().enumerate().skip(skipped).zip(masses) {
                 if let Some(cell) = matrix.get_mut(bin / height * columns.len() + place) {

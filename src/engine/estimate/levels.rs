@@ -1,19 +1,22 @@
-//! Key levels: the largest cluster per tier and side of the seven-day liquidation map.
+//! Key levels: the headline price per tier and side of the seven-day liquidation map.
 
-use crate::engine::estimate::liquidation_map::liqmap;
-use crate::engine::ledger::parameters::SHOWN_LEVERAGES;
+use crate::engine::estimate::liquidation_map::{MapOptions, full_map};
+use crate::engine::estimate::max_pain::asked_or_strongest;
+use crate::engine::estimate::reach::{
+    BySide, HeadlineBasis, Reach, StrongestLevel, cells_of, headline,
+};
+use crate::engine::ledger::parameters::LEVELS;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
-    Chosen, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
+    Chosen, Headline, LevelTier, LiquidationMap, MapRange, Side, TierLevels, liquidation_price,
 };
 
 /// Returns the key levels of a coin.
 ///
-/// A key level is the largest cluster of the seven-day map, per tier and side.
-///
-/// A cluster is the USD of one tier in one bin. Its intensity is its USD divided by the USD of the largest cluster of
-/// the map. Of equally large clusters, the one nearest to the current price is returned. A tier without positions has
-/// intensity 0 and the liquidation price of a position opened at the current price.
+/// A key level is the headline price of a tier and side of the seven-day map, chosen as by
+/// [`maxpain`](crate::engine::maxpain). The value of a level is its USD, times its reach if it is chosen by reach; its
+/// intensity is its value divided by the largest value. A tier without positions has intensity 0 and the liquidation
+/// price of a position opened at the current price.
 ///
 /// # Errors
 ///
@@ -22,101 +25,112 @@ pub fn levels(
     view: &View,
     coin: &str,
     model: Option<&Chosen>,
+    asked: Headline,
 ) -> Result<Estimate<TierLevels>, EngineError> {
+    let range = MapRange::D7;
     let Estimate {
         reply: map,
-        explain,
-    } = liqmap(view, coin, MapRange::D7, model)?;
-    let largest = map.tiers.iter().copied().fold(0.0, f64::max);
+        mut explain,
+    } = full_map(view, coin, MapOptions::of(range), model)?;
+    let price = map.current_price;
+    let reach = explain.sigma_day;
+    let reach = reach.map(|sigma| Reach::new(price, sigma, range.millis()));
     let parameters = view
         .with_model(model.and_then(Chosen::own))
         .parameters(coin);
-    let tiers = map
-        .leverages
+    let half_width = reach.map(|reach| reach.half_width(map.bin_width));
+    let mut basis = HeadlineBasis::new(asked_or_strongest(asked, reach), half_width);
+    let by_tier = LEVELS.map(|leverage| {
+        let tier = map
+            .leverages
+            .iter()
+            .position(|shown| *shown == i64::from(leverage));
+        [Side::Long, Side::Short].map(|side| TierLevel::of(&map, (side, tier), reach, asked))
+    });
+    let largest = by_tier
         .iter()
-        .zip(SHOWN_LEVERAGES.map(f64::from))
-        .enumerate()
-        .map(|(tier, (&whole, leverage))| {
-            let maintenance = parameters.maintenance_at(leverage);
-            let price = map.current_price;
-            let expected = |side| liquidation_price(side, price, leverage, maintenance);
-            let level = |side| {
-                strongest(&map, tier, side).map_or_else(
-                    || (expected(side), 0.0),
-                    |(price, usd)| (price, usd / largest),
-                )
-            };
-            let (long_price, long_intensity) = level(Side::Long);
-            let (short_price, short_intensity) = level(Side::Short);
-            (
-                whole,
-                LevelTier {
-                    long_price,
-                    long_intensity,
-                    short_price,
-                    short_intensity,
-                },
-            )
-        })
-        .collect();
+        .flatten()
+        .fold(0.0, |most: f64, level| most.max(level.value));
+    let mut tiers = std::collections::BTreeMap::new();
+    for (leverage, [long, short]) in LEVELS.into_iter().zip(by_tier) {
+        basis.reach.insert(
+            leverage.to_string(),
+            BySide {
+                long: long.reach,
+                short: short.reach,
+            },
+        );
+        basis.strongest.insert(
+            leverage.to_string(),
+            BySide {
+                long: long.strongest,
+                short: short.strongest,
+            },
+        );
+        let maintenance = parameters.maintenance_at(f64::from(leverage));
+        let expected = |side| liquidation_price(side, price, f64::from(leverage), maintenance);
+        let intensity = |level: &TierLevel| {
+            if level.value > 0.0 {
+                level.value / largest
+            } else {
+                0.0
+            }
+        };
+        tiers.insert(
+            i64::from(leverage),
+            LevelTier {
+                long_price: long.price.unwrap_or_else(|| expected(Side::Long)),
+                long_intensity: intensity(&long),
+                short_price: short.price.unwrap_or_else(|| expected(Side::Short)),
+                short_intensity: intensity(&short),
+            },
+        );
+    }
+    explain.headlines = Some(basis);
     Ok(Estimate {
         reply: TierLevels {
             symbol: map.symbol,
-            price: map.current_price,
+            price,
             updated_at: map.updated_at,
             tiers,
+            labels: map.labels,
         },
         explain,
     })
 }
 
-/// Price and USD of the largest cluster of a tier and side.
-///
-/// Of equally large clusters, returns the one nearest to the current price.
-fn strongest(map: &LiquidationMap, tier: usize, side: Side) -> Option<(f64, f64)> {
-    let distance = |price: f64| (price - map.current_price).abs();
-    map.bins
-        .iter()
-        .zip(map.tiers.chunks(map.leverages.len().max(1)))
-        .filter(|(bin, _)| bin.side == side)
-        .filter_map(|(bin, tiers)| Some((bin.price, *tiers.get(tier)?)))
-        .filter(|(_, usd)| *usd > 0.0)
-        .max_by(|a, b| {
-            a.1.total_cmp(&b.1)
-                .then_with(|| distance(b.0).total_cmp(&distance(a.0)))
-        })
+/// The level of a tier and side.
+#[derive(Clone, Copy, Debug)]
+struct TierLevel {
+    /// `None` without positions.
+    price: Option<f64>,
+    /// USD, times reach if the level is chosen by reach.
+    value: f64,
+    reach: Option<f64>,
+    strongest: Option<StrongestLevel>,
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::engine::estimate::levels::*;
-    use crate::model::{MapBin, Millis};
-
-    #[test]
-    fn of_clusters_as_large_the_nearest_is_taken() {
-        let bin = |price, side| MapBin {
-            price,
-            side,
-            total: 7.0,
-        };
-        let map = LiquidationMap {
-            symbol: "BTC".to_owned(),
-            range: "7d".to_owned(),
-            updated_at: Millis(0),
-            current_price: 100.0,
-            bin_width: 1.0,
-            leverages: vec![10, 25],
-            bins: vec![
-                bin(90.5, Side::Long),
-                bin(95.5, Side::Long),
-                bin(104.5, Side::Short),
-                bin(108.5, Side::Short),
-            ],
-            tiers: vec![5.0, 2.0, 5.0, 2.0, 0.0, 7.0, 0.0, 7.0],
-            measured: None,
-        };
-        assert_eq!(strongest(&map, 0, Side::Long), Some((95.5, 5.0)));
-        assert_eq!(strongest(&map, 1, Side::Short), Some((104.5, 7.0)));
-        assert_eq!(strongest(&map, 0, Side::Short), None);
+impl TierLevel {
+    fn of(
+        map: &LiquidationMap,
+        (side, tier): (Side, Option<usize>),
+        reach: Option<Reach>,
+        asked: Headline,
+    ) -> Self {
+        let cells = tier.map_or_else(Vec::new, |tier| cells_of(map, side, Some(tier)));
+        let by_reach = reach.filter(|_| asked == Headline::Reach);
+        let price = map.current_price;
+        let level = headline(&cells, price, map.bin_width, by_reach.as_ref());
+        let strongest = headline(&cells, price, map.bin_width, None);
+        Self {
+            price: level.map(|level| level.price),
+            value: level.map_or(0.0, |level| level.usd * level.reach.unwrap_or(1.0)),
+            reach: level.and_then(|level| reach.map(|reach| reach.at(level.price))),
+            strongest: strongest.map(|level| StrongestLevel {
+                price: level.price,
+                usd: level.usd,
+                reach: reach.map(|reach| reach.at(level.price)),
+            }),
+        }
     }
 }

@@ -2,23 +2,28 @@
 //!
 //! It shows the ledger after the last bar.
 
+use std::sync::Arc;
+
 use crate::engine::estimate::estimate_basis::{EstimateBasis, FineMap};
+use crate::engine::estimate::reach::{Reach, cells_of, headline, within};
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, Ledger, View};
 use crate::model::{
-    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Side, Vocabulary, map_step,
+    BinWidth, Chosen, LiquidationMap, MapBin, MapRange, Millis, Opened, ShownPrices, Side, SideUsd,
+    Span, Vocabulary, Within, map_step,
 };
 
 /// Maximum number of bins of a map.
 const MOST_BINS: f64 = 100_000.0;
 
-/// Returns the liquidation map of a coin.
+/// Returns the liquidation map of a coin, with all its bins.
 ///
-/// If `model` is `None`, the map uses model 3 if it is fitted, and model 2 otherwise. All bins have the width
-/// `binWidth`, and one bin edge is the current price. Longs lie below the current price, shorts above it. Bins ascend
-/// in price, so longs come first. Empty bins are left out. The total of a bin is the sum over the shown leverages. Each
-/// shown leverage includes the ledger tiers near it.
+/// The range `all` counts all positions since the first bar; a shorter range those that were opened within it.
+/// Without `model`, it uses model 3 if that is fitted, and model 2 otherwise. Bins are `binWidth` wide and meet at the
+/// current price; longs lie below it and shorts above. Bins ascend in price, so longs come first. Empty bins are left
+/// out. The total of a bin is the sum over the shown leverages, each of which stands for the nearby tiers of the
+/// ledger.
 ///
 /// # Errors
 ///
@@ -30,59 +35,152 @@ pub fn liqmap(
     range: MapRange,
     model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
-    liqmap_with_bins(view, coin, range, model, None)
+    liqmap_with(view, coin, MapOptions::of(range), model)
 }
 
-/// Returns the liquidation map with bins of the given width.
+/// Options of a liquidation map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MapOptions {
+    /// The range.
+    pub range: MapRange,
+    /// Which positions count.
+    pub opened: Opened,
+    /// Width of a bin; about 0.1 % of the price if absent.
+    pub bin: Option<BinWidth>,
+    /// Which prices are shown.
+    pub shown: ShownPrices,
+}
+
+impl MapOptions {
+    /// The usual options of a map of `range`, with all prices.
+    #[must_use]
+    pub fn of(range: MapRange) -> Self {
+        Self {
+            range,
+            opened: Opened::usual(range),
+            bin: None,
+            shown: ShownPrices::ALL,
+        }
+    }
+}
+
+/// Returns the liquidation map of a coin with the given options.
 ///
 /// # Errors
 ///
 /// The errors of [`liqmap`]. Also if a bin is wider than the current price, or the map would have more than 100,000
 /// bins.
-pub fn liqmap_with_bins(
+pub fn liqmap_with(
     view: &View<'_>,
     coin: &str,
-    range: MapRange,
+    options: MapOptions,
     model: Option<&Chosen>,
-    bin: Option<BinWidth>,
+) -> Result<Estimate<LiquidationMap>, EngineError> {
+    full_map(view, coin, options, model).map(cropped)
+}
+
+/// Returns the map with all its bins; the explanation has the prices that are to be shown.
+pub(crate) fn full_map(
+    view: &View<'_>,
+    coin: &str,
+    options: MapOptions,
+    model: Option<&Chosen>,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let view = view.with_model(model.and_then(Chosen::own));
     let model = model.map_or_else(|| view.default_model(coin), Chosen::view);
+    let MapOptions { range, opened, .. } = options;
     let length = range.millis();
-    let frame = ReplayWindow::new(view, coin, model, length, range.name(), length)?;
-    let replayed = frame.replay(&[], |_| ());
-    render(
+    let window = (length, range.name(), opened);
+    let frame = ReplayWindow::new(view, coin, model, window, length)?;
+    let state = frame.replay(&[], |_, _| ());
+    let explain = frame.explain(&state, frame.fit().map(Arc::as_ref));
+    let counted = frame.counted();
+    full(
         &frame,
-        (range, bin),
-        &replayed.ledger,
-        frame.price,
-        &frame.counted(),
-        replayed.explain,
+        options,
+        (&state.ledger, frame.price),
+        &counted,
+        explain,
     )
 }
 
-/// Builds the map of a ledger at the price `price`.
+fn cropped(mut map: Estimate<LiquidationMap>) -> Estimate<LiquidationMap> {
+    if let Some(span) = map.explain.span {
+        crop(&mut map.reply, span);
+    }
+    map
+}
+
+/// Builds the map of a ledger at a price.
 ///
 /// Each tier is multiplied by its factor in `counted`.
 pub(crate) fn render(
     frame: &ReplayWindow<'_>,
-    (range, bin): (MapRange, Option<BinWidth>),
-    ledger: &Ledger,
-    price: f64,
+    options: MapOptions,
+    (ledger, price): (&Ledger, f64),
+    counted: &[Vec<f64>; 2],
+    explain: EstimateBasis,
+) -> Result<Estimate<LiquidationMap>, EngineError> {
+    full(frame, options, (ledger, price), counted, explain).map(cropped)
+}
+
+fn full(
+    frame: &ReplayWindow<'_>,
+    options: MapOptions,
+    (ledger, price): (&Ledger, f64),
     counted: &[Vec<f64>; 2],
     mut explain: EstimateBasis,
 ) -> Result<Estimate<LiquidationMap>, EngineError> {
     let (fine, mids) = fine(frame, ledger, counted);
-    let width = bin.map_or_else(|| map_step(price), BinWidth::get);
-    if bin.is_some() {
+    let usual = map_step(price);
+    let width = options.bin.map_or(usual, BinWidth::get);
+    if options.bin.is_some() {
         check(&fine, &frame.coin, width, price)?;
     }
+    let (bins, tiers) = binned(&fine, &mids, (price, width));
+    let near = if options.bin.is_some() {
+        let (bins, _) = binned(&fine, &mids, (price, usual));
+        within_of(&bins, price)
+    } else {
+        within_of(&bins, price)
+    };
+    let map = LiquidationMap {
+        symbol: frame.coin.clone(),
+        range: options.range.to_string(),
+        updated_at: explain.closed,
+        current_price: price,
+        bin_width: width,
+        leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
+        bins,
+        tiers,
+        measured: None,
+        labels: explain.labels(),
+        outside: Some(SideUsd::default()),
+        within: Some(near),
+    };
+    explain.span = span(frame, options, &map, explain.sigma_day);
+    explain.fine = Some(fine);
+    Ok(Estimate {
+        reply: map,
+        explain,
+    })
+}
 
+/// USD near the price.
+pub(crate) fn within_of(bins: &[MapBin], price: f64) -> Within {
+    within(
+        bins.iter().map(|bin| (bin.side, bin.price, bin.total)),
+        price,
+    )
+}
+
+/// The bins of the given width, and the USD of their tiers.
+fn binned(fine: &FineMap, mids: &[f64], (price, width): (f64, f64)) -> (Vec<MapBin>, Vec<f64>) {
     // Cells ascend in price, longs first, so a bin is complete when a cell of the next bin is reached.
     let mut bins: Vec<MapBin> = Vec::new();
     let mut tiers: Vec<f64> = Vec::new();
     let mut last = None;
-    for (place, (cell, mid)) in (fine.first..).zip(&mids).enumerate() {
+    for (place, (cell, mid)) in (fine.first..).zip(mids).enumerate() {
         let usd: [f64; SHOWN_LEVERAGES.len()] = std::array::from_fn(|tier| {
             let usd = fine.usd.get(tier * mids.len() + place);
             usd.copied().unwrap_or_default()
@@ -116,21 +214,84 @@ pub(crate) fn render(
     {
         bin.total = tiers.iter().sum();
     }
-    explain.fine = Some(fine);
-    Ok(Estimate {
-        reply: LiquidationMap {
-            symbol: frame.coin.clone(),
-            range: range.to_string(),
-            updated_at: explain.closed,
-            current_price: price,
-            bin_width: width,
-            leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
-            bins,
-            tiers,
-            measured: None,
-        },
-        explain,
-    })
+    (bins, tiers)
+}
+
+/// Ranges of this length and longer show all prices.
+const ALL_FROM: i64 = 90 * Millis::DAY;
+
+/// The lowest and the highest price that a map shows; `None` if it shows all.
+///
+/// A side without a bin in between is shown up to its headline.
+fn span(
+    frame: &ReplayWindow<'_>,
+    options: MapOptions,
+    map: &LiquidationMap,
+    sigma_day: Option<f64>,
+) -> Option<[f64; 2]> {
+    let MapOptions { range, shown, .. } = options;
+    let price = map.current_price;
+    let reach = sigma_day.map(|sigma| Reach::new(price, sigma, range.millis()));
+    let headline = |side| {
+        let cells = cells_of(map, side, None);
+        headline(&cells, price, map.bin_width, reach.as_ref()).map(|level| level.price)
+    };
+    let has = |side, [low, high]: [f64; 2]| {
+        let mut bins = map.bins.iter().filter(|bin| bin.side == side);
+        bins.any(|bin| (low..=high).contains(&bin.price))
+    };
+    shown_span(frame, (range.millis(), shown), reach, &has, &headline)
+}
+
+/// The lowest and the highest price that an estimate over `range` milliseconds shows; `None` if it shows all.
+///
+/// `has` says whether a side has USD between two prices, and `headline` is the headline price of a side.
+pub(crate) fn shown_span(
+    frame: &ReplayWindow<'_>,
+    (range, shown): (i64, ShownPrices),
+    reach: Option<Reach>,
+    has: &dyn Fn(Side, [f64; 2]) -> bool,
+    headline: &dyn Fn(Side) -> Option<f64>,
+) -> Option<[f64; 2]> {
+    let usual = reach.filter(|_| shown.span == Span::Reach && range < ALL_FROM);
+    let usual = usual.map(|reach| {
+        let (low, high) = reach.edges();
+        let bars = frame.bars().iter();
+        let mut span = bars.fold([low, high], |[low, high], bar| {
+            [low.min(bar.low), high.max(bar.high)]
+        });
+        for side in [Side::Long, Side::Short] {
+            if !has(side, span)
+                && let Some(price) = headline(side)
+            {
+                span = [span[0].min(price), span[1].max(price)];
+            }
+        }
+        span
+    });
+    let [low, high] = usual.unwrap_or([0.0, f64::INFINITY]);
+    let span = [shown.low.unwrap_or(low), shown.high.unwrap_or(high)];
+    (usual.is_some() || shown.low.is_some() || shown.high.is_some()).then_some(span)
+}
+
+/// Moves the bins that are not between `low` and `high` from the map to its `outside`.
+pub(crate) fn crop(map: &mut LiquidationMap, [low, high]: [f64; 2]) {
+    let width = map.leverages.len();
+    let mut outside = SideUsd::default();
+    let mut tiers = Vec::with_capacity(map.tiers.len());
+    let mut cells = map.tiers.chunks_exact(width.max(1));
+    map.bins.retain(|bin| {
+        let cells = cells.next().unwrap_or_default();
+        let is_shown = (low..=high).contains(&bin.price);
+        if is_shown {
+            tiers.extend_from_slice(cells);
+        } else {
+            outside.add(bin.side, bin.total);
+        }
+        is_shown
+    });
+    map.tiers = tiers;
+    map.outside = Some(outside);
 }
 
 /// Checks that `width` is at most the price, and gives at most [`MOST_BINS`] bins.

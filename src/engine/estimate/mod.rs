@@ -8,3 +8,4 @@ pub(super) mod levels;
 pub(super) mod liquidation_map;
 pub(super) mod max_pain;
 pub(super) mod position_map;
+pub(super) mod reach;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
-use crate::engine::estimate::liquidation_map::{centre, map_bin};
+use crate::engine::estimate::liquidation_map::{centre, crop, map_bin, within_of};
 use crate::engine::ledger::parameters::{SHOWN_LEVERAGES, shown_for};
 use crate::model::{
-    BinWidth, LiquidationMap, MapBin, Measured, Millis, PositionRow, Side, map_step, nearest_f64,
+    BinWidth, EstimateLabels, EstimateView, LiquidationMap, MapBin, Measured, Millis, PositionRow,
+    ShownPrices, Side, SideUsd, Units, map_step, nearest_f64,
 };
 
 /// Minimum width of a bin, as a fraction of the price.
@@ -16,7 +17,7 @@ const FINEST: f64 = 1e-12;
 ///
 /// A position adds its quantity times its liquidation price to the nearest shown leverage. A position without a
 /// leverage is added to the lowest one. Positions without a liquidation price, and positions with a liquidation price
-/// that the current price has passed, are summed separately.
+/// that the current price has passed, are summed separately. All bins are shown, except beyond given prices.
 ///
 /// # Errors
 ///
@@ -26,7 +27,7 @@ pub fn measured(
     range: &str,
     positions: &[PositionRow],
     price: f64,
-    bin: Option<BinWidth>,
+    (bin, shown): (Option<BinWidth>, ShownPrices),
 ) -> Result<LiquidationMap, EngineError> {
     let Some(observed_at) = positions.iter().map(|position| position.timestamp).max() else {
         return Err(EngineError::NoPositions {
@@ -96,17 +97,34 @@ pub fn measured(
         });
         tiers.extend(usd);
     }
-    Ok(LiquidationMap {
+    let mut map = LiquidationMap {
         symbol: coin.to_owned(),
         range: range.to_owned(),
         updated_at: observed_at,
         current_price: price,
         bin_width: width,
         leverages: SHOWN_LEVERAGES.map(i64::from).to_vec(),
+        within: Some(within_of(&bins, price)),
         bins,
         tiers,
         measured: Some(measured),
-    })
+        labels: EstimateLabels {
+            units: Some(Units::Usd),
+            view: Some(EstimateView::Measured),
+            simulated: None,
+        },
+        outside: Some(SideUsd::default()),
+    };
+    if shown.low.is_some() || shown.high.is_some() {
+        crop(
+            &mut map,
+            [
+                shown.low.unwrap_or(0.0),
+                shown.high.unwrap_or(f64::INFINITY),
+            ],
+        );
+    }
+    Ok(map)
 }
 
 /// The price at which a snapshot values its positions.

@@ -455,7 +455,8 @@ impl DailyFits {
 
     /// Ratio of realised USD to the USD predicted before, over both sides.
     ///
-    /// Predictions are too low when liquidations cluster, because they rise only after days of large liquidations.
+    /// Predictions are too low when liquidations cluster: a fit uses only data from before its day.
+    /// They rise only after large liquidations have occurred.
     fn shortfall(&self, day: Millis, known: &[usize]) -> f64 {
         let Some(settled) = self.days.keys().next().map(|first| first.on(SETTLING)) else {
             return 1.0;

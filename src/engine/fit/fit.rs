@@ -46,7 +46,7 @@ pub struct Fit {
     pub covered: Option<f64>,
     /// Number of capped amounts. An amount is capped at a fifth of the sum.
     pub capped: usize,
-    /// USD expected to be reported per USD crossed, by tier, for longs and shorts.
+    /// Share of the crossed USD of each tier that is expected to be reported as liquidated, for longs and shorts.
     #[serde(skip)]
     pub theta: [Vec<f64>; 2],
     /// Sums of `theta` over the tiers, for longs and shorts.

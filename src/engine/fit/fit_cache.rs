@@ -9,11 +9,9 @@ use crate::model::Millis;
 /// Which late orders a fit includes. Late orders are received after the UTC day of their event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LateOrders {
-    /// All late orders.
-    All,
     /// Late orders received by this instant.
     By(Millis),
-    /// No late orders, for series of instants that must not use later data.
+    /// No late orders.
     None,
 }
 

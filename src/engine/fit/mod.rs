@@ -17,7 +17,7 @@ mod interval;
 pub(super) mod outlier_cap;
 pub(super) mod view_fits;
 
-pub(super) use day::last_of_day;
+pub(super) use day::{day_of, last_of_day};
 pub use fit::{Fit, FitSource, FitState};
 pub(super) use fit_cache::DailyFitsCache;
 pub use interval::FitInterval;

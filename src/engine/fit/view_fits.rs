@@ -8,12 +8,11 @@ use crate::engine::fit::day::day_of;
 use crate::engine::fit::fit::Fit;
 use crate::engine::fit::fit_cache::LateOrders;
 use crate::engine::fit::fit_samples::{FitSamples, RealisedPeriods};
-use crate::engine::ledger::ledger::Ledger;
 use crate::engine::ledger::parameters::version;
 use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::{EngineError, View};
-use crate::model::{Bar, Millis, Model};
+use crate::model::{Bar, Millis, Model, Opened};
 
 /// Minimum share of a period that must be recorded for the fit to use it.
 const LEAST_RECORDED: f64 = 0.5;
@@ -22,27 +21,19 @@ const LEAST_RECORDED: f64 = 0.5;
 const ALL: i64 = Millis::DAY * 365 * 1000;
 
 impl View<'_> {
-    /// The late orders that a fit of this view includes.
-    pub(crate) fn late(self) -> LateOrders {
-        // A view as of an instant includes the late orders received before the UTC day of the instant.
-        self.received_by()
-            .map_or(LateOrders::All, |by| LateOrders::By(day_of(by)))
-    }
-
-    /// Returns the fit for the UTC day of now.
+    /// Returns the fit of the UTC day of an instant, as known at the start of that day.
     #[must_use]
-    pub fn fit(self, coin: &str) -> Arc<Fit> {
-        if let Some(fitted) = self.fitted() {
-            let realised = fitted.fit(self.own(), coin, self.venue(), day_of(self.now()));
-            return realised.unwrap_or_else(|| Arc::new(self.prior(coin, self.now())));
-        }
-        self.fits(coin, self.late(), |learning| learning.at(self.now()))
-            .unwrap_or_else(|| Arc::new(self.prior(coin, self.now())))
+    pub fn fit_at(self, coin: &str, instant: Millis) -> Arc<Fit> {
+        let day = day_of(instant);
+        let fit = if let Some(fitted) = self.fitted() {
+            fitted.fit(self.own(), coin, self.venue(), day)
+        } else {
+            self.fits(coin, LateOrders::By(day), |learning| learning.at(day))
+        };
+        fit.unwrap_or_else(|| Arc::new(self.prior(coin, day)))
     }
 
-    /// Returns the fit for the UTC day of each instant.
-    ///
-    /// Each fit is made from data known at the start of its day.
+    /// Returns the fit of the UTC day of each instant without late orders.
     pub(crate) fn fits_at(self, coin: &str, instants: &[Millis]) -> Vec<Arc<Fit>> {
         let each = |learning: &mut DailyFits| instants.iter().map(|at| learning.at(*at)).collect();
         self.fits(coin, LateOrders::None, each).unwrap_or_else(|| {
@@ -63,11 +54,12 @@ impl View<'_> {
         work: impl FnOnce(&mut DailyFits) -> T,
     ) -> Option<T> {
         let history = self.history(coin)?;
-        // If there are no late orders, or all were received by the instant, the fit with all late orders is the same.
-        let late = match (late, history.last_late_receipt) {
-            (_, None) => LateOrders::All,
-            (LateOrders::By(instant), Some(last)) if last <= instant => LateOrders::All,
-            _ => late,
+        // Days between two receipts of late orders know the same ones, so they share one series of fits.
+        let late = match late {
+            LateOrders::By(day) => history
+                .last_late_day(day)
+                .map_or(LateOrders::None, LateOrders::By),
+            LateOrders::None => LateOrders::None,
         };
         // Liquidations given by period cover all exchanges together.
         let venue = self.venue().filter(|_| history.liquidations.is_none());
@@ -88,7 +80,6 @@ impl View<'_> {
         let realised = match &history.liquidations {
             Some(liquidations) => RealisedPeriods::of_liquidations(liquidations)?,
             None => RealisedPeriods::of_orders(self.amounts_of(history, |received| match late {
-                LateOrders::All => true,
                 LateOrders::By(instant) => received <= instant,
                 LateOrders::None => false,
             })),
@@ -114,7 +105,8 @@ impl View<'_> {
         exposure: &FeedCoverage,
     ) -> Result<FitSamples, EngineError> {
         let view = self.at_last_bar(coin);
-        let frame = ReplayWindow::new(view, coin, Model::Expected, ALL, "all", realised.period)?
+        let window = (ALL, "all", Opened::Ever);
+        let frame = ReplayWindow::new(view, coin, Model::Expected, window, realised.period)?
             .without_orders();
         let mut study = FitSamples {
             period: realised.period,
@@ -124,7 +116,7 @@ impl View<'_> {
         };
         let known_from = frame.known_from();
         let mut moves = Vec::new();
-        let mut rest = &*frame.bars;
+        let mut rest = frame.bars();
         let mut before: Option<&Bar> = None;
         for &(open, known_at, usd) in &realised.rows {
             let end = open.on(realised.period);
@@ -166,9 +158,9 @@ impl View<'_> {
         }
         let mut moves = moves.iter().zip(&study.covered);
         let sides = &mut study.sides;
-        frame.replay(&study.opens, |ledger: &Ledger| {
+        frame.replay(&study.opens, |_, state| {
             if let Some(((low, high), covered)) = moves.next() {
-                let crossed = ledger.crossed(*low, *high);
+                let crossed = state.ledger.crossed(*low, *high);
                 for (side, crossed) in sides.iter_mut().zip(crossed) {
                     side.crossed.extend(crossed.iter().map(|usd| covered * usd));
                 }

@@ -293,6 +293,54 @@ impl Ledger {
         self.open_interest *= factor;
     }
 
+    /// Releases memory that holds no mass.
+    pub(crate) fn compact(&mut self) {
+        for pair in self
+            .books
+            .iter_mut()
+            .flatten()
+            .flat_map(|book| &mut book.pairs)
+        {
+            pair.cells.compact();
+        }
+        // Every step computes them again.
+        self.churns = Vec::new();
+    }
+
+    /// Appends the state as words, without the parameters.
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        let [long, short] = self.phi;
+        let numbers = [self.open_interest, self.price, long, short];
+        words.extend(numbers.map(f64::to_bits));
+        for book in self.books.iter().flatten() {
+            book.write(words);
+        }
+    }
+
+    /// Reads what [`Ledger::write`] appended; `None` if there is too little.
+    pub(crate) fn read(
+        parameters: Parameters,
+        words: &mut impl Iterator<Item = u64>,
+    ) -> Option<Self> {
+        let mut ledger = Self::new(parameters, 0.0);
+        ledger.open_interest = f64::from_bits(words.next()?);
+        ledger.price = f64::from_bits(words.next()?);
+        for phi in &mut ledger.phi {
+            *phi = f64::from_bits(words.next()?);
+        }
+        for book in ledger.books.iter_mut().flatten() {
+            book.read(words)?;
+        }
+        Some(ledger)
+    }
+
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let pairs = self.books.iter().flatten().flat_map(|book| &book.pairs);
+        let entries = self.openings.iter().map(EntryBins::bytes);
+        pairs.map(ClockPair::bytes).sum::<usize>() + entries.sum::<usize>()
+    }
+
     /// The parameters.
     #[must_use]
     pub fn parameters(&self) -> &Parameters {
@@ -452,6 +500,11 @@ impl EntryBins {
         }
     }
 
+    /// Approximate memory in bytes.
+    fn bytes(&self) -> usize {
+        4 * 8 * self.fractions.len()
+    }
+
     /// Computes the liquidation bins of the positions that a bar opens, clamped to `within`.
     fn of(&mut self, grid: &FineGrid, logs: LogPrices, within: (i64, i64)) -> &[i64] {
         let Scratch { lns, bins } = &mut self.scratch;
@@ -535,6 +588,24 @@ impl MassColumn {
         books
             .flat_map(|(book, counted)| book.pairs.iter().map(move |pair| (pair, counted)))
             .filter(|(pair, counted)| *counted > 0.0 && !pair.cells.is_empty())
+    }
+
+    /// The side of a bin.
+    pub(crate) fn side_of(&self, bin: i64) -> Side {
+        if bin < self.longs_end {
+            Side::Long
+        } else {
+            Side::Short
+        }
+    }
+
+    /// Prices and USD of the non-empty bins of a side.
+    pub(crate) fn usd_of(&self, grid: FineGrid, side: Side) -> Vec<(f64, f64)> {
+        (self.first..)
+            .zip(&self.mass)
+            .filter(|(bin, mass)| **mass > 0.0 && self.side_of(*bin) == side)
+            .map(|(bin, mass)| (grid.mid(bin), mass * grid.mid(bin)))
+            .collect()
     }
 
     /// Returns the masses in `bins`, and the number of bins before them.

@@ -172,6 +172,40 @@ impl MassCells {
         }
     }
 
+    /// Releases memory outside the occupied range.
+    pub(crate) fn compact(&mut self) {
+        self.values = self.occupied().to_vec();
+        self.origin = self.first;
+    }
+
+    /// Appends the occupied bins as words.
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        words.extend([self.first.cast_unsigned(), self.end.cast_unsigned()]);
+        let masses = self.occupied().iter().flatten();
+        words.extend(masses.map(|mass| mass.to_bits()));
+    }
+
+    /// Reads what [`MassCells::write`] appended; `None` if there is too little.
+    pub(crate) fn read(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let first = words.next()?.cast_signed();
+        let end = words.next()?.cast_signed();
+        let mut values = Vec::new();
+        for _ in first..end {
+            values.push([f64::from_bits(words.next()?), f64::from_bits(words.next()?)]);
+        }
+        Some(Self {
+            origin: first,
+            values,
+            first,
+            end,
+        })
+    }
+
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.capacity() * std::mem::size_of::<Lanes>()
+    }
+
     pub(crate) fn multiply(&mut self, factors: Lanes) {
         for value in &mut self.values {
             *value = times(*value, factors);

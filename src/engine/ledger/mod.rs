@@ -1,8 +1,11 @@
 //! The ledger of open positions by liquidation price, and its replay over bars.
 //!
-//! A ledger has one book per side and leverage tier: the positions of that side with that leverage. A replay advances a
-//! ledger bar by bar through a window.
+//! A ledger has one book per side and leverage tier. A replay runs a ledger through the bars of a coin, from the first
+//! bar or from a checkpoint.
 
+pub(super) mod bar_liquidations;
+pub(super) mod bar_tally;
+pub(super) mod checkpoints;
 pub(super) mod forming_bar;
 pub(super) mod ledger;
 pub(super) mod mass_cells;

@@ -12,15 +12,21 @@ use crate::model::{
 };
 
 /// The leverages shown in replies.
-pub(crate) const SHOWN_LEVERAGES: [u8; 4] = [10, 25, 50, 100];
+pub(crate) const SHOWN_LEVERAGES: [u8; 7] = [2, 3, 5, 10, 25, 50, 100];
+
+/// The leverages of levels, as in the contract.
+pub(crate) const LEVELS: [u8; 4] = [10, 25, 50, 100];
 
 /// The index of the [shown](SHOWN_LEVERAGES) leverage under which `leverage` is reported.
 pub(crate) fn shown_for(leverage: f64) -> usize {
     match leverage {
-        ..=17.0 => 0,
-        ..=35.0 => 1,
-        ..=70.0 => 2,
-        _ => 3,
+        ..=2.0 => 0,
+        ..=3.0 => 1,
+        ..7.0 => 2,
+        ..=17.0 => 3,
+        ..=35.0 => 4,
+        ..=70.0 => 5,
+        _ => 6,
     }
 }
 
@@ -82,7 +88,7 @@ impl Parameters {
         Self {
             grid: FineGrid::default(),
             tiers,
-            kappa: 0.30,
+            kappa: 0.21,
             nu: 2.0,
             clocks: vec![
                 TurnoverClock {
@@ -159,6 +165,32 @@ impl Parameters {
                 .unwrap_or(usual.entries),
             phi0: own.phi0.unwrap_or(usual.phi0),
             ..usual
+        }
+    }
+
+    /// All parameters that a caller can choose, with the defaults filled in; `own` are those that were chosen.
+    ///
+    /// The default maintenance margins depend on the coin and are left out. Only the expected view has `kappa0` and `nu`.
+    pub(crate) fn specification(&self, own: Option<&Specification>, model: Model) -> Specification {
+        let usual = Specification::default();
+        let own = own.unwrap_or(&usual);
+        let is_expected = model == Model::Expected;
+        Specification {
+            tiers: Some(own.leverages().to_vec()),
+            weights: Some(self.weights()),
+            mmr: own.mmr.clone(),
+            clocks: Some(
+                self.clocks
+                    .iter()
+                    .map(|clock| (clock.share, clock.per_day))
+                    .collect(),
+            ),
+            entries: Some(self.entries.get()),
+            grid: Some(self.grid.h),
+            phi0: Some(self.phi0),
+            kappa0: is_expected.then_some(self.kappa),
+            nu: is_expected.then_some(self.nu),
+            name: own.name.clone(),
         }
     }
 

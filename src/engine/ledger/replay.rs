@@ -1,105 +1,118 @@
-//! The replay: advances a ledger bar by bar through a window.
+//! The replay: advances a ledger through the bars of a coin.
+//!
+//! A ledger is causal. A bar changes it by what was known when the bar closed, so the state after a bar is the same at
+//! every later instant. A replay may therefore start from a [checkpoint](LedgerCheckpoint).
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::ops::Range;
 use std::sync::Arc;
 
+use chrono::{Datelike, TimeZone, Utc};
+
 use crate::engine::estimate::estimate_basis::EstimateBasis;
-use crate::engine::fit::Fit;
+use crate::engine::estimate::reach::volatility;
+use crate::engine::fit::{Fit, day_of};
+use crate::engine::ledger::bar_liquidations::{BarLiquidations, BarQuantities};
+use crate::engine::ledger::bar_tally::BarTally;
+use crate::engine::ledger::checkpoints::{LedgerCheckpoint, LedgerKey};
 use crate::engine::ledger::parameters::version;
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::{CoinHistory, DerivedBar, EstimateInputs};
 use crate::engine::observations::durations::days;
-use crate::engine::observations::open_interest_series::{FRESH, FreshReadings, OpenInterestSeries};
+use crate::engine::observations::open_interest_series::{FRESH, OpenInterestSeries};
 use crate::engine::{EngineError, Ledger, Parameters, Step, Tier, View};
-use crate::model::{Bar, Millis, Model, Side};
+use crate::model::{Bar, Millis, Model, Opened};
 
 /// Minimum length of a window, in milliseconds, that bars must cover completely. A shorter window uses the available
 /// bars.
 const USUAL: i64 = 31 * Millis::DAY;
 
-/// The closed bars of a coin in a window, with the inputs of a replay.
+/// A ledger with fewer bars is replayed each time: its first rows may still turn out to be outliers.
+const FEWEST_BARS: usize = 64;
+
+/// A replay of more bars before the day of the first instant leaves a checkpoint at the start of that day.
+const FAR: usize = 512;
+
+/// The closed bars of a coin, and the window of a range at their end.
 pub(crate) struct ReplayWindow<'a> {
     view: View<'a>,
     pub(crate) coin: String,
     model: Model,
     pub(crate) parameters: Parameters,
     history: &'a CoinHistory,
-    pub(crate) bars: Cow<'a, [Bar]>,
+    /// All bars in memory.
+    all: Cow<'a, [Bar]>,
     derived: Cow<'a, [DerivedBar]>,
     readings: Cow<'a, OpenInterestSeries>,
+    /// Number of closed bars.
+    closed: usize,
+    /// Index of the first bar that opened in the window.
+    first: usize,
+    opened: Opened,
+    /// Length of the window in milliseconds.
+    range: i64,
     /// Start of the window.
     start: Millis,
     /// Close time of the last bar, at which the window ends.
     pub(crate) end: Millis,
     /// Close price of the last bar.
     pub(crate) price: f64,
-    /// Length of the longest bar.
+    /// Length of the longest bar in the window.
     pub(crate) interval: i64,
-    feed: OrderFeed,
+    /// Whether the orders of the coin are used.
+    has_orders: bool,
     /// Fit of the expected model, computed on first use.
     fit: OnceCell<Option<Arc<Fit>>>,
 }
 
-/// How a replay uses the liquidation orders of the coin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OrderFeed {
-    /// The feed ends with the last known order. Used for a reply as of the end of the window.
-    Ends,
-    /// The feed continues after the last known order. Used for series of instants up to the end of the window.
-    Continues,
-    /// Orders are not used.
-    Ignored,
-}
-
 /// A ledger during a replay.
-#[derive(Clone)]
-pub(crate) struct ReplayState {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LedgerState {
     pub(crate) ledger: Ledger,
-    /// Whether the volume per day replaces the open interest, because no open interest is known.
-    relative: bool,
+    /// Whether a multiple of the volume replaces unknown open interest.
+    pub(crate) is_relative: bool,
     /// Whether the replay has passed a bar with known open interest.
-    has_open_interest: bool,
-    last_close: Option<Millis>,
+    pub(crate) has_open_interest: bool,
+    /// Open of the first bar.
+    pub(crate) since: Millis,
+    pub(crate) last_close: Option<Millis>,
     /// Length of the last bar.
-    last_interval: i64,
-    gaps: usize,
+    pub(crate) last_interval: i64,
+    pub(crate) counts: LedgerCounts,
 }
 
-/// Counts over the bars that a replay has passed.
-pub(crate) struct BarTally<'a> {
-    bars: usize,
+/// Counts over all bars of a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerCounts {
+    pub(crate) bars: usize,
     /// Length of the longest bar.
-    interval: i64,
-    /// Number of bars for which the open interest lacks a reading of at least one exchange.
-    partial: usize,
-    fresh: FreshReadings<'a>,
+    pub(crate) interval: i64,
+    /// Bars with an exchange missing from the open interest.
+    pub(crate) partial: usize,
+    /// Gaps between bars.
+    pub(crate) gaps: usize,
 }
 
-/// The result of a replay: the ledger and its explanation.
-pub(crate) struct ReplayResult {
-    pub(crate) ledger: Ledger,
-    pub(crate) explain: EstimateBasis,
+/// Whether bars are missing between a close and the next bar.
+///
+/// A gap between bars of different lengths is measured in lengths of the shorter bar.
+pub(crate) fn is_gap(close: Millis, interval: i64, next: &Bar, longest: i64) -> bool {
+    let gap = next.open_time.0.saturating_sub(close.0);
+    gap > interval.min(next.interval).saturating_mul(longest)
 }
 
 impl<'a> ReplayWindow<'a> {
-    /// Selects the bars of the `range` milliseconds before the last close.
-    ///
-    /// The last close is the latest one at or before the instant of the view. Bars must open and close inside the
-    /// window.
+    /// Selects the bars that closed by now, and the window of `range` milliseconds before the last close.
     ///
     /// # Errors
     ///
-    /// [`EngineError`] if no bar has closed, if the last bar closed `range` or longer ago, or if a bar is longer than
-    /// `coarsest`. For windows of 31 days or more, except [`Millis::ALL`], also if the bars start more than one bar
-    /// after the window does.
+    /// [`EngineError`] if no bar has closed, if the last one closed `range` or longer ago, if a bar of the window is
+    /// longer than `coarsest`, and if the bars start more than a bar after a window of more than a month.
     pub(crate) fn new(
         view: View<'a>,
         coin: &str,
         model: Model,
-        range: i64,
-        range_name: &'static str,
+        (range, range_name, opened): (i64, &'static str, Opened),
         coarsest: i64,
     ) -> Result<Self, EngineError> {
         let history = view.history(coin).ok_or_else(|| view.unknown(coin))?;
@@ -132,11 +145,10 @@ impl<'a> ReplayWindow<'a> {
                 first: first.open_time,
             });
         }
-        let before = bars.partition_point(|bar| bar.open_time < start);
-        let bars = part(inputs.bars, before..closed);
-        // If even the last bar starts before the window, `bars` is empty. The last bar then has the interval to check.
-        let interval = bars
-            .iter()
+        let first = bars.partition_point(|bar| bar.open_time < start);
+        // If even the last bar starts before the window, that bar is too long for it.
+        let inside = bars.get(first..).unwrap_or_default().iter();
+        let interval = inside
             .map(|bar| bar.interval)
             .max()
             .unwrap_or(last.interval);
@@ -154,149 +166,185 @@ impl<'a> ReplayWindow<'a> {
             model,
             parameters: view.parameters(coin),
             history,
-            bars,
-            derived: part(inputs.derived, before..closed),
+            all: inputs.bars,
+            derived: inputs.derived,
             readings: inputs.readings,
+            closed,
+            first,
+            opened,
+            range,
             start,
             end,
             price: last.close,
             interval,
-            feed: OrderFeed::Ends,
+            has_orders: model == Model::Expected,
             fit: OnceCell::new(),
         })
     }
 
-    /// Returns the same window, for a series of instants up to its end.
-    pub(crate) fn along(self) -> Self {
-        Self {
-            feed: OrderFeed::Continues,
-            ..self
-        }
-    }
-
-    /// Returns the same window without orders.
-    ///
-    /// Without orders, the default share of the crossed mass counts as liquidated.
+    /// The same window without orders: the default share of crossed mass counts as liquidated.
     pub(crate) fn without_orders(self) -> Self {
         Self {
-            feed: OrderFeed::Ignored,
+            has_orders: false,
             ..self
         }
     }
 
-    /// The first close at which the initial state of the ledger is known.
-    ///
-    /// If the first open interest becomes known only at a later bar, the initial state is unknown before that bar
-    /// closes.
-    pub(crate) fn known_from(&self) -> Millis {
-        let at_start = self.reading_at_start();
-        let later = self
-            .derived
-            .iter()
-            .position(|derived| derived.open_interest.is_some())
-            .filter(|_| {
-                at_start
-                    .and_then(|instant| self.readings.at(instant))
-                    .is_none()
-            });
-        self.bars
-            .get(later.unwrap_or(0))
-            .map_or(self.end, Bar::close_time)
+    /// The bars of the window, in order of time.
+    pub(crate) fn bars(&self) -> &[Bar] {
+        self.all.get(self.first..self.closed).unwrap_or_default()
     }
 
-    /// Replays the bars and calls `show` with the ledger at each of the ascending `times`.
-    pub(crate) fn replay(&self, times: &[Millis], mut show: impl FnMut(&Ledger)) -> ReplayResult {
-        let mut times = times.iter().peekable();
-        let replayed = self.walk(|ledger, bar| {
-            while times.next_if(|time| **time < bar.close_time()).is_some() {
-                show(ledger);
-            }
-        });
-        for _ in times {
-            show(&replayed.ledger);
-        }
-        replayed
+    /// All closed bars in memory, in order of time.
+    pub(crate) fn all_bars(&self) -> &[Bar] {
+        self.all.get(..self.closed).unwrap_or_default()
     }
 
-    /// Replays the bars and calls `before` ahead of each bar.
-    ///
-    /// `before` gets the ledger as it is before the bar, and the bar.
-    pub(crate) fn walk(&self, mut before: impl FnMut(&Ledger, &Bar)) -> ReplayResult {
-        let mut running = self.begin(self.opening());
-        let mut realised = match (self.model, self.feed) {
-            (Model::Exposure, _) | (_, OrderFeed::Ignored) => RealisedOrders::default(),
-            (Model::Expected, _) => self.realised(),
-        };
-        for (bar, derived) in self.bars.iter().zip(&*self.derived) {
-            before(&running.ledger, bar);
-            running.take(bar, derived, realised.of(bar));
-        }
-        let mut tally = self.tally();
-        tally.count(self, self.bars.len());
-        let explain = self.explain(&running, &tally, self.fit().map(Arc::as_ref));
-        ReplayResult {
-            ledger: running.ledger,
-            explain,
-        }
+    /// Number of bars that closed by an instant.
+    pub(crate) fn closed_by(&self, instant: Millis) -> usize {
+        self.all_bars()
+            .partition_point(|bar| bar.close_time() <= instant)
     }
 
-    /// Creates the replay state before the first bar.
-    ///
-    /// `opening` is the initial open interest, if known.
-    pub(crate) fn begin(&self, opening: Option<f64>) -> ReplayState {
-        let relative = opening.is_none();
-        let opening = opening.or_else(|| Some(self.derived.first()?.volume_per_day));
-        ReplayState {
-            ledger: Ledger::new(self.parameters.clone(), opening.unwrap_or(0.0)),
-            relative,
-            has_open_interest: false,
-            last_close: None,
-            last_interval: 0,
-            gaps: 0,
-        }
-    }
-
-    /// Advances a ledger by the bar at index `place`.
-    pub(crate) fn advance(
-        &self,
-        running: &mut ReplayState,
-        place: usize,
-        realised: [Option<f64>; 2],
-    ) {
-        if let (Some(bar), Some(derived)) = (self.bars.get(place), self.derived.get(place)) {
-            running.take(bar, derived, realised);
-        }
-    }
-
-    /// Returns the same window, limited to the first `bars` bars.
-    pub(crate) fn until(&self, bars: usize) -> ReplayWindow<'_> {
-        let bars = self.bars.get(..bars).unwrap_or_default();
-        let last = bars.last();
+    /// The same window at an earlier close, after `closed` bars. The range must be [`Millis::ALL`].
+    pub(crate) fn until(&self, closed: usize) -> ReplayWindow<'_> {
+        let last = closed.checked_sub(1).and_then(|last| self.all.get(last));
+        let inside = self.all.get(self.first..closed).unwrap_or_default().iter();
         ReplayWindow {
             view: self.view,
+            coin: self.coin.clone(),
             model: self.model,
             parameters: self.parameters.clone(),
             history: self.history,
-            bars: Cow::Borrowed(bars),
-            derived: Cow::Borrowed(self.derived.get(..bars.len()).unwrap_or_default()),
+            all: Cow::Borrowed(&self.all),
+            derived: Cow::Borrowed(&self.derived),
             readings: Cow::Borrowed(&self.readings),
+            closed,
+            first: self.first,
+            opened: self.opened,
+            range: self.range,
             start: self.start,
             end: last.map_or(self.end, Bar::close_time),
             price: last.map_or(self.price, |bar| bar.close),
-            interval: bars
-                .iter()
+            interval: inside
                 .map(|bar| bar.interval)
                 .max()
                 .unwrap_or(self.interval),
-            coin: self.coin.clone(),
-            feed: self.feed,
+            has_orders: self.has_orders,
             fit: OnceCell::new(),
         }
     }
 
-    /// Whether no outlier is unjudged at any time from `start` to `end`.
+    /// The first close at which the ledger is in USD, or the first close if it never is.
+    pub(crate) fn known_from(&self) -> Millis {
+        let bars = self.bars();
+        let known = bars.first().filter(|_| self.opening(self.first).is_none());
+        let known = known.and_then(|_| {
+            let derived = self.derived.get(self.first..self.closed)?;
+            derived
+                .iter()
+                .position(|derived| derived.open_interest.is_some())
+        });
+        bars.get(known.unwrap_or(0))
+            .map_or(self.end, Bar::close_time)
+    }
+
+    /// Replays the bars and calls `show` with the index of each of `times`, which ascend, and the state then.
     ///
-    /// If so, estimates as of these times leave out the same rows as this estimate.
+    /// Returns the state at the end.
+    pub(crate) fn replay(
+        &self,
+        times: &[Millis],
+        mut show: impl FnMut(usize, &LedgerState),
+    ) -> LedgerState {
+        let by = times.first().copied().unwrap_or(self.end);
+        let mut places = times.iter().enumerate().peekable();
+        let state = self.walk_from(by, |state, bar| {
+            while let Some((place, _)) = places.next_if(|(_, time)| **time < bar.close_time()) {
+                show(place, state);
+            }
+        });
+        for (place, _) in places {
+            show(place, &state);
+        }
+        state
+    }
+
+    /// Replays the bars of the window and calls `before` with the state before each bar.
+    pub(crate) fn walk(&self, before: impl FnMut(&LedgerState, &Bar)) -> LedgerState {
+        let from = self.bars().first().map_or(self.end, |bar| bar.open_time);
+        self.walk_from(from, before)
+    }
+
+    /// Replays the bars, from a checkpoint at or before `by` if there is one.
+    fn walk_from(&self, by: Millis, mut before: impl FnMut(&LedgerState, &Bar)) -> LedgerState {
+        let by = by.min(self.end);
+        let mut checkpoints = Checkpoints::of(self, by);
+        let (mut state, place) = match checkpoints.start() {
+            Some(found) => {
+                let place = self.closed_by(found.closed);
+                (found.state.clone(), place)
+            }
+            None => (self.begin(self.replayed_from()), self.replayed_from()),
+        };
+        let mut liquidations = self.liquidations(place);
+        let bars = self.all.get(place..self.closed).unwrap_or_default();
+        let derived = self.derived.get(place..).unwrap_or_default();
+        for (bar, derived) in bars.iter().zip(derived) {
+            checkpoints.pass(&state, bar);
+            before(&state, bar);
+            state.take(bar, derived, quantities(liquidations.as_mut(), bar));
+        }
+        checkpoints.end(&state);
+        state
+    }
+
+    /// Index of the first bar that a replay without a checkpoint takes.
+    pub(crate) fn replayed_from(&self) -> usize {
+        match self.opened {
+            Opened::Ever => 0,
+            Opened::Range => self.first,
+        }
+    }
+
+    /// Liquidated quantities of the bars from `place` on, if they are used.
+    pub(crate) fn liquidations(&self, place: usize) -> Option<BarLiquidations<'a>> {
+        let start = self.all.get(place).map_or(self.end, |bar| bar.open_time);
+        self.has_orders
+            .then(|| BarLiquidations::new(self.view, self.history, start))
+    }
+
+    /// Creates a ledger before the bar at `place`.
+    pub(crate) fn begin(&self, place: usize) -> LedgerState {
+        let opening = self.opening(place);
+        let level = opening.or_else(|| Some(self.derived.get(place)?.volume_per_day));
+        LedgerState {
+            ledger: Ledger::new(self.parameters.clone(), level.unwrap_or(0.0)),
+            is_relative: opening.is_none(),
+            has_open_interest: false,
+            since: self.all.get(place).map_or(self.end, |bar| bar.open_time),
+            last_close: None,
+            last_interval: 0,
+            counts: LedgerCounts::default(),
+        }
+    }
+
+    /// Open interest before the bar at `place`: the reading when it opens, else the last one before it.
+    fn opening(&self, place: usize) -> Option<f64> {
+        self.readings.at(self.reading_at(place)?)
+    }
+
+    /// Time of the readings that are known when the bar at `place` opens.
+    fn reading_at(&self, place: usize) -> Option<Millis> {
+        let start = self.all.get(place)?.open_time;
+        if self.readings.at(start).is_some() {
+            Some(start)
+        } else {
+            self.readings.last_by(start)
+        }
+    }
+
+    /// Whether an estimate as of any instant from `start` to `end` leaves out the same rows as this one.
     pub(crate) fn is_settled_within(&self, start: Millis, end: Millis) -> bool {
         self.history.excursions.is_settled_within(start, end)
             && self.readings.excursions.is_settled_within(start, end)
@@ -310,14 +358,18 @@ impl<'a> ReplayWindow<'a> {
         bars.max(self.readings.excursions.judged_after(start, end))
     }
 
-    /// Returns a tally that has counted no bars.
+    /// Starts counting the bars of the window.
     pub(crate) fn tally(&self) -> BarTally<'_> {
-        let first = self.bars.first().map_or(self.end, Bar::close_time);
-        BarTally {
-            bars: 0,
-            interval: 0,
-            partial: 0,
-            fresh: self.readings.fresh_from(first),
+        BarTally::new(&self.readings, self.bars().first(), self.parameters.gap)
+    }
+
+    /// Counts the bars of the window up to `closed`, after those that were already counted.
+    pub(crate) fn count(&self, tally: &mut BarTally<'_>, closed: usize) {
+        let places = self.first + tally.counts.bars..closed.min(self.closed);
+        let bars = self.all.get(places.clone()).unwrap_or_default();
+        let derived = self.derived.get(places).unwrap_or_default();
+        for (bar, derived) in bars.iter().zip(derived) {
+            tally.count(bar, derived);
         }
     }
 
@@ -329,27 +381,14 @@ impl<'a> ReplayWindow<'a> {
         first.unwrap_or(Millis(i64::MIN))
     }
 
-    /// Whether the estimate uses orders.
-    pub(crate) fn is_of_orders(&self) -> bool {
-        self.model == Model::Expected
-    }
-
-    /// The visible orders of the coin, newest first.
-    ///
-    /// Each order follows the time at which it became known.
-    pub(crate) fn orders(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
-        self.view.orders_known_of(self.history)
-    }
-
-    /// The fit as of the end of the window.
-    ///
-    /// `None` for the exposure model and for series of instants.
+    /// The fit at the end; `None` for the exposure model.
     pub(crate) fn fit(&self) -> Option<&Arc<Fit>> {
-        let expected = self.model == Model::Expected && self.feed == OrderFeed::Ends;
-        let made = || expected.then(|| self.view.fit(&self.coin));
-        self.fit.get_or_init(made).as_ref()
+        self.fit.get_or_init(|| self.fit_at(self.end)).as_ref()
+    }
+
+    /// The fit of the UTC day of an instant; `None` for the exposure model.
+    pub(crate) fn fit_at(&self, instant: Millis) -> Option<Arc<Fit>> {
+        (self.model == Model::Expected).then(|| self.view.fit_at(&self.coin, instant))
     }
 
     /// Factors by which located USD are multiplied, per tier, for longs and shorts.
@@ -365,13 +404,13 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// The [factors](ReplayWindow::counted) at several instants, each from data known at that instant.
+    /// The same at several instants, as known then, for scores.
     ///
     /// If any instant has a fit, instants without one get `None`. They would use the prior, which is on a different
     /// scale than a fit.
     pub(crate) fn counted_at(&self, instants: &[Millis]) -> Vec<Option<[Vec<f64>; 2]>> {
         match self.model {
-            Model::Exposure => vec![Some(self.counted()); instants.len()],
+            Model::Exposure => vec![Some(self.counted_by(None)); instants.len()],
             Model::Expected => {
                 let fits = self.view.fits_at(&self.coin, instants);
                 let any = fits.iter().any(|fit| fit.is_fitted());
@@ -381,52 +420,10 @@ impl<'a> ReplayWindow<'a> {
         }
     }
 
-    /// Initial open interest.
-    ///
-    /// This is the reading at the time when the first bar opens. If there is none, it is the last reading before that
-    /// time. If there is none either, it is the first reading at a close.
-    pub(crate) fn opening(&self) -> Option<f64> {
-        self.reading_at_start()
-            .and_then(|instant| self.readings.at(instant))
-            .or_else(|| {
-                self.derived
-                    .iter()
-                    .find_map(|derived| derived.open_interest)
-            })
-    }
-
-    /// Number of bars after which the [initial open interest](ReplayWindow::opening) is known.
-    ///
-    /// 0 if it is known before the first bar, `None` if it never becomes known.
-    pub(crate) fn bars_to_opening(&self) -> Option<usize> {
-        let before = self
-            .reading_at_start()
-            .and_then(|instant| self.readings.at(instant));
-        if before.is_some() {
-            return Some(0);
-        }
-        let first = self
-            .derived
-            .iter()
-            .position(|derived| derived.open_interest.is_some())?;
-        Some(first + 1)
-    }
-
-    /// Time of the readings that are known when the first bar opens.
-    fn reading_at_start(&self) -> Option<Millis> {
-        let readings = &self.readings;
-        let start = self.bars.first()?.open_time;
-        if readings.at(start).is_some() {
-            Some(start)
-        } else {
-            readings.last_by(start)
-        }
-    }
-
-    /// Number of bars with fresh open interest, by exchange.
+    /// Number of bars with open interest of each exchange.
     fn open_interest_exchanges(&self, tally: &BarTally<'_>) -> BarCounts {
-        let mut venues = tally.fresh.counts();
-        if let Some(start) = self.reading_at_start() {
+        let mut venues = tally.open_interest();
+        if let Some(start) = self.reading_at(self.first) {
             let mut fresh = self.readings.fresh_from(start);
             fresh.count(start);
             for venue in fresh.counts().into_keys() {
@@ -436,34 +433,24 @@ impl<'a> ReplayWindow<'a> {
         venues
     }
 
-    fn realised(&self) -> RealisedOrders {
-        let orders = || self.view.orders_of(self.history);
-        let known = orders().next_back().zip(orders().next());
-        let last = |last: Millis| {
-            if self.feed == OrderFeed::Continues {
-                Millis(i64::MAX)
-            } else {
-                last
-            }
-        };
-        let start = self.bars.first().map_or(self.end, |bar| bar.open_time);
-        RealisedOrders {
-            known: known.map(|((first, ..), (newest, ..))| (first, last(newest))),
-            orders: orders()
-                .take_while(|(timestamp, ..)| *timestamp >= start)
-                .collect(),
-        }
+    /// Explains the state of a ledger at the end, with a tally of the bars of the window.
+    pub(crate) fn explain(&self, state: &LedgerState, fit: Option<&Fit>) -> EstimateBasis {
+        let mut tally = self.tally();
+        self.count(&mut tally, self.closed);
+        self.explain_tally(state, &tally, fit)
     }
 
-    /// Describes the inputs and the state of a ledger after the bars of `tally`.
-    pub(crate) fn explain(
+    /// Explains the state of a ledger after the bars of `tally`.
+    pub(crate) fn explain_tally(
         &self,
-        running: &ReplayState,
+        state: &LedgerState,
         tally: &BarTally<'_>,
         fit: Option<&Fit>,
     ) -> EstimateBasis {
-        let relative = running.relative;
-        let bars = self.bars.get(..tally.bars).unwrap_or_default();
+        let bars = self.bars().get(..tally.counts.bars).unwrap_or_default();
+        // The bars in memory may be the last ones of all.
+        let is_all = self.opened == Opened::Ever && self.range == Millis::ALL;
+        let counts = if is_all { state.counts } else { tally.counts };
         let end = bars.last().map_or(self.end, Bar::close_time);
         let tiers = &self.parameters.tiers;
         let column = |value: fn(&Tier) -> f64| tiers.iter().map(value).collect::<Vec<_>>();
@@ -476,7 +463,14 @@ impl<'a> ReplayWindow<'a> {
         let bars_in_doubt = self.history.excursions.counts(self.start.on(1), end);
         EstimateBasis {
             closed: end,
-            model: self.model.number(),
+            opened: self.opened,
+            opened_since: match self.opened {
+                Opened::Ever => state.since,
+                Opened::Range => self.start.max(state.since),
+            },
+            partial: None,
+            model_number: self.model.number(),
+            model: self.parameters.specification(self.view.own(), self.model),
             model_version: version(self.view.own(), self.model),
             exchange: self.view.venue().map(str::to_owned),
             view,
@@ -491,27 +485,30 @@ impl<'a> ReplayWindow<'a> {
             weights: column(|tier| tier.weight),
             theta: fit.map(|fit| fit.theta.clone()),
             kappa: fit.map(|fit| fit.kappa),
-            fit: fit.map(|fit| fit.of_map(&running.ledger)),
-            located_share: running.ledger.located_share(),
-            open_interest_scale: if relative { "relative" } else { "usd" },
+            fit: fit.map(|fit| fit.of_map(&state.ledger)),
+            located_share: state.ledger.located_share(),
+            open_interest_scale: if state.is_relative { "relative" } else { "usd" },
             open_interest_age_ms: self
                 .readings
                 .last_by(end)
                 .map(|last| end.0.saturating_sub(last.0)),
-            open_interest_partial_bars: tally.partial,
+            sigma_day: volatility(self.all.get(..self.closed_by(end)).unwrap_or_default(), end),
+            span: None,
+            headlines: None,
+            open_interest_partial_bars: counts.partial,
             open_interest_outliers: readings_in_doubt.outliers,
             open_interest_unjudged: readings_in_doubt.unjudged,
             bar_outliers: bars_in_doubt.outliers,
             bars_unjudged: bars_in_doubt.unjudged,
-            bar_interval_ms: tally.interval,
-            bars: tally.bars,
+            bar_interval_ms: counts.interval,
+            bars: counts.bars,
             damaged: Vec::new(),
             side_boundaries: Vec::new(),
             fine: None,
-            gaps: running.gaps,
+            gaps: counts.gaps,
             price_exchanges,
             volume_exchanges,
-            open_interest_exchanges: if relative {
+            open_interest_exchanges: if state.is_relative {
                 BarCounts::new()
             } else {
                 self.open_interest_exchanges(tally)
@@ -520,31 +517,54 @@ impl<'a> ReplayWindow<'a> {
     }
 }
 
-impl ReplayState {
+/// Advances the ledger of all open positions to now, and leaves checkpoints.
+///
+/// # Errors
+///
+/// [`EngineError`] if no bar has closed.
+pub fn advance_ledger(view: &View<'_>, coin: &str, model: Model) -> Result<(), EngineError> {
+    let window = (Millis::ALL, "all", Opened::Ever);
+    let frame = ReplayWindow::new(*view, coin, model, window, i64::MAX)?;
+    frame.replay(&[], |_, _| ());
+    Ok(())
+}
+
+/// The quantities of a bar; unknown where orders are not used.
+pub(crate) fn quantities(
+    liquidations: Option<&mut BarLiquidations<'_>>,
+    bar: &Bar,
+) -> BarQuantities {
+    liquidations.map_or([None; 2], |liquidations| liquidations.of(bar))
+}
+
+impl LedgerState {
     /// Advances by one bar.
-    fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: [Option<f64>; 2]) {
-        if let Some(close) = self.last_close {
-            let gap = bar.open_time.0.saturating_sub(close.0);
-            let most = self.ledger.parameters().gap;
-            // A gap between two bars of different lengths is measured in multiples of the shorter length.
-            let interval = bar.interval.min(self.last_interval);
-            if gap > interval.saturating_mul(most) {
-                self.gaps += 1;
-                self.ledger.lapse(days(gap));
-            }
+    fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: BarQuantities) {
+        if let Some(close) = self.last_close
+            && is_gap(close, self.last_interval, bar, self.ledger.parameters().gap)
+        {
+            self.ledger
+                .lapse(days(bar.open_time.0.saturating_sub(close.0)));
         }
         self.last_close = Some(bar.close_time());
         self.last_interval = bar.interval;
-        let open_interest = if self.relative {
-            derived.volume_per_day
-        } else {
-            // The initial open interest sums the exchanges known at that time. Only changes of this set after it
-            // rescale the ledger.
-            if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
-                self.ledger.regroup(factor);
+        self.counts.bars += 1;
+        self.counts.interval = self.counts.interval.max(bar.interval);
+        self.counts.partial += usize::from(derived.partial);
+        let open_interest = match derived.open_interest {
+            Some(level) if self.is_relative => {
+                self.rescale(level);
+                level
             }
-            self.has_open_interest |= derived.open_interest.is_some();
-            derived.open_interest.unwrap_or(self.ledger.open_interest())
+            None if self.is_relative => derived.volume_per_day,
+            level => {
+                // Only later changes of the set of exchanges count: the initial open interest is of those known then.
+                if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
+                    self.ledger.regroup(factor);
+                }
+                self.has_open_interest |= level.is_some();
+                level.unwrap_or(self.ledger.open_interest())
+            }
         };
         self.ledger.step(&Step {
             low: bar.low,
@@ -556,28 +576,132 @@ impl ReplayState {
             realised,
         });
     }
+
+    /// Changes the ledger from multiples of the volume to the first known open interest.
+    fn rescale(&mut self, level: f64) {
+        self.is_relative = false;
+        self.has_open_interest = true;
+        let factor = level / self.ledger.open_interest();
+        if factor.is_finite() && factor > 0.0 {
+            self.ledger.regroup(factor);
+        } else {
+            self.ledger = Ledger::new(self.ledger.parameters().clone(), level);
+        }
+    }
+
+    /// A copy that takes little memory.
+    pub(crate) fn compact(&self) -> Self {
+        let mut copy = self.clone();
+        copy.ledger.compact();
+        copy
+    }
 }
 
-impl BarTally<'_> {
-    /// Extends the counts to the first `bars` bars of `frame`. Bars that were already counted are skipped.
-    pub(crate) fn count(&mut self, frame: &ReplayWindow<'_>, bars: usize) {
-        let new = self.bars..bars.max(self.bars);
-        let pairs = frame.bars.iter().zip(&*frame.derived);
-        for (bar, derived) in pairs.skip(new.start).take(new.len()) {
-            self.interval = self.interval.max(bar.interval);
-            self.partial += usize::from(derived.partial);
-            self.fresh.count(bar.close_time());
-            self.bars += 1;
+/// Finds the checkpoint before a replay, and leaves others.
+struct Checkpoints<'a> {
+    window: &'a ReplayWindow<'a>,
+    /// The ledger, if it has checkpoints.
+    key: Option<LedgerKey>,
+    start: Option<Arc<LedgerCheckpoint>>,
+    /// Bars that close later may still be judged otherwise.
+    until: Millis,
+    /// Start of the next UTC month.
+    month: Millis,
+    /// Start of the UTC day of the first instant.
+    midnight: Millis,
+    /// Number of bars before it.
+    before: usize,
+}
+
+impl<'a> Checkpoints<'a> {
+    fn of(window: &'a ReplayWindow<'a>, by: Millis) -> Self {
+        let view = window.view;
+        let has_checkpoints =
+            window.opened == Opened::Ever && (window.has_orders || window.model == Model::Exposure);
+        let key = has_checkpoints
+            .then(|| LedgerKey::new(&window.coin, window.model, view.own(), view.venue()));
+        let different = window.history.first_difference(view.now());
+        let readings = &window.readings.excursions;
+        let different = different
+            .into_iter()
+            .chain(readings.first_difference(view.now()));
+        let unjudged = window.history.first_unjudged().into_iter();
+        let unjudged = unjudged.chain(readings.first_unjudged());
+        let until = different
+            .chain(unjudged)
+            .min()
+            .map_or(Millis(i64::MAX), |row| row.back(1));
+        let by = by.min(until);
+        let start = key.as_ref().and_then(|key| view.ledgers().last(key, by));
+        let from = start.as_ref().map(|start| start.closed);
+        let from = from.or_else(|| window.all.first().map(|bar| bar.open_time));
+        Self {
+            window,
+            key,
+            start,
+            until,
+            month: next_month(from.unwrap_or(window.end)),
+            midnight: day_of(by),
+            before: 0,
+        }
+    }
+
+    fn start(&self) -> Option<&LedgerCheckpoint> {
+        self.start.as_deref()
+    }
+
+    /// Called with the state before each bar.
+    fn pass(&mut self, state: &LedgerState, bar: &Bar) {
+        let close = bar.close_time();
+        if close > self.month {
+            self.put(state, true);
+            self.month = next_month(close.back(1));
+        }
+        if close <= self.midnight {
+            self.before += 1;
+        } else if self.before > FAR {
+            self.put(state, false);
+            self.before = 0;
+        }
+    }
+
+    /// Called with the state at the end.
+    fn end(&self, state: &LedgerState) {
+        let is_new = self.start.as_ref().map(|start| start.closed) != state.last_close;
+        if is_new {
+            self.put(state, self.month <= self.window.view.now());
+        }
+    }
+
+    fn put(&self, state: &LedgerState, is_month: bool) {
+        let (Some(key), Some(closed)) = (&self.key, state.last_close) else {
+            return;
+        };
+        if closed <= self.until && state.counts.bars >= FEWEST_BARS {
+            self.window.view.ledgers().put(
+                key,
+                LedgerCheckpoint {
+                    closed,
+                    is_month,
+                    known_by: None,
+                    state: state.compact(),
+                },
+            );
         }
     }
 }
 
-/// The items of a series at the indices `places`.
-fn part<T: Clone>(all: Cow<'_, [T]>, places: Range<usize>) -> Cow<'_, [T]> {
-    match all {
-        Cow::Borrowed(all) => Cow::Borrowed(all.get(places).unwrap_or_default()),
-        Cow::Owned(all) => Cow::Owned(all.get(places).unwrap_or_default().to_vec()),
-    }
+/// The first start of a UTC month after `instant`.
+pub(crate) fn next_month(instant: Millis) -> Millis {
+    let at = Utc.timestamp_millis_opt(instant.0).single();
+    let next = at.and_then(|at| {
+        let (year, month) = match at.month() {
+            12 => (at.year() + 1, 1),
+            month => (at.year(), month + 1),
+        };
+        Utc.with_ymd_and_hms(year, month, 1, 0, 0, 0).single()
+    });
+    next.map_or(Millis(i64::MAX), |next| Millis(next.timestamp_millis()))
 }
 
 /// Limits the open interest to the exchange of the view, if any.
@@ -600,38 +724,4 @@ fn of_venue<'a>(
         });
     }
     Ok(history.judged_of(venue, view.now()))
-}
-
-/// Liquidation orders of a window, to be summed by bar.
-#[derive(Default)]
-struct RealisedOrders {
-    /// Event times of the first and last known order of the coin.
-    known: Option<(Millis, Millis)>,
-    /// Event time, side and quantity in units of the coin. The oldest order is last.
-    orders: Vec<(Millis, Side, f64)>,
-}
-
-impl RealisedOrders {
-    /// Liquidated long and short quantity in `bar`.
-    ///
-    /// Unknown for bars before the one of the first order, and after the one of the last order.
-    fn of(&mut self, bar: &Bar) -> [Option<f64>; 2] {
-        let mut sums = [0.0; 2];
-        while let Some(&(timestamp, side, qty)) = self.orders.last()
-            && timestamp < bar.close_time()
-        {
-            self.orders.pop();
-            if timestamp >= bar.open_time
-                && let Some(sum) = sums.get_mut(side.index())
-            {
-                *sum += qty;
-            }
-        }
-        match self.known {
-            Some((first, last)) if bar.close_time() > first && bar.open_time <= last => {
-                sums.map(Some)
-            }
-            _ => [None; 2],
-        }
-    }
 }

@@ -164,6 +164,37 @@ impl TierBook {
     }
 }
 
+impl TierBook {
+    /// Appends the positions as words.
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        words.push(self.flux.to_bits());
+        for pair in &self.pairs {
+            let numbers = [pair.scale, pair.unlocated, pair.mass, pair.flux];
+            words.extend(numbers.iter().flatten().map(|number| number.to_bits()));
+            pair.cells.write(words);
+        }
+    }
+
+    /// Reads what [`TierBook::write`] appended to a book of as many clocks; `None` if there is too little.
+    pub(crate) fn read(&mut self, words: &mut impl Iterator<Item = u64>) -> Option<()> {
+        self.flux = f64::from_bits(words.next()?);
+        for pair in &mut self.pairs {
+            for lanes in [
+                &mut pair.scale,
+                &mut pair.unlocated,
+                &mut pair.mass,
+                &mut pair.flux,
+            ] {
+                for lane in lanes {
+                    *lane = f64::from_bits(words.next()?);
+                }
+            }
+            pair.cells = MassCells::read(words)?;
+        }
+        Some(())
+    }
+}
+
 impl ClockPair {
     fn new(mass: Lanes) -> Self {
         Self {
@@ -181,6 +212,11 @@ impl ClockPair {
             self.scale,
             cells.fold([0.0; 2], |sum, mass| plus(sum, *mass)),
         )
+    }
+
+    /// Approximate memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.cells.bytes() + std::mem::size_of::<Self>()
     }
 
     pub(crate) fn mark(&self) -> UndoLog {

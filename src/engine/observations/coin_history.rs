@@ -5,13 +5,24 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use crate::engine::Ring;
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::observations::bar_sources::{BarCounts, BarSources};
 use crate::engine::observations::durations::days;
 use crate::engine::observations::excursions::{Excursions, without};
 use crate::engine::observations::open_interest_series::OpenInterestSeries;
 use crate::engine::observations::period_liquidations::PeriodLiquidations;
-use crate::model::{Bar, Millis};
+use crate::model::{Bar, Millis, Side};
+
+/// An order of a coin, in units of the coin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownOrder {
+    pub(crate) timestamp: Millis,
+    /// When it was known: its receipt, or its event time if that is later.
+    pub(crate) known_at: Millis,
+    pub(crate) side: Side,
+    pub(crate) qty: f64,
+}
 
 /// Window of the average volume, in milliseconds.
 const TRAILING: i64 = 7 * Millis::DAY;
@@ -31,8 +42,9 @@ pub(crate) struct CoinHistory {
     pub(crate) sources: BarSources,
     /// Indexes of the coin's orders in the ring, oldest first.
     pub(crate) orders: Vec<u32>,
-    /// Latest receipt of a late order. An order is late if it was received after the UTC day of its event.
-    pub(crate) last_late_receipt: Option<Millis>,
+    /// The starts of the UTC days by which late orders were received, in order. A late order is one received after the
+    /// UTC day of its event.
+    pub(crate) late_days: Vec<Millis>,
     /// Liquidated USD by period, if given instead of orders.
     pub(crate) liquidations: Option<PeriodLiquidations>,
     /// Recorded share of the order feeds.
@@ -42,7 +54,7 @@ pub(crate) struct CoinHistory {
 /// Values computed once per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DerivedBar {
-    /// Volume divided by the mean volume of the bars that opened in the previous seven days; 1 without such bars.
+    /// Volume divided by what the bars of the previous seven days had in the same time on average; 1 without such bars.
     pub(crate) volume_ratio: f64,
     /// Mean volume per day of those bars; without such bars, that of this bar. It replaces unknown open interest.
     pub(crate) volume_per_day: f64,
@@ -73,7 +85,7 @@ impl CoinHistory {
             open_interest,
             sources: BarSources::default(),
             orders: Vec::new(),
-            last_late_receipt: None,
+            late_days: Vec::new(),
             liquidations: None,
             exposure: FeedCoverage::default(),
         }
@@ -81,6 +93,33 @@ impl CoinHistory {
 }
 
 impl CoinHistory {
+    /// Places of the orders from `start` on, oldest first.
+    pub(crate) fn orders_from(&self, ring: &Ring, start: Millis) -> &[u32] {
+        let before = |place: &u32| ring.timestamp(*place as usize) < start;
+        let first = self.orders.partition_point(before);
+        self.orders.get(first..).unwrap_or_default()
+    }
+
+    /// The last of [`CoinHistory::late_days`] by `day`.
+    pub(crate) fn last_late_day(&self, day: Millis) -> Option<Millis> {
+        let known = self.late_days.partition_point(|late| *late <= day);
+        self.late_days.get(known.checked_sub(1)?).copied()
+    }
+
+    /// The first row known by `at` that estimates as of `at` use and estimates as of now do not, or the other way.
+    pub(crate) fn first_difference(&self, at: Millis) -> Option<Millis> {
+        let bars = self.excursions.first_difference(at);
+        let readings = self.open_interest.excursions.first_difference(at);
+        bars.into_iter().chain(readings).min()
+    }
+
+    /// The first row that cannot be judged yet.
+    pub(crate) fn first_unjudged(&self) -> Option<Millis> {
+        let bars = self.excursions.first_unjudged();
+        let readings = self.open_interest.excursions.first_unjudged();
+        bars.into_iter().chain(readings).min()
+    }
+
     /// All bars, outliers included.
     pub(crate) fn observed(&self) -> &[Bar] {
         self.observed.as_deref().unwrap_or(&self.bars)
@@ -172,7 +211,7 @@ fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> 
     let mut before = TrailingVolume::default();
     for bar in bars {
         before.forget_until(bar.open_time.back(TRAILING));
-        let (mean, per_day) = before.volume();
+        let (mean, per_day) = before.volume(bar.interval);
         let open_interest = cursor.at(bar.close_time());
         derived.push(DerivedBar {
             volume_ratio: mean.map_or(1.0, |mean| bar.volume / mean),
@@ -188,58 +227,80 @@ fn derived(bars: &[Bar], open_interest: &OpenInterestSeries) -> Vec<DerivedBar> 
 
 /// Sum of the bar volumes in a sliding window.
 ///
-/// Volumes are never subtracted from a sum, so a huge bar leaves no rounding error after it leaves the window. One
-/// stack stores suffix sums of the older bars; another stores the newer bars, with their running sum.
+/// Sums are never reduced by subtraction, so a huge bar leaves no rounding error when it drops out. They are those of
+/// the bars in the window alone, to the last bit, wherever a series starts: suffix sums of the bars before the present
+/// UTC day, and a running sum of the bars of that day.
 #[derive(Default)]
 struct TrailingVolume {
-    /// Open time and length of each bar in the window, oldest first.
-    bars: VecDeque<(Millis, i64)>,
+    /// Bars in the window, oldest first.
+    bars: VecDeque<TrailingBar>,
     /// Sum of the lengths.
     length: i64,
-    /// Suffix sums of the older bars; the oldest bar is last.
+    /// The present UTC day.
+    day: Option<i64>,
+    /// Suffix sums of the bars before that day; the oldest bar is last.
     front: Vec<f64>,
-    /// Volumes of the newer bars, oldest first.
-    back: Vec<f64>,
-    back_sum: f64,
+    /// Sum of the bars of that day.
+    back: f64,
+}
+
+/// A bar of the trailing volume.
+struct TrailingBar {
+    open_time: Millis,
+    interval: i64,
+    volume: f64,
 }
 
 impl TrailingVolume {
     fn push(&mut self, bar: &Bar) {
-        self.bars.push_back((bar.open_time, bar.interval));
+        let day = bar.open_time.0.div_euclid(Millis::DAY);
+        if self.day != Some(day) {
+            self.day = Some(day);
+            let mut sum = 0.0;
+            self.front.clear();
+            self.front.extend(self.bars.iter().rev().map(|earlier| {
+                sum += earlier.volume;
+                sum
+            }));
+            self.back = 0.0;
+        }
+        self.bars.push_back(TrailingBar {
+            open_time: bar.open_time,
+            interval: bar.interval,
+            volume: bar.volume,
+        });
         self.length = self.length.saturating_add(bar.interval);
-        self.back.push(bar.volume);
-        self.back_sum += bar.volume;
+        self.back += bar.volume;
     }
 
     /// Drops bars opened before `start`.
     fn forget_until(&mut self, start: Millis) {
-        while let Some(&(open, interval)) = self.bars.front()
-            && open < start
+        while let Some(bar) = self.bars.front()
+            && bar.open_time < start
         {
+            self.length -= bar.interval;
             self.bars.pop_front();
-            self.length -= interval;
-            if self.front.is_empty() {
-                let mut sum = 0.0;
-                self.front.extend(self.back.drain(..).rev().map(|volume| {
-                    sum += volume;
-                    sum
-                }));
-                self.back_sum = 0.0;
+            if self.front.pop().is_none() {
+                // All bars of earlier days have left, so this one is of the present day.
+                self.back = self.bars.iter().fold(0.0, |sum, bar| sum + bar.volume);
             }
-            self.front.pop();
         }
     }
 
-    /// Mean volume per bar, and per day.
+    /// Mean volume in `interval` milliseconds, and per day.
     ///
-    /// Both are `None` without bars. The mean per bar is also `None` if it is zero.
-    #[expect(clippy::cast_precision_loss, reason = "bars are counted in thousands")]
-    fn volume(&self) -> (Option<f64>, Option<f64>) {
+    /// Both are `None` without bars. The former is also `None` if it is zero.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of a few days are exact in a double"
+    )]
+    fn volume(&self, interval: i64) -> (Option<f64>, Option<f64>) {
         if self.bars.is_empty() {
             return (None, None);
         }
-        let sum = self.front.last().copied().unwrap_or(0.0) + self.back_sum;
-        let mean = sum / self.bars.len() as f64;
+        let sum = self.front.last().copied().unwrap_or(0.0) + self.back;
+        // If all bars have this interval, the divisor is exactly their number.
+        let mean = sum / (self.length as f64 / interval as f64);
         ((mean > 0.0).then_some(mean), Some(sum / days(self.length)))
     }
 }

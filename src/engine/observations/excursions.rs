@@ -166,11 +166,27 @@ impl Excursions {
         })
     }
 
-    /// Time of the last verdict on the rows unjudged from `start` to `end`.
-    ///
-    /// Includes rows that were unjudged for part of that time.
-    ///
-    /// `None` if no row was unjudged.
+    /// The first row known by `at` that the series as of `at` uses and the series now leaves out.
+    pub(crate) fn first_difference(&self, at: Millis) -> Option<Millis> {
+        let different = self
+            .0
+            .iter()
+            .filter(|excursion| excursion.is_left_out(NEVER) && at < excursion.judged_at);
+        let rows = different.filter_map(|excursion| excursion.rows.first());
+        rows.map(|row| row.at).filter(|first| *first <= at).min()
+    }
+
+    /// The first row without a verdict.
+    pub(crate) fn first_unjudged(&self) -> Option<Millis> {
+        let open = self
+            .0
+            .iter()
+            .filter(|excursion| excursion.judged_at == NEVER);
+        let rows = open.filter_map(|excursion| excursion.rows.first());
+        rows.map(|row| row.at).min()
+    }
+
+    /// When all rows up to `end` were judged that were in doubt from `start` on; `None` if none were.
     pub(crate) fn judged_after(&self, start: Millis, end: Millis) -> Option<Millis> {
         let doubted = self.0.iter().filter(|excursion| {
             let first = excursion.rows.first().map_or(NEVER, |row| row.at);

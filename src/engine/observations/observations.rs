@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::coverage::feed_coverage::FeedCoverage;
 use crate::engine::fit::{DailyFitsCache, last_of_day};
+use crate::engine::ledger::checkpoints::LedgerCache;
 use crate::engine::observations::bar_intervals::bars_by_coin;
 use crate::engine::observations::coin_history::CoinHistory;
 use crate::engine::observations::open_interest_series::{
@@ -12,10 +13,10 @@ use crate::engine::observations::open_interest_series::{
 };
 use crate::engine::observations::period_liquidations::liquidations_by_coin;
 use crate::engine::observations::table_checks::TableRow;
-use crate::engine::{BarSources, Ring, TableFault};
+use crate::engine::{BarSources, RecordedRanges, Ring, TableFault};
 use crate::model::{
     Bar, Listings, Millis, ObservedBar, ObservedLiquidations, ObservedOpenInterest, ObservedOrder,
-    Order, coin_of_pair,
+    Order, SimulatedFeeds, TimeRange, coin_of_pair,
 };
 
 /// Checked and sorted orders, price bars and open interest; immutable.
@@ -39,8 +40,13 @@ pub struct Observations {
     coins: BTreeMap<String, CoinHistory>,
     now: Millis,
     fits: DailyFitsCache,
+    ledgers: LedgerCache,
     /// Group of each order, by its index in the ring; empty if no order has a group.
     groups: Vec<Option<Box<str>>>,
+    /// When the orders of each exchange are complete, if not between the first and the last order.
+    recorded: Option<RecordedRanges>,
+    /// The first instant at which anything is known.
+    first: Option<Millis>,
 }
 
 impl Observations {
@@ -68,7 +74,7 @@ impl Observations {
         now: Option<Millis>,
     ) -> Result<Self, TableFault> {
         let mut ring = Ring::default();
-        let mut last_order = None;
+        let (mut first_order, mut last_order): (Option<Millis>, _) = (None, None);
         let mut given = Listings::default();
         let mut pairs: Vec<u32> = Vec::new();
         let groups = groups_by_place(&orders);
@@ -90,7 +96,10 @@ impl Observations {
                 pairs.push(pair);
                 pair
             };
-            last_order = last_order.max(Some(observed.order.timestamp));
+            let at = observed.order.timestamp;
+            let known = observed.received_at.map_or(at, |received| received.max(at));
+            first_order = Some(first_order.map_or(known, |first| first.min(known)));
+            last_order = last_order.max(Some(at));
             ring.load(pair, &(&observed).into());
         }
         let bars = bars_by_coin(bars)?;
@@ -106,6 +115,13 @@ impl Observations {
             .chain(last_bar)
             .chain(last_reading)
             .max();
+        let first_bar = bars.values().filter_map(|bars| bars.first());
+        let first_reading = open_interest.values().filter_map(OpenInterestSeries::first);
+        let first = first_order
+            .into_iter()
+            .chain(first_bar.map(Bar::close_time))
+            .chain(first_reading)
+            .min();
 
         let mut coins: BTreeMap<String, CoinHistory> = bars
             .into_iter()
@@ -118,10 +134,16 @@ impl Observations {
         ring.finish_loading(now);
         for (coin, places) in ring.by_coin(|coin| coins.contains_key(coin)) {
             if let Some(history) = coins.get_mut(coin) {
-                let places_late = places.iter().map(|place| *place as usize);
-                let late = places_late
-                    .filter(|place| ring.received_at(*place) > last_of_day(ring.timestamp(*place)));
-                history.last_late_receipt = late.map(|place| ring.received_at(place)).max();
+                let mut late_days: Vec<Millis> = places
+                    .iter()
+                    .map(|place| *place as usize)
+                    .map(|place| (ring.timestamp(place), ring.received_at(place)))
+                    .filter(|(timestamp, received)| *received > last_of_day(*timestamp))
+                    .map(|(_, received)| last_of_day(received.back(1)))
+                    .collect();
+                late_days.sort_unstable();
+                late_days.dedup();
+                history.late_days = late_days;
                 history.orders = places;
             }
         }
@@ -130,8 +152,40 @@ impl Observations {
             coins,
             now,
             fits: DailyFitsCache::default(),
+            ledgers: LedgerCache::default(),
             groups,
+            recorded: None,
+            first,
         })
+    }
+
+    /// Sets when the orders of each exchange are complete. By default that is between the first and the last order.
+    #[must_use]
+    pub fn with_recorded(self, recorded: RecordedRanges) -> Self {
+        Self {
+            recorded: Some(recorded),
+            ..self
+        }
+    }
+
+    /// When the orders of each exchange are complete, if that was set.
+    pub(crate) fn recorded(&self) -> Option<&RecordedRanges> {
+        self.recorded.as_ref()
+    }
+
+    /// The first instant at which anything is known: the receipt of an order, the close of a bar or a reading.
+    #[must_use]
+    pub fn first(&self) -> Option<Millis> {
+        self.first
+    }
+
+    /// The first instant at which orders are known.
+    #[must_use]
+    pub fn orders_from(&self) -> Option<Millis> {
+        let recorded = self.recorded.iter().flat_map(RecordedRanges::values);
+        let recorded = recorded.flatten().map(|range| range.start).min();
+        let first = (!self.ring.is_empty()).then(|| self.ring.timestamp(0));
+        recorded.into_iter().chain(first).min()
     }
 
     /// The group of the order at index `place` of the ring.
@@ -154,7 +208,44 @@ impl Observations {
         if let Some(history) = self.coins.get_mut(coin) {
             history.exposure = exposure;
             self.fits = DailyFitsCache::default();
+            self.ledgers = LedgerCache::default();
         }
+        self
+    }
+
+    /// Sets when the orders of each exchange are complete, from the gaps of a simulation.
+    ///
+    /// Fits then count less of a period that was recorded in part.
+    #[must_use]
+    pub fn with_feeds(mut self, feeds: &SimulatedFeeds) -> Self {
+        let recorded_in = |range: TimeRange| -> RecordedRanges {
+            let names = self.exchanges().iter();
+            names
+                .map(|name| (name.clone(), feeds.recorded(name, range)))
+                .collect()
+        };
+        let whole = recorded_in(TimeRange::bounded(self.first, None));
+        let closes = self.coins.values().map(CoinHistory::observed);
+        let last = closes.filter_map(|bars| bars.last()).map(Bar::close_time);
+        let recorded = recorded_in(TimeRange::new(
+            self.first.unwrap_or_default(),
+            last.max().unwrap_or_default(),
+        ));
+        self.recorded = Some(whole);
+        for history in self.coins.values_mut() {
+            let mut usd: BTreeMap<&str, f64> = BTreeMap::new();
+            for place in history.orders.iter().map(|place| *place as usize) {
+                *usd.entry(self.ring.exchange(place)).or_default() +=
+                    self.ring.amount(place).1.f64();
+            }
+            let usd = usd
+                .into_iter()
+                .map(|(name, usd)| (name.to_owned(), usd))
+                .collect();
+            history.exposure = FeedCoverage::new(recorded.clone(), &usd);
+        }
+        self.fits = DailyFitsCache::default();
+        self.ledgers = LedgerCache::default();
         self
     }
 
@@ -193,6 +284,11 @@ impl Observations {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
+    }
+
+    /// Names of the exchanges with orders.
+    pub(crate) fn exchanges(&self) -> &[String] {
+        self.ring.names().exchanges()
     }
 
     /// Names of the coins with bars. Only these coins have estimates.
@@ -239,6 +335,11 @@ impl Observations {
     /// The cache of fits.
     pub(crate) fn fits(&self) -> &DailyFitsCache {
         &self.fits
+    }
+
+    /// The cache of ledgers.
+    pub(crate) fn ledgers(&self) -> &LedgerCache {
+        &self.ledgers
     }
 
     /// The history of a coin, if it has bars.

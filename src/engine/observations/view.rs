@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::engine::fit::{FitSource, last_of_day};
-use crate::engine::observations::coin_history::CoinHistory;
+use crate::engine::ledger::checkpoints::LedgerStore;
+use crate::engine::observations::coin_history::{CoinHistory, KnownOrder};
 use crate::engine::rolling::{Ring, SideSums, SumKey};
 use crate::engine::{EngineError, Observations, Parameters};
 use crate::model::{Bar, Millis, Model, Side, Specification, TimeRange, Window, nearest_f64};
@@ -22,6 +23,8 @@ pub struct View<'a> {
     venue: Option<&'a str>,
     /// External source of fits, for observations that cover too little time.
     fitted: Option<&'a dyn FitSource>,
+    /// An external store of ledgers, used if these observations do not start with the first bar.
+    ledgers: Option<&'a dyn LedgerStore>,
 }
 
 impl Observations {
@@ -36,6 +39,7 @@ impl Observations {
             own: None,
             venue: None,
             fitted: None,
+            ledgers: None,
         }
     }
 
@@ -123,6 +127,20 @@ impl<'a> View<'a> {
             fitted: Some(fitted),
             ..self
         }
+    }
+
+    /// Reads and writes checkpoints of ledgers in an external store.
+    #[must_use]
+    pub fn with_ledgers(self, ledgers: &'a dyn LedgerStore) -> Self {
+        Self {
+            ledgers: Some(ledgers),
+            ..self
+        }
+    }
+
+    /// The store of ledgers.
+    pub(crate) fn ledgers(self) -> &'a dyn LedgerStore {
+        self.ledgers.unwrap_or(self.observations.ledgers())
     }
 
     /// The external source of fits.
@@ -232,9 +250,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The default model of an estimate: *expected* if the coin has a fit, *exposure* otherwise.
+    /// The close of the last bar of a coin that closed by now.
+    pub(crate) fn last_close(self, coin: &str) -> Option<Millis> {
+        let history = self.history(coin)?;
+        let inputs = history.judged_at(self.now);
+        let closed = inputs
+            .bars
+            .partition_point(|bar| bar.close_time() <= self.now);
+        Some(inputs.bars.get(closed.checked_sub(1)?)?.close_time())
+    }
+
+    /// The default model of an estimate: expected if it is fitted, exposure otherwise.
     pub(crate) fn default_model(self, coin: &str) -> Model {
-        if self.fit(coin).is_fitted() {
+        let instant = self.last_close(coin).unwrap_or(self.now);
+        if self.fit_at(coin, instant).is_fitted() {
             Model::Expected
         } else {
             Model::Exposure
@@ -268,43 +297,32 @@ impl<'a> View<'a> {
             })
     }
 
-    /// Event time, side and quantity of the orders of a coin up to now, newest first.
-    ///
-    /// Quantities are in units of the coin.
-    pub(crate) fn orders_of(
+    /// Orders of a coin on the exchange of the view from `start` on, oldest first, later than now included.
+    pub(crate) fn orders_from(
         self,
         history: &'a CoinHistory,
-    ) -> impl DoubleEndedIterator<Item = (Millis, Side, f64)> {
-        self.orders_known_of(history).map(|(_, order)| order)
-    }
-
-    /// The orders of [`View::orders_of`], with the time they became known.
-    ///
-    /// Each item is the time at which the order became known, and the item of [`View::orders_of`].
-    pub(crate) fn orders_known_of(
-        self,
-        history: &'a CoinHistory,
-    ) -> impl DoubleEndedIterator<Item = (Millis, (Millis, Side, f64))> + use<'a> {
+        start: Millis,
+    ) -> impl Iterator<Item = KnownOrder> + use<'a> {
         // The indexes in a history refer to the ring of the observations, not to that of the view.
-        let view = Self {
-            ring: self.observations.ring(),
-            ..self
-        };
-        let places = history.orders.iter().rev().map(|place| *place as usize);
+        let ring = self.observations.ring();
+        let places = history.orders_from(ring, start).iter();
         places
-            .filter(move |place| view.ring.timestamp(*place) <= view.now && view.sees(*place))
+            .map(|place| *place as usize)
             .filter(move |place| {
-                let exchange = || view.ring.exchange(*place);
-                view.venue.is_none_or(|venue| venue == exchange())
+                self.venue
+                    .is_none_or(|venue| venue == ring.exchange(*place))
             })
             .map(move |place| {
-                let kind = view.ring.kind(place);
-                // One unit of a pair such as 1000PEPE is 1,000 units of the coin.
-                let scale = f64::from(view.ring.names().scale(kind.pair()));
-                let qty = nearest_f64(view.ring.qty(place)) * scale;
-                let timestamp = view.ring.timestamp(place);
-                let known = view.ring.received_at(place).max(timestamp);
-                (known, (timestamp, kind.side(), qty))
+                let kind = ring.kind(place);
+                // Pairs listed in thousands count 1,000 units each.
+                let scale = f64::from(ring.names().scale(kind.pair()));
+                let timestamp = ring.timestamp(place);
+                KnownOrder {
+                    timestamp,
+                    known_at: ring.received_at(place).max(timestamp),
+                    side: kind.side(),
+                    qty: nearest_f64(ring.qty(place)) * scale,
+                }
             })
     }
 }

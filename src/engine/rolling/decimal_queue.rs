@@ -83,7 +83,7 @@ impl DecimalQueue {
         }
     }
 
-    /// The amount of the decimal at `place`.
+    /// The decimal at index `place` as an exact sum; 0 if there is none.
     #[inline]
     pub(crate) fn amount_at(&self, place: usize) -> ExactSum {
         self.slot(place)

@@ -7,7 +7,7 @@ use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::refusal::Refusal;
-use crate::model::{Bar, CascadeRow, Millis, Window, sort_small};
+use crate::model::{Bar, CascadeRow, Millis, TimeRange, Window, sort_small};
 
 /// Maximum number of cascades in a reply.
 pub(crate) const MOST: usize = 1_000_000;
@@ -17,9 +17,10 @@ const READ: i64 = Millis::DAY;
 
 /// Converts `question` to the query type of the engine; times that are not given are relative to `now`.
 fn about(question: &Cascades, now: Millis) -> CascadeQuestion {
-    let end = question.end.unwrap_or(now.on(1));
+    let end = question.end.map_or(now.on(1), |end| end.at(now));
+    let start = question.start.map(|start| start.at(now));
     CascadeQuestion {
-        start: question.start.unwrap_or(end.back(Millis::DAY)),
+        start: start.unwrap_or(end.back(Millis::DAY)),
         end,
         gap: question.gap,
         least: question.min_usd,
@@ -42,9 +43,9 @@ fn check(question: &Cascades, asked: &CascadeQuestion) -> Result<(), BadQuery> {
         return Ok(());
     }
     let (parameter, message) = match question.end {
-        Some(end) => (
+        Some(_) => (
             "end",
-            format!("{end} is not after the start, {}", asked.start),
+            format!("{} is not after the start, {}", asked.end, asked.start),
         ),
         None => (
             "start",
@@ -115,6 +116,11 @@ impl MarketQuery for Cascades {
 
     fn material(&self) -> QueryInputs {
         QueryInputs::TimeRange
+    }
+
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        let asked = about(self, now);
+        Some(TimeRange::new(asked.start, asked.end))
     }
 
     fn covered(&self) -> Option<Window> {

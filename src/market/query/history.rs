@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::api::{BadQuery, GroupColumn, History};
-use crate::engine::{self, EngineError, Grouping, RecordedCoverage, TimelineQuestion, View};
+use crate::api::{BadQuery, GroupColumn, History, Sparsity};
+use crate::engine::{self, EngineError, Grouping, TimelineQuestion, TooManyRows, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};
 use crate::market::refusal::Refusal;
-use crate::model::{Millis, Symbol, Window};
+use crate::model::{Millis, Symbol, TimeRange, Window};
 
 /// Maximum number of rows in a reply.
 const MOST: usize = 2_000_000;
@@ -15,9 +15,10 @@ const MOST: usize = 2_000_000;
 /// Converts `question` to the query type of the engine; times that are not given are relative to `now`.
 fn about(question: &History, now: Millis) -> TimelineQuestion {
     let is = |group| question.by.contains(&group);
-    let end = question.end.unwrap_or(now.on(1));
+    let end = question.end.map_or(now.on(1), |end| end.at(now));
+    let start = question.start.map(|start| start.at(now));
     TimelineQuestion {
-        start: question.start.unwrap_or(end.back(Millis::DAY)),
+        start: start.unwrap_or(end.back(Millis::DAY)),
         end,
         interval: question.interval,
         by: Grouping {
@@ -29,8 +30,20 @@ fn about(question: &History, now: Millis) -> TimelineQuestion {
         symbols: question.symbol.clone().unwrap_or_default(),
         exchange: question.exchange.clone(),
         least: question.min_usd,
+        sparse: question.sparse == Some(Sparsity::Sparse),
         most: MOST,
     }
+}
+
+/// Refuses more rows than the bound.
+pub(crate) fn too_many(refused: TooManyRows) -> BadQuery {
+    let TooManyRows { rows, most } = refused;
+    let message = match rows {
+        Some(rows) => format!("there would be {rows} rows, and {most} are the most"),
+        None => format!("there are more than {most} rows"),
+    };
+    let allowed = "a longer interval, a shorter range, fewer columns in by, or sparse to leave empty periods out";
+    BadQuery::new("interval", message, allowed)
 }
 
 /// Refuses contradicting parameters.
@@ -45,9 +58,9 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
     }
     if asked.start >= asked.end {
         let (parameter, message) = match question.end {
-            Some(end) => (
+            Some(_) => (
                 "end",
-                format!("{end} is not after the start, {}", asked.start),
+                format!("{} is not after the start, {}", asked.end, asked.start),
             ),
             None => (
                 "start",
@@ -65,13 +78,21 @@ fn check(question: &History, asked: &TimelineQuestion, now: Millis) -> Result<()
         let message = format!("the time range is after the newest observation, {now}");
         return Err(BadQuery::new(parameter, message, "an earlier instant"));
     }
+    let rows = asked.rows_of_group();
+    if !asked.sparse && rows > MOST as u64 {
+        return Err(too_many(TooManyRows {
+            rows: Some(rows),
+            most: MOST as u64,
+        }));
+    }
     Ok(())
 }
 
 impl MarketQuery for History {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let asked = Arc::new(about(self, view.now()));
-        let rows = engine::timeline(view, &asked).rows(&RecordedCoverage::Unknown);
+        let recorded = engine::recorded(view, TimeRange::new(asked.start, asked.end));
+        let rows = engine::timeline(view, &asked).rows(&recorded);
         Ok(ExplainedReply::realised(rows.unwrap_or_default()))
     }
 
@@ -112,6 +133,15 @@ impl MarketQuery for History {
 
     fn material(&self) -> QueryInputs {
         QueryInputs::TimeRange
+    }
+
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        let asked = about(self, now);
+        Some(TimeRange::new(asked.start, asked.end))
+    }
+
+    fn exchange(&self) -> Option<&str> {
+        self.exchange.as_deref()
     }
 
     fn covered(&self) -> Option<Window> {

@@ -52,8 +52,6 @@ pub trait MarketHistory {
 
     /// Published liquidations of each exchange in a window, and the estimated total.
     ///
-    /// In a simulation the two are equal, because every simulated exchange publishes all orders.
-    ///
     /// # Errors
     ///
     /// A [`Refusal`] if the market cannot be read.

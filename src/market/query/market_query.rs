@@ -1,14 +1,15 @@
 //! Defines how a market answers each endpoint of the API.
 
-use crate::api::{self, Endpoint};
-use crate::engine::{self, EngineError, Estimate, EstimateBasis, OrderFilter, View};
+use crate::api::{self, BadQuery, Endpoint};
+use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, OrderFilter, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
-use crate::market::source::view_source::RequiredHistory;
+use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    Chosen, Coin, EarlierBar, HeatmapRange, MapRange, Millis, Model, Symbol, Vocabulary, Window,
+    Chosen, Coin, EarlierBar, Headline, HeatmapRange, MapRange, Millis, Model, Opened, ShownPrices,
+    Symbol, TimeRange, Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -59,12 +60,13 @@ impl QueryInputs {
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
             coin: coin.to_string(),
-            range: range.millis(),
+            range: with_volatility(range.millis()),
             range_name: range.name(),
             // If the query chooses no model, the expected model is used once it is fitted. Its fit needs orders.
             orders: model.is_none_or(|model| model.view() == Model::Expected),
             exchange: None,
             lasts: lasts.millis(),
+            ledger: None,
         })
     }
 }
@@ -114,6 +116,24 @@ pub trait MarketQuery: Endpoint {
         }
     }
 
+    /// The time range of the orders in the reply, as meant at `now`; `None` if the reply is about none.
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        match self.material() {
+            QueryInputs::Realised(window) => Some(last(window, now)),
+            QueryInputs::Recorded(_) | QueryInputs::TimeRange | QueryInputs::Estimated(_) => None,
+        }
+    }
+
+    /// The windows of the reply, if it has several.
+    fn windows(&self) -> &'static [Window] {
+        &[]
+    }
+
+    /// The only exchange that the reply is about.
+    fn exchange(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether the reply may omit bars before its first bar; [`MarketQuery::earlier`] then finds the first omitted
     /// bar.
     fn leaves_out(&self) -> bool {
@@ -144,6 +164,9 @@ pub trait MarketQuery: Endpoint {
         None
     }
 
+    /// Writes into an estimate whether the market is simulated.
+    fn label(_reply: &mut Self::Reply, _simulated: bool) {}
+
     /// Whether one replay of the ledger of estimated positions can answer any number of instants.
     fn is_one_ledger(&self) -> bool {
         false
@@ -167,6 +190,10 @@ pub trait MarketQuery: Endpoint {
 impl MarketQuery for api::Overview {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(engine::overview(view)))
+    }
+
+    fn windows(&self) -> &'static [Window] {
+        Window::ALL
     }
 
     fn material(&self) -> QueryInputs {
@@ -208,6 +235,10 @@ impl MarketQuery for api::Largest {
         Ok(ExplainedReply::realised(rows))
     }
 
+    fn exchange(&self) -> Option<&str> {
+        self.exchange.as_deref()
+    }
+
     fn doubtful(&self, reply: &Self::Reply) -> Option<QueryNames<'_>> {
         reply.is_empty().then(|| QueryNames {
             symbols: self.symbol.iter().collect(),
@@ -218,6 +249,11 @@ impl MarketQuery for api::Largest {
     fn material(&self) -> QueryInputs {
         QueryInputs::Realised(self.range)
     }
+}
+
+/// The time of a window that ends now.
+pub(crate) fn last(window: Window, now: Millis) -> TimeRange {
+    TimeRange::new(now.back(window.millis()).on(1), now.on(1))
 }
 
 /// The filter that selects the orders of `question`.
@@ -244,6 +280,19 @@ impl MarketQuery for api::Orders {
 
     fn group_column(&self) -> Option<bool> {
         Some(self.with_groups())
+    }
+
+    fn period(&self, now: Millis) -> Option<TimeRange> {
+        let asked = TimeRange::bounded_at(self.start, self.end, now);
+        Some(if self.has_time_range() {
+            TimeRange::new(asked.start, asked.end.min(now.on(1)))
+        } else {
+            last(Window::H24, now)
+        })
+    }
+
+    fn exchange(&self) -> Option<&str> {
+        self.exchange.as_deref()
     }
 
     fn of_market(
@@ -288,35 +337,88 @@ impl MarketQuery for api::Chart {
     }
 }
 
+/// The length of a history that is needed for a range and for the volatility before its end.
+fn with_volatility(range: i64) -> i64 {
+    range.max(engine::VOLATILITY)
+}
+
+/// Refuses a lowest price that is not below the highest.
+fn empty_span(shown: ShownPrices) -> Option<Refusal> {
+    let (low, high) = (shown.low?, shown.high?);
+    (low >= high).then(|| {
+        let message = format!("{low} is not below the highest price, {high}");
+        BadQuery::new("low", message, "a price below `high`").into()
+    })
+}
+
+fn headline(asked: Option<Headline>) -> Headline {
+    asked.unwrap_or(Headline::Reach)
+}
+
+/// The options of a liquidation map.
+fn options(question: &api::Liqmap) -> MapOptions {
+    MapOptions {
+        range: question.range,
+        opened: question.opened(),
+        bin: question.bin,
+        shown: question.shown(),
+    }
+}
+
 impl MarketQuery for api::Heatmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view
             .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
-        let map = engine::heatmap(&view, self.symbol.as_str(), self.range, self.model.view())?;
+        let (coin, model) = (self.symbol.as_str(), self.model.view());
+        let map = engine::heatmap(
+            &view,
+            coin,
+            self.range,
+            model,
+            (self.opened(), self.shown()),
+        )?;
         Ok(map.into())
+    }
+
+    fn of_market(
+        &self,
+        _market: &dyn MarketHistory,
+        _as_of: Option<Millis>,
+        _most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        empty_span(self.shown()).map(Err)
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
         QueryInputs::Estimated(RequiredHistory {
             coin: self.symbol.to_string(),
-            range: self.range.millis(),
+            range: with_volatility(self.range.millis()),
             range_name: self.range.name(),
             orders: self.model.view() == Model::Expected,
             exchange: self.exchange.clone(),
             lasts: self.range.millis(),
+            ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
+                model: Some(self.model.clone()),
+                back: with_volatility(self.range.millis()),
+            }),
         })
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == HeatmapRange::All
+        self.range == HeatmapRange::All && self.opened() == Opened::Ever
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let view = view
             .with_model(self.model.own())
             .of_venue(self.exchange.as_deref());
-        let maps = engine::heatmaps(&view, self.symbol.as_str(), self.model.view(), instants);
+        let asked = (self.model.view(), self.shown());
+        let maps = engine::heatmaps(&view, self.symbol.as_str(), asked, instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
@@ -325,7 +427,7 @@ impl MarketQuery for api::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        Ok(engine::liqmap_with_bins(&view, coin, self.range, model, self.bin)?.into())
+        Ok(engine::liqmap_with(&view, coin, options(self), model)?.into())
     }
 
     fn of_market(
@@ -334,7 +436,12 @@ impl MarketQuery for api::Liqmap {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        is_measured(self).then(|| measured(market, self, as_of))
+        let fault = empty_span(self.shown()).map(Err);
+        fault.or_else(|| is_measured(self).then(|| measured(market, self, as_of)))
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
@@ -345,6 +452,15 @@ impl MarketQuery for api::Liqmap {
         match material {
             QueryInputs::Estimated(needed) => QueryInputs::Estimated(RequiredHistory {
                 exchange: self.exchange.clone(),
+                ledger: (self.opened() == Opened::Ever).then(|| RequiredLedger {
+                    model: self.model.clone(),
+                    // The explanation counts the bars of the range.
+                    back: with_volatility(if self.range == MapRange::All {
+                        0
+                    } else {
+                        self.range.millis()
+                    }),
+                }),
                 ..needed
             }),
             material => material,
@@ -352,20 +468,30 @@ impl MarketQuery for api::Liqmap {
     }
 
     fn is_one_ledger(&self) -> bool {
-        self.range == MapRange::All && !is_measured(self)
+        self.range == MapRange::All && self.opened() == Opened::Ever && !is_measured(self)
     }
 
     fn of_one_ledger(&self, view: &View<'_>, instants: &[Millis]) -> Answers<Self::Reply> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
-        let maps = engine::liqmaps(&view, coin, model, self.bin, instants);
+        let maps = engine::liqmaps(&view, coin, model, options(self), instants);
         maps.into_iter().map(|map| Ok(map?.into())).collect()
     }
 }
 
 impl MarketQuery for api::Levels {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(engine::levels(view, self.symbol.as_str(), self.model.as_ref())?.into())
+        Ok(engine::levels(
+            view,
+            self.symbol.as_str(),
+            self.model.as_ref(),
+            headline(self.headline),
+        )?
+        .into())
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {
@@ -380,7 +506,17 @@ impl MarketQuery for api::Levels {
 
 impl MarketQuery for api::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        Ok(engine::maxpain(view, self.symbol.as_str(), self.model.as_ref())?.into())
+        Ok(engine::maxpain(
+            view,
+            self.symbol.as_str(),
+            self.model.as_ref(),
+            headline(self.headline),
+        )?
+        .into())
+    }
+
+    fn label(reply: &mut Self::Reply, simulated: bool) {
+        reply.labels.simulated = Some(simulated);
     }
 
     fn material(&self) -> QueryInputs {

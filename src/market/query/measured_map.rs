@@ -43,5 +43,11 @@ pub(crate) fn measured(
         .or_else(|| engine::valued_at(&positions))
         .unwrap_or(1.0);
     let range = MapRange::All.name();
-    Ok(engine::measured(coin, range, &positions, price, asked.bin)?)
+    Ok(engine::measured(
+        coin,
+        range,
+        &positions,
+        price,
+        (asked.bin, asked.shown()),
+    )?)
 }

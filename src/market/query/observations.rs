@@ -39,7 +39,8 @@ impl MarketQuery for Gaps {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        Some(market.gaps(as_of, TimeRange::bounded(self.start, self.end)))
+        let now = as_of.unwrap_or_else(|| market.newest());
+        Some(market.gaps(as_of, TimeRange::bounded_at(self.start, self.end, now)))
     }
 
     fn material(&self) -> QueryInputs {
@@ -49,7 +50,7 @@ impl MarketQuery for Gaps {
 
 impl MarketQuery for Bars {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let range = TimeRange::bounded(self.start, self.end);
+        let range = TimeRange::bounded_at(self.start, self.end, view.now());
         let bars = engine::bars(view, self.symbol.as_str(), range, self.interval)?;
         Ok(ExplainedReply::realised(closed_bars(&self.symbol, &bars)))
     }
@@ -60,7 +61,8 @@ impl MarketQuery for Bars {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let range = TimeRange::bounded(self.start, self.end);
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let range = TimeRange::bounded_at(self.start, self.end, now);
         let bars = market.bars(self.symbol.as_str(), as_of, range, self.interval);
         Some(bars.map(|bars| closed_bars(&self.symbol, &bars)))
     }
@@ -80,8 +82,9 @@ impl MarketQuery for Bars {
         as_of: Option<Millis>,
         reply: &Self::Reply,
     ) -> Result<Option<EarlierBar>, Refusal> {
-        let before = reply.first().map_or(self.end, |bar| Some(bar.timestamp));
-        let range = TimeRange::bounded(self.start, before);
+        let asked = TimeRange::bounded_at(self.start, self.end, market.now_at(as_of));
+        let before = reply.first().map_or(asked.end, |bar| bar.timestamp);
+        let range = TimeRange::new(asked.start, before);
         if !self.leaves_out() || range.is_empty() {
             return Ok(None);
         }
@@ -102,7 +105,7 @@ fn closed_bars(coin: &Coin, bars: &[Bar]) -> Vec<ClosedBar> {
 
 impl MarketQuery for OpenInterest {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let range = TimeRange::bounded(self.start, self.end);
+        let range = TimeRange::bounded_at(self.start, self.end, view.now());
         let readings = engine::open_interest(view, self.symbol.as_str(), range);
         Ok(ExplainedReply::realised(readings))
     }
@@ -113,7 +116,8 @@ impl MarketQuery for OpenInterest {
         as_of: Option<Millis>,
         _most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        let range = TimeRange::bounded(self.start, self.end);
+        let now = as_of.unwrap_or_else(|| market.newest());
+        let range = TimeRange::bounded_at(self.start, self.end, now);
         Some(market.open_interest(self.symbol.as_str(), as_of, range))
     }
 

@@ -3,34 +3,26 @@
 use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, Filter};
 use crate::market::refusal::Refusal;
-use crate::model::{GroupedOrder, Millis};
+use crate::model::{GroupedOrder, Millis, TimeRange};
 
 /// Length of the first read in milliseconds; it doubles after each read within [`ROOM`].
 const FIRST: i64 = Millis::MINUTE;
 /// Maximum size of one read, in bytes; dense data is read in shorter ranges.
 const ROOM: usize = 32 << 20;
 
-/// Refuses an empty time range.
-pub(crate) fn check(wanted: &Orders) -> Result<(), BadQuery> {
-    match (wanted.start, wanted.end) {
+/// The time range of a query at `now`: the last day unless the query has one. Refuses an empty range.
+pub(crate) fn range(asked: &Orders, now: Millis) -> Result<TimeRange, BadQuery> {
+    if !asked.has_time_range() {
+        return Ok(TimeRange::new(now.back(Millis::DAY).on(1), now.on(1)));
+    }
+    let range = TimeRange::bounded_at(asked.start, asked.end, now);
+    match (range.lower_bound(), range.upper_bound()) {
         (Some(start), Some(end)) if end <= start => Err(BadQuery::new(
             "end",
             format!("{end} is not after the start, {start}"),
             "a later instant",
         )),
-        _ => Ok(()),
-    }
-}
-
-/// The same query, limited to the day that ends at `last` unless the query has a time range.
-pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
-    if asked.has_time_range() {
-        return asked.clone();
-    }
-    Orders {
-        start: Some(last.back(Millis::DAY).on(1)),
-        end: Some(last.on(1)),
-        ..asked.clone()
+        _ => Ok(range),
     }
 }
 
@@ -40,13 +32,14 @@ pub(crate) fn of_last_day(asked: &Orders, last: Millis) -> Orders {
 pub(crate) fn page(
     archive: &Archive,
     wanted: &Orders,
+    range: TimeRange,
     as_of: Option<Millis>,
     most: usize,
 ) -> Result<Vec<GroupedOrder>, Refusal> {
     let symbol = wanted.symbol.as_ref();
     let filter = Filter {
-        start: wanted.start,
-        end: wanted.end,
+        start: range.lower_bound(),
+        end: range.upper_bound(),
         as_of,
         exchange: wanted.exchange.clone(),
         coin: symbol.map(|symbol| symbol.coin().to_owned()),
@@ -57,9 +50,8 @@ pub(crate) fn page(
     let mut page = Vec::with_capacity(limit);
     let mut length = FIRST;
     for day in archive.days_with_orders(&filter)?.into_iter().rev() {
-        let first = wanted.start.map_or(day, |start| start.max(day));
-        let last = day.on(Millis::DAY);
-        let mut end = wanted.end.map_or(last, |end| end.min(last));
+        let first = range.start.max(day);
+        let mut end = range.end.min(day.on(Millis::DAY));
         while first < end {
             let start = end.back(length).max(first);
             let part = Filter {

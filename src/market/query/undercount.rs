@@ -1,15 +1,15 @@
 //! The `Undercount` query: estimates the liquidations that sampling exchanges do not publish.
 
 use crate::api::Undercount;
-use crate::engine::{self, CompleteTapes, EngineError, RecordedRanges, View};
+use crate::engine::{self, CompleteTapes, EngineError, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};
 use crate::market::refusal::Refusal;
-use crate::model::{Millis, Window};
+use crate::model::{Millis, TimeRange, Window};
 
 impl MarketQuery for Undercount {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
-        let rows = engine::undercount(view, self.range, &CompleteTapes::At(RecordedRanges::new()));
+        let rows = engine::undercount(view, self.range, &CompleteTapes::default());
         Ok(ExplainedReply::realised(rows))
     }
 
@@ -24,6 +24,11 @@ impl MarketQuery for Undercount {
 
     fn material(&self) -> QueryInputs {
         QueryInputs::Realised(self.range)
+    }
+
+    /// The rows are about what was not published, and a window without orders has none.
+    fn period(&self, _now: Millis) -> Option<TimeRange> {
+        None
     }
 
     /// Each row states its own coverage, so the reply needs no separate coverage.

@@ -1,6 +1,6 @@
 //! The trait for coverage and gaps: which periods of a source's observations were recorded completely.
 
-use crate::engine::{self, RecordedRanges};
+use crate::engine::{self, CompleteTapes, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
 use crate::model::{CoverageGap, Millis, TimeRange, VenueCoverage, Window};
@@ -28,13 +28,28 @@ pub(crate) trait CoverageSource: ViewSource {
         })
     }
 
-    /// The time ranges in `window` for which every order was published and received, by exchange.
-    fn complete_ranges(
+    /// The time ranges in `window` for which everything that exchanges published was received.
+    fn complete_tapes(
         &self,
         _as_of: Option<Millis>,
         _window: Window,
-    ) -> Result<RecordedRanges, Refusal> {
-        Ok(RecordedRanges::new())
+    ) -> Result<CompleteTapes, Refusal> {
+        Ok(CompleteTapes::default())
+    }
+
+    /// The times in `range` and up to now in which the orders of each exchange are known.
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        view_of(self, as_of, None, |view| engine::recorded(view, range))
+    }
+
+    /// The first instant at which anything was observed; `None` if nothing was.
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        view_of(self, None, None, |view| view.observations().first())
+    }
+
+    /// The first instant at which orders are known; `None` if they are at none.
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        view_of(self, None, None, |view| view.observations().orders_from())
     }
 
     /// The gaps that overlap `range`.

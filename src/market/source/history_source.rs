@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::engine::{self, CascadeQuestion, ObservedTables, RecordedCoverage, TimelineQuestion};
+use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{ViewSource, view_of};
-use crate::model::{
-    Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow, TimeRange,
-};
+use crate::model::{Bar, CascadeRow, MapRow, Millis, ObservedOpenInterest, PositionRow, TimeRange};
 
 /// Reads rows and aggregates of any time range; without `as_of`, as known now.
 pub(crate) trait HistorySource: ViewSource {
@@ -68,15 +66,13 @@ pub(crate) trait HistorySource: ViewSource {
         })
     }
 
-    /// Liquidations by period; `None` if there are more rows than allowed.
+    /// The sums of orders by period.
     fn timeline(
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
-    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
-        view_of(self, as_of, None, |view| {
-            engine::timeline(view, asked).rows(&RecordedCoverage::Unknown)
-        })
+    ) -> Result<Timeline, Refusal> {
+        view_of(self, as_of, None, |view| engine::timeline(view, asked))
     }
 
     /// Cascades without prices; `None` if there are more cascades than allowed.

@@ -17,6 +17,11 @@ pub(crate) trait MarketSource: CoverageSource + HistorySource + LiveSource {
         self.archive()
     }
 
+    /// Coins with a ledger that warms up, by name.
+    fn warming_up(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Limits the cache for queries about the past to about `bytes` bytes.
     fn set_history_cache(&self, _bytes: usize) {}
 }

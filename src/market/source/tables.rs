@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::engine::{Observations, View};
+use crate::engine::{self, CompleteTapes, Observations, View};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
@@ -10,14 +10,15 @@ use crate::market::source::coverage_source::CoverageSource;
 use crate::market::source::history_source::HistorySource;
 use crate::market::source::live_source::LiveSource;
 use crate::market::source::market_source::MarketSource;
-use crate::market::source::view_source::RequiredHistory;
-use crate::market::source::view_source::ViewSource;
-use crate::model::Millis;
+use crate::market::source::view_source::{RequiredHistory, ViewSource, view_of};
+use crate::model::{CoverageGap, Millis, SimulatedFeeds, TimeRange, VenueCoverage, Window};
 
 /// Observations in memory.
 #[derive(Debug)]
 pub(crate) struct TableSource {
     observations: Observations,
+    /// How orders were published and recorded, if that was simulated.
+    feeds: Option<SimulatedFeeds>,
     /// Indices of the orders in order of arrival; computed on first use.
     arrived: OnceLock<Vec<usize>>,
     /// Identifies the market's order of arrival; a position with another value is invalid.
@@ -29,9 +30,19 @@ impl TableSource {
     pub(crate) fn new(observations: Observations) -> Self {
         Self {
             observations,
+            feeds: None,
             arrived: OnceLock::new(),
             series: fastrand::u64(..),
             revision: Revision::first(),
+        }
+    }
+
+    /// Simulated observations, published and recorded as `feeds` says.
+    pub(crate) fn simulated(observations: Observations, feeds: SimulatedFeeds) -> Self {
+        let observations = observations.with_feeds(&feeds);
+        Self {
+            feeds: Some(feeds),
+            ..Self::new(observations)
         }
     }
 
@@ -84,7 +95,48 @@ impl LiveSource for TableSource {
     }
 }
 
-impl CoverageSource for TableSource {}
+impl CoverageSource for TableSource {
+    fn coverage(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<Vec<VenueCoverage>, Refusal> {
+        let (now, mut venues) = view_of(self, as_of, None, |view| {
+            (view.now(), engine::coverage(view, window))
+        })?;
+        if let Some(feeds) = &self.feeds {
+            for venue in &mut venues {
+                feeds.describe(
+                    venue,
+                    TimeRange::new(now.back(window.millis()).on(1), now.on(1)),
+                );
+            }
+        }
+        Ok(venues)
+    }
+
+    fn complete_tapes(
+        &self,
+        as_of: Option<Millis>,
+        window: Window,
+    ) -> Result<CompleteTapes, Refusal> {
+        let now = as_of.unwrap_or(self.observations.now());
+        let range = TimeRange::new(now.back(window.millis()).on(1), now.on(1));
+        Ok(match &self.feeds {
+            Some(feeds) => CompleteTapes {
+                recorded: self.recorded(as_of, range)?,
+                simulated: Some(feeds.clone()),
+            },
+            None => CompleteTapes::default(),
+        })
+    }
+
+    fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
+        let now = as_of.unwrap_or(self.observations.now());
+        let feeds = self.feeds.iter();
+        Ok(feeds.flat_map(|feeds| feeds.gaps_in(range, now)).collect())
+    }
+}
 
 impl HistorySource for TableSource {}
 

@@ -6,10 +6,10 @@ use std::fmt::Debug;
 
 use crate::engine::View;
 use crate::market::refusal::Refusal;
-use crate::model::{Damage, Millis};
+use crate::model::{Chosen, Damage, Millis};
 
 /// The part of a coin's history that a reply is computed from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredHistory {
     /// Coin symbol.
     pub coin: String,
@@ -23,6 +23,17 @@ pub struct RequiredHistory {
     pub exchange: Option<String>,
     /// Age of the last bar, in milliseconds, from which on the bar is too old for the estimate.
     pub lasts: i64,
+    /// The ledger of all open positions, if the estimate counts these.
+    pub ledger: Option<RequiredLedger>,
+}
+
+/// The ledger of all open positions that a reply is computed from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredLedger {
+    /// The model; the default one of the coin if absent.
+    pub model: Option<Chosen>,
+    /// Milliseconds before the last close at which the first state is needed.
+    pub back: i64,
 }
 
 /// Views of the observations as of an instant; without `as_of`, as of now.
@@ -44,7 +55,7 @@ pub(crate) trait ViewSource: Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a view as of now can show every earlier instant as it was known then.
+    /// Whether one view as of now can answer queries as of any earlier instant from the data known at that instant.
     fn shows_the_past(&self) -> bool {
         true
     }

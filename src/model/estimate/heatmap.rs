@@ -5,7 +5,8 @@ use std::fmt;
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use crate::model::{Millis, Vocabulary};
+use crate::model::estimate::labels::optional;
+use crate::model::{ColumnUsd, EstimateLabels, Millis, Vocabulary};
 
 /// How a heatmap weights the estimated positions of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +64,10 @@ pub struct HeatmapGrid {
     pub times: Vec<Millis>,
     /// P × T cells, row after row; a row is one price level.
     pub matrix: Vec<f64>,
+    /// Unit, view, and whether the market is simulated.
+    pub labels: EstimateLabels,
+    /// USD at prices that the heatmap does not show.
+    pub outside: Option<ColumnUsd>,
 }
 
 /// Serializes the flat list of cells as an array of rows.
@@ -90,7 +95,7 @@ impl Serialize for Rows<'_> {
 
 impl Serialize for HeatmapGrid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Heatmap", 8)?;
+        let mut object = serializer.serialize_struct("Heatmap", 12)?;
         object.serialize_field("symbol", &self.symbol)?;
         object.serialize_field("range", &self.range)?;
         object.serialize_field("model", &self.model)?;
@@ -104,6 +109,8 @@ impl Serialize for HeatmapGrid {
             times: self.times.len(),
         };
         object.serialize_field("matrix", &rows)?;
+        self.labels.serialize_into(&mut object)?;
+        optional(&mut object, "outside", self.outside.as_ref())?;
         object.end()
     }
 }

@@ -1,24 +1,22 @@
-//! Key liquidation levels: the strongest cluster per leverage tier and side.
-//!
-//! A cluster is a price at which much USD would be liquidated, by the estimate.
+//! Key liquidation levels: the headline price per leverage tier and side.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::Millis;
+use crate::model::{EstimateLabels, Millis};
 
-/// The strongest cluster of one leverage tier on each side.
+/// The headline price of one leverage tier on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LevelTier {
-    /// Price of the strongest long cluster, below the current price.
+    /// Price at which the most longs are liquidated, below the current price.
     pub long_price: f64,
-    /// Its USD divided by that of the largest cluster of all tiers and sides, 0 to 1.
+    /// Its value divided by the largest value of all tiers and sides, 0 to 1.
     pub long_intensity: f64,
-    /// Price of the strongest short cluster, above the current price.
+    /// Price at which the most shorts are liquidated, above the current price.
     pub short_price: f64,
-    /// Its USD divided by that of the largest cluster of all tiers and sides, 0 to 1.
+    /// Its value divided by the largest value of all tiers and sides, 0 to 1.
     pub short_intensity: f64,
 }
 
@@ -34,4 +32,7 @@ pub struct TierLevels {
     pub updated_at: Millis,
     /// Levels by leverage; a tier that a service omits is absent.
     pub tiers: BTreeMap<i64, LevelTier>,
+    /// Unit, view, and whether the market is simulated.
+    #[serde(flatten)]
+    pub labels: EstimateLabels,
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use crate::model::{Millis, Side, Vocabulary};
+use crate::model::estimate::labels::optional;
+use crate::model::{EstimateLabels, Millis, Side, SideUsd, Vocabulary, Within};
 
 /// The requested price width of a bin of a liquidation map.
 ///
@@ -140,6 +141,12 @@ pub struct LiquidationMap {
     pub tiers: Vec<f64>,
     /// Facts about a measured map; `None` for an estimated map.
     pub measured: Option<Measured>,
+    /// Unit, view, and whether the market is simulated.
+    pub labels: EstimateLabels,
+    /// USD of the bins that the map does not show.
+    pub outside: Option<SideUsd>,
+    /// USD near the price, over all bins.
+    pub within: Option<Within>,
 }
 
 struct Tiers<'a> {
@@ -201,7 +208,7 @@ impl Serialize for Bins<'_> {
 
 impl Serialize for LiquidationMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("LiquidationMap", 8)?;
+        let mut object = serializer.serialize_struct("LiquidationMap", 13)?;
         object.serialize_field("symbol", &self.symbol)?;
         object.serialize_field("range", &self.range)?;
         object.serialize_field("updatedAt", &self.updated_at)?;
@@ -213,6 +220,9 @@ impl Serialize for LiquidationMap {
             Some(measured) => object.serialize_field("measured", measured)?,
             None => object.skip_field("measured")?,
         }
+        self.labels.serialize_into(&mut object)?;
+        optional(&mut object, "outside", self.outside.as_ref())?;
+        optional(&mut object, "within", self.within.as_ref())?;
         object.end()
     }
 }

@@ -1,8 +1,8 @@
-//! Max pain: the strongest long and short liquidation cluster of a day and of a week.
+//! Max pain: the headline price of longs and of shorts, for a day and a week.
 
 use serde::Serialize;
 
-use crate::model::Millis;
+use crate::model::{EstimateLabels, Millis, RangesWithin};
 
 /// One liquidation cluster: a price with much estimated liquidation USD.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -16,17 +16,17 @@ pub struct Cluster {
     pub dist_pct: f64,
 }
 
-/// The strongest clusters and the totals of one range.
+/// The headline prices and the totals of one range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pain {
-    /// The strongest long cluster, below the current price.
+    /// The headline of the longs, below the current price.
     pub long: Cluster,
-    /// The strongest short cluster, above the current price.
+    /// The headline of the shorts, above the current price.
     pub short: Cluster,
-    /// Estimated USD of all longs.
+    /// Estimated USD of the longs that the liquidation map of the range shows.
     #[serde(rename = "totalLong")]
     pub total_long: f64,
-    /// Estimated USD of all shorts.
+    /// Estimated USD of the shorts that the liquidation map of the range shows.
     #[serde(rename = "totalShort")]
     pub total_short: f64,
 }
@@ -47,4 +47,10 @@ pub struct MaxPain {
     /// The seven-day range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub d7: Option<Pain>,
+    /// Unit, view, and whether the market is simulated.
+    #[serde(flatten)]
+    pub labels: EstimateLabels,
+    /// USD near the price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<RangesWithin>,
 }

@@ -3,7 +3,10 @@
 pub(super) mod fine_cells;
 pub(super) mod grid;
 pub(super) mod heatmap;
+pub(super) mod labels;
 pub(super) mod levels;
 pub(super) mod liquidation_map;
 pub(super) mod max_pain;
+pub(super) mod opened;
+pub(super) mod span;
 pub(super) mod specification;

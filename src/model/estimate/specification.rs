@@ -1,6 +1,6 @@
 //! The parameters of an estimate that a caller can choose; all others have their documented defaults.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use thiserror::Error;
 
 use crate::model::Model;
@@ -36,7 +36,10 @@ pub enum Margins {
 #[serde(deny_unknown_fields, default)]
 pub struct Specification {
     /// Leverages of the tiers, ascending.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole_numbers"
+    )]
     pub tiers: Option<Vec<u16>>,
     /// Relative weights of the tiers in open interest. If only `tiers` is given, all weights are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +51,10 @@ pub struct Specification {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Vec<(f64, f64)>>,
     /// Number of entry prices at which the new positions of a bar are placed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "whole_number"
+    )]
     pub entries: Option<u8>,
     /// Width of a bin of the fine price grid, in log price.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +71,30 @@ pub struct Specification {
     /// A label that the caller chooses; it does not affect the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// Reads whole numbers, which may be written as `10.0`.
+fn whole_numbers<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Vec<u16>>, D::Error> {
+    let given: Option<Vec<f64>> = Deserialize::deserialize(source)?;
+    given
+        .map(|given| given.into_iter().map(whole).collect())
+        .transpose()
+}
+
+/// Reads a whole number, which may be written as `5.0`.
+fn whole_number<'de, D: Deserializer<'de>>(source: D) -> Result<Option<u8>, D::Error> {
+    let given: Option<f64> = Deserialize::deserialize(source)?;
+    given.map(whole).transpose()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a number that is no whole one in range is refused"
+)]
+fn whole<T: TryFrom<i64>, E: de::Error>(number: f64) -> Result<T, E> {
+    let found = (number.fract() == 0.0).then_some(number as i64);
+    let found = found.and_then(|found| T::try_from(found).ok());
+    found.ok_or_else(|| E::custom(format!("{number:?} is not allowed")))
 }
 
 // A checked parameter is never NaN.

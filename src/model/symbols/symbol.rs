@@ -182,7 +182,9 @@ impl Symbol {
         }
     }
 
-    /// The normalized exchange of a prefix such as `BINANCE:`; `None` if the spelling has no such prefix.
+    /// The normalized name of the exchange in the symbol's prefix, such as `binance` for `BINANCE:`.
+    ///
+    /// `None` if the symbol has no known prefix.
     #[must_use]
     pub fn exchange(&self) -> Option<&'static str> {
         self.exchange

@@ -57,7 +57,7 @@ impl Millis {
     }
 }
 
-/// Parses a duration such as `5m`, `4h` or `1d` to milliseconds.
+/// Parses a duration such as `5m`, `4h` or `1d` to milliseconds. The names of pandas, such as `5T` and `1H`, work too.
 ///
 /// # Examples
 ///
@@ -65,6 +65,7 @@ impl Millis {
 /// use liqdata::model::read_span;
 ///
 /// assert_eq!(read_span("5m"), Some(300_000));
+/// assert_eq!(read_span("5T"), read_span("5min"));
 /// assert_eq!(read_span("5 minutes"), None);
 /// ```
 #[must_use]
@@ -73,11 +74,11 @@ pub fn read_span(text: &str) -> Option<i64> {
     let (number, unit) = text.split_at(split);
     let unit = match unit {
         "ms" => 1,
-        "s" => 1000,
-        "m" | "min" => Millis::MINUTE,
-        "h" => Millis::HOUR,
-        "d" => Millis::DAY,
-        "w" => 7 * Millis::DAY,
+        "s" | "S" => 1000,
+        "m" | "min" | "T" => Millis::MINUTE,
+        "h" | "H" => Millis::HOUR,
+        "d" | "D" => Millis::DAY,
+        "w" | "W" => 7 * Millis::DAY,
         _ => return None,
     };
     number.parse::<i64>().ok()?.checked_mul(unit)

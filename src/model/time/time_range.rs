@@ -13,7 +13,7 @@ use super::millis::Millis;
 /// assert!(hour.contains(Millis(0)) && !hour.contains(Millis(Millis::HOUR)));
 /// assert_eq!(TimeRange::bounded(None, None), TimeRange::ALL);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeRange {
     /// The first instant of the range; the minimum of `i64` for [`TimeRange::ALL`].
     pub start: Millis,
@@ -77,6 +77,44 @@ impl TimeRange {
             start: self.start.max(other.start),
             end: self.end.min(other.end),
         }
+    }
+}
+
+/// A bound of a time range: an instant, or a time before now.
+///
+/// # Examples
+///
+/// ```
+/// use liqdata::model::{Millis, TimeBound};
+///
+/// let now = Millis(1_781_136_000_000);
+/// assert_eq!(TimeBound::Ago(Millis::DAY).at(now), now.back(Millis::DAY));
+/// assert_eq!(TimeBound::At(Millis(7)).at(now), Millis(7));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeBound {
+    /// An instant.
+    At(Millis),
+    /// So many milliseconds before now.
+    Ago(i64),
+}
+
+impl TimeBound {
+    /// The instant that is meant at `now`.
+    #[must_use]
+    pub fn at(self, now: Millis) -> Millis {
+        match self {
+            Self::At(at) => at,
+            Self::Ago(length) => now.back(length),
+        }
+    }
+}
+
+impl TimeRange {
+    /// The range between two bounds, each of which may be missing, as meant at `now`.
+    #[must_use]
+    pub fn bounded_at(start: Option<TimeBound>, end: Option<TimeBound>, now: Millis) -> Self {
+        Self::bounded(start.map(|start| start.at(now)), end.map(|end| end.at(now)))
     }
 }
 

@@ -127,7 +127,8 @@ fn reading_row(
 impl ArchiveWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // New keys continue after the existing ones. Two orders with the same key would count as one order.
+        // The dedupe keys of new orders are numbered from the count of stored orders.
+        // Two orders with the same key would count as one order.
         let open = py.detach(|| {
             let writer = Archive::create_or_open(path)?;
             let known = writer.summary()?.end.orders;

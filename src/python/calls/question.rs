@@ -26,7 +26,7 @@ use crate::python::error::{Failure, bad_query};
 use crate::python::rows::columns::Columns;
 use crate::python::rows::grid_arrays;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
-use crate::python::rows::provenance::{Provenance, RowRemarks};
+use crate::python::rows::provenance::{PeriodTuple, Provenance, RowRemarks};
 use crate::python::rows::rows::Table;
 use crate::wire::Decode;
 
@@ -58,6 +58,7 @@ impl UnconvertedReply {
                 if let Some(coverage) = row_remarks.coverage {
                     windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
                 }
+                windows.set_item("period", row_remarks.period.map(PeriodTuple::from))?;
                 windows.into_any().unbind()
             }
             Self::Rows(columns, row_remarks) => {
@@ -191,7 +192,7 @@ where
         Box::pin(async move {
             let covered = Question::covered(self);
             let extra = ExtraParameters {
-                preferred: covered.is_some() || self.leaves_out(),
+                preferred: self.period(Millis(0)).is_some() || self.leaves_out(),
                 ..extra
             };
             let (reply, mut remarks) = client.fetch_with(self, extra).await?;
@@ -201,6 +202,7 @@ where
                 coverage: remarks.coverage.take().filter(|_| covered.is_some()),
                 earlier: remarks.earlier.take(),
                 time_unit: remarks.time_unit,
+                period: remarks.period.take(),
             };
             let answer = reply.into_answer(remarks.into());
             Ok(answer.completed(self.group_column(), row_remarks))
@@ -211,6 +213,7 @@ where
         let answered = market.answer(self, as_of)?;
         let row_remarks = RowRemarks {
             earlier: self.earlier(market, as_of, &answered.reply)?,
+            period: market.covered(self, as_of)?,
             ..RowRemarks::default()
         };
         let answer = answered.reply.into_answer(answered.explain.into());

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::model::{
-    HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, TierLevels, TotalsByWindow,
-    WindowTotals,
+    EstimateLabels, HeatmapGrid, LevelTier, LiquidationMap, MaxPain, Pain, Side, SideUsd,
+    TierLevels, TotalsByWindow, Vocabulary, WindowTotals, Within,
 };
 use crate::python::rows::provenance::{Provenance, ProvenanceParts};
 use crate::python::rows::rows::times;
@@ -32,6 +32,13 @@ pub(crate) fn heatmap<'py>(
     fields.set_item("prices", map.prices.into_pyarray(py))?;
     fields.set_item("times", times(py, map.times.iter().map(|at| at.0)))?;
     fields.set_item("matrix", map.matrix.into_pyarray(py).reshape(shape)?)?;
+    labels(&fields, map.labels)?;
+    if let Some(outside) = map.outside {
+        let sides = PyDict::new(py);
+        sides.set_item("long_usd", outside.long_usd.into_pyarray(py))?;
+        sides.set_item("short_usd", outside.short_usd.into_pyarray(py))?;
+        fields.set_item("outside", sides)?;
+    }
     let account = ProvenanceParts::of(provenance);
     if let Some(sides) = account.sides
         && sides.has(shape[1])
@@ -46,6 +53,40 @@ pub(crate) fn heatmap<'py>(
     }
     fields.set_item("explain", loaded(py, account.text)?)?;
     Ok(fields)
+}
+
+/// Adds the labels that the service sent.
+fn labels(fields: &Bound<'_, PyDict>, labels: EstimateLabels) -> PyResult<()> {
+    let EstimateLabels {
+        units,
+        view,
+        simulated,
+    } = labels;
+    if let Some(units) = units {
+        fields.set_item("units", units.name())?;
+    }
+    if let Some(view) = view {
+        fields.set_item("view", view.name())?;
+    }
+    if let Some(simulated) = simulated {
+        fields.set_item("simulated", simulated)?;
+    }
+    Ok(())
+}
+
+fn side_usd<'py>(py: Python<'py>, usd: &SideUsd) -> PyResult<Bound<'py, PyDict>> {
+    let sides = PyDict::new(py);
+    sides.set_item("long_usd", usd.long_usd)?;
+    sides.set_item("short_usd", usd.short_usd)?;
+    Ok(sides)
+}
+
+fn near<'py>(py: Python<'py>, within: &Within) -> PyResult<Bound<'py, PyDict>> {
+    let distances = PyDict::new(py);
+    for (percent, usd) in within {
+        distances.set_item(percent.to_string(), side_usd(py, usd)?)?;
+    }
+    Ok(distances)
 }
 
 /// Parses JSON into Python objects.
@@ -106,6 +147,13 @@ pub(crate) fn liqmap<'py>(
         fields.set_item("fine", grid)?;
     }
     fields.set_item("explain", loaded(py, account.text)?)?;
+    labels(&fields, map.labels)?;
+    if let Some(outside) = &map.outside {
+        fields.set_item("outside", side_usd(py, outside)?)?;
+    }
+    if let Some(within) = &map.within {
+        fields.set_item("within", near(py, within)?)?;
+    }
     if let Some(measured) = map.measured {
         let parts = PyDict::new(py);
         parts.set_item("seen_share", measured.seen_share)?;
@@ -168,6 +216,7 @@ pub(crate) fn levels<'py>(
     fields.set_item("price", levels.price)?;
     fields.set_item("updatedAt", levels.updated_at.0)?;
     fields.set_item("tiers", tiers)?;
+    self::labels(&fields, levels.labels)?;
     fields.set_item("explain", loaded(py, ProvenanceParts::of(provenance).text)?)?;
     Ok(fields)
 }
@@ -199,6 +248,16 @@ pub(crate) fn maxpain<'py>(
         if let Some(half) = half {
             fields.set_item(name, range(&half)?)?;
         }
+    }
+    labels(&fields, pain.labels)?;
+    if let Some(within) = &pain.within {
+        let ranges = PyDict::new(py);
+        for (name, range) in [("d1", &within.d1), ("d7", &within.d7)] {
+            if let Some(range) = range {
+                ranges.set_item(name, near(py, range)?)?;
+            }
+        }
+        fields.set_item("within", ranges)?;
     }
     fields.set_item("explain", loaded(py, ProvenanceParts::of(provenance).text)?)?;
     Ok(fields)

@@ -2,12 +2,14 @@
 //!
 //! Coverage says at which times each exchange was collected.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::api::RELATIVE;
 use crate::client::Remarks;
 use crate::engine::EstimateBasis;
-use crate::model::{EarlierBar, FineCells, Sides, TimeUnit, VenueCoverage};
+use crate::model::{EarlierBar, FineCells, PeriodCoverage, Sides, TimeUnit, VenueCoverage};
 
 /// Information that accompanies the rows of a reply.
 #[derive(Debug, Default)]
@@ -18,6 +20,18 @@ pub(crate) struct RowRemarks {
     pub(crate) earlier: Option<EarlierBar>,
     /// The unit of the service's instants, if it is not milliseconds. The instants of the rows are converted.
     pub(crate) time_unit: Option<TimeUnit>,
+    /// How much of the period of the reply is covered.
+    pub(crate) period: Option<PeriodCoverage>,
+}
+
+/// The coverage of a period for Python: the covered share, that of each window, and since when orders are known.
+pub(crate) type PeriodTuple = (f64, BTreeMap<String, f64>, Option<i64>);
+
+impl From<PeriodCoverage> for PeriodTuple {
+    fn from(period: PeriodCoverage) -> Self {
+        let from = period.data_from.map(|at| at.0);
+        (period.covered, period.covered_windows, from)
+    }
 }
 
 /// What is known about the basis of an estimate.

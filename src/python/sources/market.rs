@@ -266,10 +266,11 @@ impl Market {
             let now = world.now;
             let made =
                 engine::Observations::new(world.orders, world.bars, world.open_interest, Some(now));
-            Ok(made.map(|observations| (observations, world.positions)))
+            Ok(made.map(|observations| (observations, world.feeds, world.positions)))
         })?;
-        let (observations, positions) = made.map_err(|fault| error::bad_table(py, &fault))?;
-        let market = market::Market::simulated(observations, said);
+        let (observations, feeds, positions) =
+            made.map_err(|fault| error::bad_table(py, &fault))?;
+        let market = market::Market::simulated(observations, feeds, said);
         Ok(Self {
             positions,
             ..market.into()
@@ -301,7 +302,8 @@ impl Market {
                 engine::Observations::new(world.orders, world.bars, world.open_interest, None);
             let said = format!("simulated (seed {seed}, live)");
             let clock = |_| clock.clock(at);
-            Ok(made.map(|made| market::Market::simulated_live(made, start, clock, said)))
+            let feeds = world.feeds;
+            Ok(made.map(|made| market::Market::simulated_live(made, feeds, start, clock, said)))
         })?;
         let market = made.map_err(|fault| error::bad_table(py, &fault))?;
         Ok(Self {
@@ -711,6 +713,13 @@ impl Market {
             groups,
             days,
         )))
+    }
+
+    /// Returns the liquidation totals by period of a market that was made from a table of them; otherwise empty.
+    fn liquidations(&self, py: Python<'_>) -> PyResult<Table> {
+        compute(py, || {
+            Ok(Columns::from(self.market.liquidations()?).filled().into())
+        })
     }
 
     /// Returns the input tables of this market: orders, bars, open interest and liquidation totals by period.

@@ -44,6 +44,9 @@ pub(crate) struct Readiness {
     age: Option<i64>,
     /// Damaged archive files. Rows of damaged files are missing from answers.
     damaged: Vec<Damage>,
+    /// Coins with a ledger that warms up. The first estimate of such a coin takes seconds.
+    #[serde(rename = "warmingUp", skip_serializing_if = "Vec::is_empty")]
+    warming_up: Vec<String>,
 }
 
 impl<'a> Index<'a> {
@@ -92,6 +95,7 @@ impl Readiness {
             now,
             age,
             damaged: damaged.map(Into::into).collect(),
+            warming_up: market.warming_up(),
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::market::{
     Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
     ServedMap, VenueCoverage, wall_clock,
 };
-use crate::model::{EarlierBar, FineCells, Millis, Sides, Window};
+use crate::model::{EarlierBar, FineCells, Millis, PeriodCoverage, Sides, Window};
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
 use crate::server::answers::query::{ParsedQuery, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
@@ -77,6 +77,7 @@ struct Made {
     body: Vec<u8>,
     explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
+    period: Option<PeriodCoverage>,
 }
 
 /// A parsed query, the data that it needs, and the function that computes its answer.
@@ -156,15 +157,17 @@ fn plan<E: MarketQuery>(
     };
     let make: Make = Box::new(move |market| {
         let answered = market.answer_within(&endpoint, as_of, most)?;
-        let earlier = if explain {
-            endpoint.earlier(market, as_of, &answered.reply)?
+        let (earlier, period) = if explain {
+            let earlier = endpoint.earlier(market, as_of, &answered.reply)?;
+            (earlier, market.covered(&endpoint, as_of)?)
         } else {
-            None
+            (None, None)
         };
         Ok(Made {
             body: enveloped::<E, _>(answered.reply, most)?,
             explain: answered.explain,
             earlier,
+            period,
         })
     });
     Ok(Plan {
@@ -329,7 +332,13 @@ async fn estimated(
     let work = move |market: &Market| {
         at_one_revision(market, &Dependency::Observations, TRIES, || {
             let estimate = cached.explain.as_ref();
-            explained(&cached.body, market, as_of, (None, None), estimate)
+            explained(
+                &cached.body,
+                market,
+                as_of,
+                AnswerRecord::default(),
+                estimate,
+            )
         })
     };
     // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
@@ -455,8 +464,12 @@ fn encode(
         return Ok(plain.body);
     }
     let coverage = market.coverage(asked.as_of, window)?;
-    let with_explanation = (Some(coverage), plain.earlier);
-    explained(&plain.body, market, asked.as_of, with_explanation, None)
+    let record = AnswerRecord {
+        coverage: Some(coverage),
+        earlier: plain.earlier,
+        period: plain.period,
+    };
+    explained(&plain.body, market, asked.as_of, record, None)
 }
 
 fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
@@ -467,17 +480,27 @@ fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<
     }
 }
 
+/// How the rows of an answer were observed.
+#[derive(Default, Serialize)]
+struct AnswerRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<Vec<VenueCoverage>>,
+    /// The first bar before the answer's bars that cannot be converted to their interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<EarlierBar>,
+    /// How much of the period of the answer is covered.
+    #[serde(flatten)]
+    period: Option<PeriodCoverage>,
+}
+
 /// The explanation of an answer: the data and parameters that it is based on.
 #[derive(Serialize)]
 struct Explanation<'a> {
     source: &'a str,
     simulated: bool,
     as_of: Option<Millis>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<Vec<VenueCoverage>>,
-    /// The earliest bar that the answer omits because it cannot be converted to the requested bar length.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    earlier: Option<EarlierBar>,
+    #[serde(flatten)]
+    record: AnswerRecord,
     #[serde(flatten)]
     estimate: Option<&'a EstimateBasis>,
     /// Split of the heatmap's columns into long and short cells.
@@ -493,15 +516,14 @@ fn explained(
     plain: &[u8],
     market: &Market,
     as_of: Option<Millis>,
-    (coverage, earlier): (Option<Vec<VenueCoverage>>, Option<EarlierBar>),
+    record: AnswerRecord,
     estimate: Option<&EstimateBasis>,
 ) -> Result<Vec<u8>, Rejection> {
     let explanation = encoded(&Explanation {
         source: market.public_source(),
         simulated: market.is_simulated(),
         as_of: as_of.or_else(|| market.known_until()),
-        coverage,
-        earlier,
+        record,
         estimate,
         sides: estimate.and_then(EstimateBasis::sides),
         fine: estimate.and_then(EstimateBasis::fine_cells),

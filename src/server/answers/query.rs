@@ -45,7 +45,7 @@ pub(crate) fn nothing(query: &str) -> Result<(), BadQuery> {
         None => Ok(()),
         Some((name, _)) => Err(BadQuery::new(
             name,
-            "is not a parameter of this page",
+            "is not a parameter of this endpoint",
             "no parameters",
         )),
     }
@@ -57,7 +57,11 @@ pub(crate) fn max_age(query: &str) -> Result<Option<i64>, BadQuery> {
     let mut given = None;
     for (name, value) in pairs(query)? {
         if name != NAME {
-            return Err(BadQuery::new(name, "is not a parameter of this page", NAME));
+            return Err(BadQuery::new(
+                name,
+                "is not a parameter of this endpoint",
+                NAME,
+            ));
         }
         let seconds = value.parse::<u32>().map_err(|_| {
             let allowed = "a whole number of seconds";

@@ -42,8 +42,8 @@ use crate::market::{
     EndpointVisitor, Market, MarketQuery, QueryInputs, every_endpoint, wall_clock,
 };
 use crate::model::{
-    HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Order, Side,
-    Window,
+    HeatmapRange, Millis, Model, ObservedBar, ObservedOpenInterest, ObservedOrder, Opened, Order,
+    ShownPrices, Side, SimulatedFeeds, Span, Window,
 };
 
 const NOW: Millis = Millis(1_781_136_000_000);
@@ -103,7 +103,7 @@ fn observed() -> Observations {
 
 fn market(simulated: bool) -> Market {
     if simulated {
-        Market::simulated(observed(), "a table")
+        Market::simulated(observed(), SimulatedFeeds::default(), "a table")
     } else {
         Market::fixed(observed(), "a table")
     }
@@ -176,7 +176,15 @@ async fn an_answer_is_the_encoded_reply_of_the_engine() {
     let (_, _, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;
     assert_eq!(body, wanted);
 
-    let map = engine::heatmap(&view, "BTC", HeatmapRange::D3, Model::Expected).unwrap();
+    let mut map = engine::heatmap(
+        &view,
+        "BTC",
+        HeatmapRange::D3,
+        Model::Expected,
+        (Opened::Ever, ShownPrices::of(Span::Reach)),
+    )
+    .unwrap();
+    map.reply.labels.simulated = Some(false);
     let wanted = serde_json::to_vec(&map.reply).unwrap();
     let request_ = request(Method::GET, "/api/liq-heatmap?symbol=btc&range=3d&model=3");
     let (_, _, body) = ask(&service, request_.body(Body::empty()).unwrap()).await;

@@ -79,7 +79,7 @@ async fn what_is_ready_is_what_the_page_says_header_for_header() {
                 for method in [Method::GET, Method::HEAD, Method::POST] {
                     let mut wanted = answer(&pages, &method, uri, &headers).await;
                     if wanted.0 == StatusCode::NOT_MODIFIED {
-                        // A 304 response has no body, so it has no length of one.
+                        // A 304 response has no body, so the service sends it without a Content-Length.
                         wanted.1.remove(CONTENT_LENGTH);
                     }
                     for turn in 0..2 {

@@ -10,7 +10,7 @@ use std::mem;
 use memchr::{memchr, memmem, memrchr};
 
 use super::matrix::Matrix;
-use super::sheet::HeatmapFields;
+use super::sheet::{HeatmapFields, Outside};
 use crate::model::{HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
 use crate::wire::envelope::{settled_reading, tolerant};
@@ -18,7 +18,7 @@ use crate::wire::intake::{BodyReader, Feed, Reading};
 use crate::wire::quick::{Cursor, first};
 use crate::wire::reply::Reply;
 use crate::wire::time::InstantPlace;
-use crate::wire::token::AxisInstant;
+use crate::wire::token::{AxisInstant, CellToken};
 
 const MATRIX: &[u8] = b"\"matrix\"";
 /// Number of bytes after the matrix name that must arrive before the bracket is looked for.
@@ -315,6 +315,31 @@ impl Rows {
     }
 }
 
+/// Reads the USD at prices that the heatmap does not show.
+fn outside(from: &mut Cursor<'_>) -> Option<Outside> {
+    let (mut long_usd, mut short_usd) = (None, None);
+    let cells = |from: &mut Cursor<'_>| {
+        let mut cells = Vec::new();
+        from.doubles(&mut cells)?;
+        Some(cells.into_iter().map(CellToken).collect())
+    };
+    from.take(b'{')?;
+    loop {
+        match from.key()? {
+            "long_usd" => first(&mut long_usd, cells(from))?,
+            "short_usd" => first(&mut short_usd, cells(from))?,
+            _ => return None,
+        }
+        if !from.more(b'}')? {
+            break;
+        }
+    }
+    Some(Outside {
+        long_usd: long_usd?,
+        short_usd: short_usd?,
+    })
+}
+
 /// The decoded members of a plain body, each at most once.
 #[derive(Debug, Default)]
 struct Members {
@@ -325,6 +350,10 @@ struct Members {
     current_price: Option<f64>,
     prices: Option<Vec<f64>>,
     times: Option<Vec<AxisInstant>>,
+    units: Option<String>,
+    view: Option<String>,
+    simulated: Option<bool>,
+    outside: Option<Outside>,
 }
 
 impl Members {
@@ -367,6 +396,10 @@ impl Members {
                 let time = |from: &mut Cursor<'_>| from.whole().map(Millis).map(AxisInstant);
                 first(&mut self.times, from.list(time))
             }
+            "units" => first(&mut self.units, from.string().map(str::to_owned)),
+            "view" => first(&mut self.view, from.string().map(str::to_owned)),
+            "simulated" => first(&mut self.simulated, from.boolean()),
+            "outside" => first(&mut self.outside, outside(from)),
             _ => None,
         }
     }
@@ -390,6 +423,10 @@ impl Members {
             prices: self.prices?,
             times: self.times?,
             matrix: matrix(),
+            units: self.units,
+            view: self.view,
+            simulated: self.simulated,
+            outside: self.outside,
         })
     }
 }

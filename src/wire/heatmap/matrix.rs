@@ -140,7 +140,9 @@ impl Matrix {
         }
         DecodeError::at(
             "[0]",
-            format!("has {width} cells; {prices} prices × {times} times need {times}"),
+            format!(
+                "has {width} cells; with {prices} prices × {times} times, each row needs {times}"
+            ),
         )
     }
 }

@@ -1,9 +1,9 @@
 //! A decoded heatmap before its cells are put in order.
 
 use super::matrix::Matrix;
-use crate::model::{HeatmapGrid, Millis};
+use crate::model::{ColumnUsd, EstimateLabels, HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
-use crate::wire::token::{AxisInstant, object};
+use crate::wire::token::{AxisInstant, CellToken, object};
 
 /// The members of a heatmap reply.
 #[derive(Debug)]
@@ -17,12 +17,41 @@ pub struct HeatmapFields {
     pub(super) prices: Vec<f64>,
     pub(super) times: Vec<AxisInstant>,
     pub(super) matrix: Matrix,
+    pub(super) units: Option<String>,
+    pub(super) view: Option<String>,
+    pub(super) simulated: Option<bool>,
+    pub(super) outside: Option<Outside>,
 }
 
 object!(HeatmapFields, "a heatmap", {
     success, symbol, range, model, updated_at: "updatedAt", current_price: "currentPrice", prices,
-    times, matrix,
+    times, matrix, units, view, simulated, outside,
 });
+
+/// USD at prices that the heatmap does not show; empty cells are unknown.
+#[derive(Debug)]
+pub(super) struct Outside {
+    pub(super) long_usd: Vec<CellToken>,
+    pub(super) short_usd: Vec<CellToken>,
+}
+
+object!(Outside, "the USD outside of a heatmap", { long_usd, short_usd });
+
+impl Outside {
+    fn in_columns(self, columns: usize) -> Result<ColumnUsd, DecodeError> {
+        for (name, cells) in [("long_usd", &self.long_usd), ("short_usd", &self.short_usd)] {
+            if cells.len() != columns {
+                let message = format!("has {} values; there are {columns} times", cells.len());
+                return Err(DecodeError::at(name, message).below("outside"));
+            }
+        }
+        let values = |cells: Vec<CellToken>| cells.into_iter().map(|CellToken(usd)| usd).collect();
+        Ok(ColumnUsd {
+            long_usd: values(self.long_usd),
+            short_usd: values(self.short_usd),
+        })
+    }
+}
 
 impl HeatmapFields {
     /// Converts to the heatmap, with one row of cells per price level.
@@ -32,6 +61,8 @@ impl HeatmapFields {
         if self.success == Some(false) {
             return Err(DecodeError::at("success", "is false"));
         }
+        let columns = self.times.len();
+        let outside = self.outside.map(|outside| outside.in_columns(columns));
         let matrix = self.matrix.in_order(self.prices.len(), self.times.len());
         Ok(HeatmapGrid {
             symbol: self.symbol,
@@ -42,6 +73,12 @@ impl HeatmapFields {
             prices: self.prices,
             times: self.times.into_iter().map(|AxisInstant(at)| at).collect(),
             matrix: matrix.map_err(|damage| damage.below("matrix"))?,
+            labels: EstimateLabels::parse(
+                self.units.as_deref(),
+                self.view.as_deref(),
+                self.simulated,
+            ),
+            outside: outside.transpose()?,
         })
     }
 }

@@ -142,6 +142,15 @@ impl<'a> Cursor<'a> {
         self.take(close).map(|()| false)
     }
 
+    /// Reads `true` or `false`.
+    pub(super) fn boolean(&mut self) -> Option<bool> {
+        if self.peek()? == b't' {
+            self.word("true").map(|()| true)
+        } else {
+            self.word("false").map(|()| false)
+        }
+    }
+
     /// Enters a container that starts with `byte`.
     #[inline]
     fn enter(&mut self, byte: u8) -> Option<()> {

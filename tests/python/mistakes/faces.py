@@ -82,6 +82,12 @@ MISTAKES = {
             "right has rows of 2 different coins",
         ),
         (
+            'liqdata.frame(market.maxpain("BTC"))',
+            "BadQuery",
+            "answers",
+            'that of \'symbol\' is a str; allowed: records by symbol, such as those of maxpain(["BTC", "ETH"])',
+        ),
+        (
             'liqdata.join_asof(FRAME, FRAME, left="timestamp")',
             "TypeError",
             None,

@@ -207,7 +207,7 @@ MISTAKES = {
             "bin",
             "allowed: a finite number above 0: the width of a price bin",
         ),
-        ('market.liqmap("BTC", bin=1e-9)', "BadQuery", "bin", "allowed: from 1 to 96102.8"),
+        ('market.liqmap("BTC", bin=1e-9)', "BadQuery", "bin", "allowed: from 1.01 to 97328.3"),
         ('market.liqmap("DOGECOIN")', "BadQuery", "symbol", 'did you mean "DOGE"?'),
         ('market.levels("NOPE")', "BadQuery", "symbol", '"NOPE" is unknown: it was never observed here'),
         (
@@ -342,9 +342,9 @@ MISTAKES = {
         ),
         (
             'market.liqmap("BTC", as_of="2020-01-01")',
-            "Refused",
-            None,
-            '"BTC" is unknown: none of its bars has closed by 2020-01-01T00:00:00Z; known coins: none',
+            "BadQuery",
+            "as_of",
+            "nothing is known as of 2020-01-01T00:00:00Z: the first observation is of 2026-05-02T00:00:00Z",
         ),
     ],
 }

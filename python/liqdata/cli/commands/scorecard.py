@@ -64,11 +64,9 @@ def _score(
     if png is not None and find_spec("matplotlib") is None:
         lacking("--png", "matplotlib", "plot")
     with open(archive) as market:
-        # Read the orders as columns: as a list of dicts they would not fit into memory.
-        realised = market.iter_orders()._rest()  # noqa: SLF001 - the rows without a frame library
         card = score(
             market.maps(coin) if stored else market,
-            realised,
+            market,
             bars=market.bars(coin),
             symbol=coin,
             progress=find_spec("tqdm") is not None,

@@ -75,14 +75,14 @@ def _compare_with_truth(market: Market, grid: LiquidationMap) -> list[dict[str, 
     price = grid.current_price
     swept = grid.swept((1 - NEAR) * price, (1 + NEAR) * price)
     positions = [
-        (row["side"].lower(), row["qty"] * row["liquidation_price"])
+        (row["side"], row["qty"] * row["liquidation_price"])
         for row in market.true_positions(grid.symbol)
         if abs(row["liquidation_price"] / price - 1) <= NEAR
     ]
     lines = []
-    for side in ("long", "short"):
+    for side in ("LONG", "SHORT"):
         true = sum(usd for of, usd in positions if of == side)
-        estimated = swept[f"{side}_usd"]
+        estimated = swept[f"{side.lower()}_usd"]
         over = estimated / true if true > 0 else None
         lines.append({"side": side, "estimated_usd": estimated, "true_usd": true, "estimated_over_true": over})
     return lines

@@ -281,7 +281,7 @@ def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]
     if isinstance(answer, LiquidationMap):
         tiers = [f"{leverage}x_usd" for leverage in answer.leverages.tolist()]
         return ["price", "side", *tiers, "total_usd"], (
-            {"price": price, "side": side, **dict(zip(tiers, usd, strict=True)), "total_usd": total}
+            {"price": price, "side": side.upper(), **dict(zip(tiers, usd, strict=True)), "total_usd": total}
             for price, side, usd, total in zip(
                 answer.prices.tolist(), answer.sides.tolist(), answer.tiers.tolist(), answer.total.tolist(), strict=True
             )

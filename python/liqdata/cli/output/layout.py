@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import unicodedata
+from itertools import zip_longest
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ GAP = 2
 
 DATE = len("2026-06-11 ")
 _WHEN = "UTC"
+_NARROWEST = 12
 
 
 def width() -> int:
@@ -79,18 +82,36 @@ def _plain(sheet: Sheet, room: int) -> str:
         return "\n".join([*lines, "  nothing"])
     sheet = _shortened(sheet, room)
     for places in panels(sheet, room):
-        widths = [_widest(sheet, place) for place in places]
+        widths = _widths(sheet, places, room)
         names, units = zip(*(sheet.header[place] for place in places), strict=True)
         body = [[cells[place] for place in places] for cells in sheet.cells]
         rules = ["-" * width for width in widths]
         lines.append("")
         for line in [names, *([units] if any(units) else []), rules, *body]:
-            padded = (
-                filled(text, width, right=sheet.numeric[place])
-                for text, width, place in zip(line, widths, places, strict=True)
-            )
-            lines.append((" " * GAP).join(padded).rstrip())
+            pieces = [_wrapped(text, width) for text, width in zip(line, widths, strict=True)]
+            for parts in zip_longest(*pieces, fillvalue=""):
+                padded = (
+                    filled(text, width, right=sheet.numeric[place])
+                    for text, width, place in zip(parts, widths, places, strict=True)
+                )
+                lines.append((" " * GAP).join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _widths(sheet: Sheet, places: list[int], room: int) -> list[int]:
+    """The widths of columns; the widest text is narrowed if they do not fit."""
+    widths = [_widest(sheet, place) for place in places]
+    over = sum(widths) + GAP * (len(widths) - 1) - room
+    texts = [column for column, place in enumerate(places) if not sheet.numeric[place]]
+    if over > 0 and texts:
+        widest = max(texts, key=widths.__getitem__)
+        widths[widest] = max(widths[widest] - over, _NARROWEST)
+    return widths
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A cell as lines of at most ``width`` characters."""
+    return [text] if places_of(text) <= width else wrap(text, width) or [""]
 
 
 def _heading(sheet: Sheet, room: int) -> list[str]:

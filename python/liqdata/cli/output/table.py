@@ -11,6 +11,9 @@ from liqdata.endpoints.contract import endpoints
 from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from liqdata.cli.asked import Asked
     from liqdata.cli.source import Origin
     from liqdata.grids import Heatmap, LiquidationMap
@@ -187,18 +190,18 @@ def label(name: str, answer: Any) -> list[str]:
     -------
     list of str
     """
-    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
+    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age, unit_in_words
 
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))
-        return [f"{size} cells", "strongest levels of the last column", f"estimate in {answer.units}"]
+        return [f"{size} cells", "the last column near the price", f"estimate in {unit_in_words(answer)}"]
     if isinstance(answer, LiquidationMap):
-        what = [f"{len(answer.prices)} bins", "the strongest"]
+        what = [f"{len(answer.prices)} bins", "those nearest to the price"]
         if answer.meta.get("view") != "measured":
-            return [*what, f"estimate in {answer.units}"]
+            return [*what, f"estimate in {unit_in_words(answer)}"]
         unplaced = answer.meta["measured"]["unplaced_usd"]
         without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
-        return [*what, f"measured, in {answer.units}", _seen(answer.meta["seen_share"]), *without]
+        return [*what, f"measured, in {unit_in_words(answer)}", _seen(answer.meta["seen_share"]), *without]
     if name in {"levels", "maxpain"}:
         age = open_interest_age(answer.meta)
         return [f"at {cell('price', answer['price'])}", "estimate", *([] if age is None else [age])]
@@ -311,7 +314,7 @@ def _tiers(answer: Any) -> Records:
 
 def _pains(answer: Any) -> Records:
     return [
-        {"range": span, "side": side, **answer[key][side], "total_usd": answer[key][total]}
+        {"range": span, "side": side.upper(), **answer[key][side], "total_usd": answer[key][total]}
         for key, span in (("d1", "1d"), ("d7", "7d"))
         if key in answer
         for side, total in (("long", "totalLong"), ("short", "totalShort"))
@@ -358,36 +361,50 @@ _KINDS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
 
 
 def _levels(grid: Heatmap) -> Records:
-    """The prices with the largest values in the last column, largest first."""
+    """The prices nearest to the current price that have an amount in the last column, highest first."""
     import numpy as np
 
     if not grid.matrix.size:
         return []
     column = np.nan_to_num(grid.matrix[:, -1])
-    strongest = [i for i in np.argsort(-column, kind="stable")[:GRID_LINES].tolist() if column[i] > 0]
+    filled = np.flatnonzero(column > 0)
     return [
         {
             "price": float(grid.prices[i]),
             "distPct": 100.0 * (float(grid.prices[i]) / grid.current_price - 1.0),
             "usd": float(column[i]),
         }
-        for i in strongest
+        for i in _nearest(grid, filled)
     ]
 
 
+def _nearest(grid: Heatmap | LiquidationMap, places: npt.NDArray[np.intp]) -> list[int]:
+    """The places nearest to the current price, half of them on each side, highest price first."""
+    import numpy as np
+
+    half = GRID_LINES // 2
+    below = places[grid.prices[places] < grid.current_price]
+    above = places[grid.prices[places] >= grid.current_price]
+    chosen = np.concatenate(
+        [below[np.argsort(-grid.prices[below])][:half], above[np.argsort(grid.prices[above])][:half]]
+    )
+    found: list[int] = chosen[np.argsort(-grid.prices[chosen])].tolist()
+    return found
+
+
 def _bins(grid: LiquidationMap) -> Records:
-    """The bins with the most USD, largest first."""
+    """The bins nearest to the current price, highest first."""
     import numpy as np
 
     return [
         {
             "price": float(grid.prices[i]),
-            "side": str(grid.sides[i]),
+            "side": str(grid.sides[i]).upper(),
             **{
                 f"{leverage}×_usd": float(usd)
                 for leverage, usd in zip(grid.leverages.tolist(), grid.tiers[i], strict=True)
             },
             "total_usd": float(grid.total[i]),
         }
-        for i in np.argsort(-grid.total, kind="stable")[:GRID_LINES].tolist()
+        for i in _nearest(grid, np.arange(grid.prices.size))
     ]

@@ -1,8 +1,8 @@
 """Nulls of a map: its past state, its average over past days, and its mirror image.
 
 A useful map must score better than its nulls. A null has a realistic distribution of USD over the distance from the
-price (as a share of the price): that of the map on an earlier day, on an average day, or on the other side. A null that
-is uniform in price would be too easy to beat.
+price (as a share of the price): that of an earlier map, of the average of the maps so far, or of the map mirrored at
+the price. A null that is uniform in price would be too easy to beat.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Information gain of a prediction over another one, with intervals from resampled days.
 
-The unit is nats per liquidated USD. In formulas ``y`` are reported USD, ``mu`` and ``mu0`` the two predictions.
+The unit is nats per liquidated USD. In formulas, ``y`` is the reported USD, ``mu`` the prediction, and ``mu0``
+the prediction that it is compared with.
 """
 
 from __future__ import annotations

@@ -75,7 +75,10 @@ class Path(NamedTuple):
 
 
 def read_bars(value: Any, symbol: str) -> Bars:
-    """Read a table of bars: timestamp (open), high, low, close, and optionally volume, symbol and interval."""
+    """Read a table of bars: timestamp (open), high, low, close, and optionally volume, symbol, closes_at or interval.
+
+    Bars of several lengths are joined to the longest one.
+    """
     data = Table(value, "bars")
     data.need("timestamp", "high", "low", "close")
     opens = data.instants("timestamp")
@@ -87,8 +90,15 @@ def read_bars(value: Any, symbol: str) -> Bars:
     if len(opens) < 2:  # noqa: PLR2004 - one bar has no spacing
         refuse("bars", f"{len(opens)} rows", "the bars of at least one period and one before")
     order = np.argsort(opens, kind="stable")
-    opens = opens[order]
-    high, low, close, volume = (column[order] for column in columns)
+    lengths = None
+    if "interval" in data:
+        lengths = data.spans("interval")
+    elif "closes_at" in data:
+        lengths = data.instants("closes_at") - data.instants("timestamp")
+    if lengths is not None:
+        lengths = (lengths if chosen is None else lengths[chosen])[order]
+    opens, columns = _of_one_length(opens[order], [column[order] for column in columns], lengths)
+    high, low, close, volume = columns
     gaps = np.diff(opens)
     if not gaps.all():
         refuse("bars", f"timestamp {int(opens[int(np.argmin(gaps))])} is given twice", "one bar per instant")
@@ -114,6 +124,23 @@ def read_bars(value: Any, symbol: str) -> Bars:
         return grid
 
     return Bars(int(opens[0]), interval, spread(high), spread(low), spread(close), spread(volume))
+
+
+def _of_one_length(opens: Millis, columns: list[Floats], lengths: Millis | None) -> tuple[Millis, list[Floats]]:
+    """Sorted bars, with the shorter ones joined to bars of the longest length; incomplete ones are left out."""
+    if lengths is None or not len(lengths) or (lengths == lengths[0]).all():
+        return opens, columns
+    longest = int(lengths.max())
+    wholes, first = np.unique(opens // longest, return_index=True)
+    high, low, close, volume = columns
+    joined = [
+        np.maximum.reduceat(high, first),
+        np.minimum.reduceat(low, first),
+        close[np.append(first[1:], len(opens)) - 1],
+        np.add.reduceat(volume, first),
+    ]
+    full = np.add.reduceat(lengths, first) == longest
+    return wholes[full] * longest, [column[full] for column in joined]
 
 
 def read_path(truth: Truth, bars: Bars) -> Path:

@@ -3,6 +3,7 @@
 //! An archive has one such reader for queries about now and one for queries about the past. So the two kinds of
 //! queries do not block each other, and queries about the past do not evict what queries about now need.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +29,8 @@ const ROW: usize = 60;
 pub(crate) struct ArchiveReader {
     pub(crate) archive: Archive,
     pub(crate) days: DayCache,
+    /// Coins with a ledger that warms up.
+    pub(crate) warming_up: Mutex<BTreeSet<String>>,
     rings: Mutex<Vec<PastRing>>,
     /// Maximum number of orders in all cached rings together; a single ring may be larger.
     ring_orders: AtomicUsize,
@@ -50,6 +53,7 @@ impl ArchiveReader {
         let desk = Self {
             archive,
             days: DayCache::in_room(CacheLimits { rows: 0, histories }),
+            warming_up: Mutex::default(),
             rings: Mutex::default(),
             ring_orders: AtomicUsize::new(0),
             making: Mutex::default(),
@@ -135,6 +139,7 @@ impl FitSource for ArchiveReader {
             orders: true,
             exchange,
             lasts: FITTED_TO,
+            ledger: None,
         };
         let fit = self.days.fits.of(name, || {
             match self
@@ -146,7 +151,7 @@ impl FitSource for ArchiveReader {
                         .at(Some(day))
                         .with_model(own)
                         .of_venue(venue)
-                        .fit(coin),
+                        .fit_at(coin, day),
                 )),
                 // The coin has no bar that closed by then.
                 Err(refusal)

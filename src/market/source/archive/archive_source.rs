@@ -92,7 +92,7 @@ impl ArchiveSource {
         Ok(self.peek())
     }
 
-    /// Switches to the new journal if the open one was replaced on disk, as if the archive had just been opened.
+    /// If the open journal was replaced on disk, opens the new one and reads the archive again.
     ///
     /// Drops cached rows if the set of damaged files has changed.
     pub(crate) fn current(&self) -> Result<(), Refusal> {

@@ -1,6 +1,7 @@
 //! Merges a coin's bars from several exchanges into one series.
 //!
-//! Prices come from the exchange with the longest observed time; a fixed order of exchanges breaks ties. Where this
+//! Prices come from the exchange with the longest observed time, in estimates that of the seven days before; a fixed
+//! order of exchanges breaks ties. Where this
 //! exchange has no bar, the next exchange in this order supplies the bar. The volume is the sum over all exchanges
 //! that have the bar.
 
@@ -79,74 +80,106 @@ pub(crate) fn lengths(archive: &Archive, filter: &Filter) -> Result<BTreeSet<i64
     Ok(bars.into_iter().map(|bar| bar.interval).collect())
 }
 
-/// The exchanges in descending order of observed time.
-fn ranked<'a>(days: impl Iterator<Item = &'a DayBars>) -> Vec<&'a str> {
+/// The place of an exchange in the fixed order.
+fn better_known(venue: &str) -> usize {
+    let place = FIRST.iter().position(|known| *known == venue);
+    place.unwrap_or(FIRST.len())
+}
+
+/// The rank of each exchange by observed time; the lowest rank is the longest observed.
+fn ranks<'a>(days: impl Iterator<Item = &'a DayBars>) -> BTreeMap<&'a str, usize> {
     let mut observed: BTreeMap<&str, i64> = BTreeMap::new();
     for (venue, bars) in days.flat_map(|day| &day.0) {
         *observed.entry(venue).or_default() += bars.iter().map(|bar| bar.observed).sum::<i64>();
     }
-    let better_known = |venue: &str| {
-        FIRST
-            .iter()
-            .position(|known| *known == venue)
-            .unwrap_or(FIRST.len())
-    };
     let mut venues: Vec<(&str, i64)> = observed.into_iter().collect();
     let rank = |(venue, observed): &(&str, i64)| (-observed, better_known(venue));
     sort_small(&mut venues, |one, other| {
         rank(one).cmp(&rank(other)).then(one.0.cmp(other.0))
     });
-    venues.into_iter().map(|(venue, _)| venue).collect()
+    let ranked = venues.into_iter().enumerate();
+    ranked.map(|(rank, (venue, _))| (venue, rank)).collect()
 }
 
 /// A bar of the merged series.
 struct MergedBar<'a> {
     short: VenueBar,
+    rank: usize,
+    volume: f64,
     /// The exchange that supplies the price, followed by the exchanges that only add volume.
     venues: Vec<&'a str>,
 }
 
+impl MergedBar<'_> {
+    fn bar(&self) -> Bar {
+        Bar {
+            volume: self.volume,
+            ..self.short.bar
+        }
+    }
+}
+
 /// The merged bars of one day that open at or after `start` and close by `now`.
 fn joined<'a>(
-    day: &DayBars,
-    ranked: &[&'a str],
+    day: &'a DayBars,
+    ranks: &BTreeMap<&str, usize>,
     start: Millis,
     now: Millis,
-) -> impl Iterator<Item = MergedBar<'a>> {
+) -> impl Iterator<Item = MergedBar<'a>> + use<'a> {
     let mut series: BTreeMap<Millis, MergedBar<'a>> = BTreeMap::new();
-    for venue in ranked {
-        for short in day.0.get(*venue).into_iter().flatten() {
+    // Volumes are added in the order of names, so that their sum does not depend on the ranks.
+    for (venue, bars) in &day.0 {
+        let rank = ranks.get(venue.as_str()).copied();
+        let rank = rank.unwrap_or_else(|| ranks.len() + better_known(venue));
+        for short in bars {
             if short.bar.open_time < start || short.bar.close_time() > now {
                 continue;
             }
-            series
+            let merged = series
                 .entry(short.bar.open_time)
-                .and_modify(|first| {
-                    first.short.bar.volume += short.bar.volume;
-                    first.venues.push(venue);
-                })
                 .or_insert_with(|| MergedBar {
                     short: *short,
-                    venues: vec![venue],
+                    rank: usize::MAX,
+                    volume: 0.0,
+                    venues: Vec::new(),
                 });
+            merged.volume += short.bar.volume;
+            if rank < merged.rank {
+                (merged.short, merged.rank) = (*short, rank);
+                merged.venues.insert(0, venue);
+            } else {
+                merged.venues.push(venue);
+            }
         }
     }
     series.into_values()
 }
 
-/// The merged bars of several days that open at or after `start` and close by `now`, and the exchanges of each bar.
+/// The exchanges of a day are ranked by the observed time of so many days before it.
+const RANKED: usize = 7;
+
+/// The merged bars of consecutive days that open at or after `start` and close by `now`, and the exchanges of each bar.
 ///
-/// The last bar is dropped if source bars cover only a part of it, because the rest may still arrive.
+/// The exchanges of a day are ranked by the days before it, so that no later row changes the price of a bar. The first
+/// day with bars is ranked by itself. The last bar is dropped if source bars cover only a part of it, because the rest
+/// may still arrive.
 pub(crate) fn together<'a>(
     coin: &str,
-    days: impl Iterator<Item = &'a DayBars> + Clone,
+    days: impl Iterator<Item = &'a DayBars>,
     start: Millis,
     now: Millis,
 ) -> (Vec<ObservedBar>, BarSources) {
-    let ranked = ranked(days.clone());
-    let mut series: Vec<MergedBar<'_>> = days
-        .flat_map(|day| joined(day, &ranked, start, now))
-        .collect();
+    let days: Vec<&DayBars> = days.collect();
+    let mut series: Vec<MergedBar<'_>> = Vec::new();
+    for (place, day) in days.iter().enumerate() {
+        let before = days.get(place.saturating_sub(RANKED)..place);
+        let before = before.unwrap_or_default().iter().copied();
+        let mut ranks_of_day = ranks(before);
+        if ranks_of_day.is_empty() {
+            ranks_of_day = ranks(std::iter::once(*day));
+        }
+        series.extend(joined(day, &ranks_of_day, start, now));
+    }
     if series
         .last()
         .is_some_and(|last| last.short.observed < last.short.bar.interval)
@@ -159,7 +192,7 @@ pub(crate) fn together<'a>(
     }
     let bars = series
         .into_iter()
-        .map(|MergedBar { short, .. }| short.bar.of_coin(coin))
+        .map(|merged| merged.bar().of_coin(coin))
         .collect();
     (bars, sources)
 }
@@ -176,7 +209,7 @@ pub(crate) fn all(
         None => archive.finest_bars(filter, None)?,
     };
     let (bars, _) = DayBars::of(found.rows);
-    let ranked = ranked(std::iter::once(&bars));
-    let series = joined(&bars, &ranked, Millis(i64::MIN), now);
-    Ok(series.map(|bar| bar.short.bar).collect())
+    let ranks = ranks(std::iter::once(&bars));
+    let series = joined(&bars, &ranks, Millis(i64::MIN), now);
+    Ok(series.map(|merged| merged.bar()).collect())
 }

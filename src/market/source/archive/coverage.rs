@@ -1,6 +1,6 @@
 //! Coverage and gaps of an archive.
 
-use crate::engine::{self, RecordedRanges};
+use crate::engine::{self, CompleteTapes, RecordedRanges};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::coverage_source::CoverageSource;
@@ -73,11 +73,11 @@ impl CoverageSource for ArchiveSource {
         Ok(())
     }
 
-    fn complete_ranges(
+    fn complete_tapes(
         &self,
         as_of: Option<Millis>,
         window: Window,
-    ) -> Result<RecordedRanges, Refusal> {
+    ) -> Result<CompleteTapes, Refusal> {
         #[expect(
             clippy::redundant_closure_for_method_calls,
             reason = "the method has only one lifetime"
@@ -86,7 +86,34 @@ impl CoverageSource for ArchiveSource {
         let known_by = self.instant(as_of)?;
         let start = now.back(window.millis());
         let archive = &self.reader(as_of).archive;
-        Ok(archive.fully_covered(start.on(1), now.on(1), known_by)?)
+        Ok(CompleteTapes {
+            recorded: archive.fully_covered(start.on(1), now.on(1), known_by)?,
+            simulated: None,
+        })
+    }
+
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        let known_by = self.instant(as_of)?;
+        let now = match known_by {
+            Some(at) => at,
+            None => self.live()?.ring.now(),
+        };
+        // Nothing is known after now; a range that begins later still names the exchanges.
+        let end = range.end.min(now.on(1)).max(range.start.on(1));
+        let archive = &self.reader(as_of).archive;
+        let mut recorded = archive.recorded(range.start, end, known_by)?;
+        if end > now.on(1) {
+            recorded.values_mut().for_each(Vec::clear);
+        }
+        Ok(recorded)
+    }
+
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        Ok(self.back.archive.observed_from()?)
+    }
+
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        Ok(self.back.archive.orders_from()?)
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rust_decimal::Decimal;
 
 use crate::archive::{Archive, Filter};
-use crate::engine::{EngineError, FeedCoverage, Observations};
+use crate::engine::{EngineError, FeedCoverage, LedgerCache, Observations};
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::bar_series::DayBars;
@@ -46,9 +46,12 @@ enum DayContent {
 
 /// The event time of the earliest row that the estimate for `needed` may depend on.
 ///
-/// `closed` is the close of the last bar. If orders are needed, the estimate also depends on its fit, which uses an
+/// `closed` is the close of the last bar. A ledger of all open positions depends on every row. If orders are needed, the estimate also depends on its fit, which uses an
 /// earlier history.
 pub(crate) fn rests_from(needed: &RequiredHistory, closed: Millis) -> Millis {
+    if needed.ledger.is_some() {
+        return Millis(i64::MIN);
+    }
     let own = closed.back(length(needed.range));
     let from = if needed.orders {
         let day = Millis(day_of(closed).saturating_mul(Millis::DAY));
@@ -83,11 +86,20 @@ impl CoinDay {
     }
 }
 
+/// Where a history starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HistoryStart {
+    /// So many milliseconds before the last close.
+    Before(i64),
+    /// At an instant.
+    At(Millis),
+}
+
 /// The key of a cached history of a coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HistoryKey {
     coin: String,
-    length: i64,
+    start: HistoryStart,
     /// Which orders the history contains, if any.
     orders: Option<DayContent>,
     as_of: Option<Millis>,
@@ -120,6 +132,7 @@ struct CacheState {
 pub(crate) struct DayCache {
     cache: Mutex<CacheState>,
     pub(crate) fits: FitCache,
+    pub(crate) ledgers: LedgerCache,
 }
 
 fn day_of(at: Millis) -> i64 {
@@ -148,6 +161,7 @@ impl DayCache {
     /// Drops everything in the cache.
     pub(crate) fn clear(&self) {
         self.fits.clear();
+        self.ledgers.clear();
         let mut cache = self.lock();
         *cache = CacheState {
             room: cache.room,
@@ -159,6 +173,7 @@ impl DayCache {
     /// Drops the cached days and histories of a coin from the instant `from` on.
     pub(crate) fn forget(&self, coin: &str, from: Millis) {
         self.fits.forget(coin, from);
+        self.ledgers.forget(coin, from);
         let mut cache = self.lock();
         cache.generation += 1;
         let first = day_of(from);
@@ -183,9 +198,34 @@ impl DayCache {
         as_of: Option<Millis>,
         number: Option<u64>,
     ) -> Result<Arc<Observations>, Refusal> {
+        let start = HistoryStart::Before(length(needed.range));
+        self.observations_from(archive, (needed, start), now, as_of, number)
+    }
+
+    /// The same from `start` on.
+    pub(crate) fn observations_since(
+        &self,
+        archive: &Archive,
+        (needed, start): (&RequiredHistory, Millis),
+        now: Millis,
+        as_of: Option<Millis>,
+        number: Option<u64>,
+    ) -> Result<Arc<Observations>, Refusal> {
+        let start = HistoryStart::At(start);
+        self.observations_from(archive, (needed, start), now, as_of, number)
+    }
+
+    fn observations_from(
+        &self,
+        archive: &Archive,
+        (needed, start): (&RequiredHistory, HistoryStart),
+        now: Millis,
+        as_of: Option<Millis>,
+        number: Option<u64>,
+    ) -> Result<Arc<Observations>, Refusal> {
         let made = HistoryKey {
             coin: needed.coin.clone(),
-            length: length(needed.range),
+            start,
             orders: needed
                 .orders
                 .then(|| DayContent::Orders(needed.exchange.clone())),
@@ -219,7 +259,7 @@ impl DayCache {
     }
 
     /// The close of the coin's last bar in the `range` before `now`.
-    fn last_close(
+    pub(crate) fn last_close(
         &self,
         archive: &Archive,
         needed: &RequiredHistory,
@@ -249,7 +289,10 @@ impl DayCache {
         last: Millis,
         now: Millis,
     ) -> Result<Observations, Refusal> {
-        let start = last.back(made.length).back(WARM_UP);
+        let start = match made.start {
+            HistoryStart::Before(length) => last.back(length).back(WARM_UP),
+            HistoryStart::At(start) => start,
+        };
         let start = first_day(archive, &made.coin, start, now, made.as_of)?.unwrap_or(start);
         let mut bars = Vec::new();
         let mut open_interest = Vec::new();
@@ -281,7 +324,7 @@ impl DayCache {
         let (bars, sources) = bar_series::together(&made.coin, days, start, now);
         let observations = Observations::new(orders, bars, open_interest, Some(now))?;
         let observations = observations.with_sources(&made.coin, sources);
-        if usd.is_empty() || start >= now {
+        if made.orders.is_none() || start >= now {
             return Ok(observations);
         }
         let covered = archive.covered(start, now, made.as_of)?;
@@ -306,6 +349,26 @@ impl DayCache {
         let readings = readings.cloned().collect();
         let observations = Observations::new(Vec::new(), bars, readings, Some(now))?;
         Ok(observations.with_sources(coin, sources))
+    }
+
+    /// The instant by which all rows of some days of a coin were received, orders included where `needed` has them.
+    pub(crate) fn known_by(
+        &self,
+        archive: &Archive,
+        needed: &RequiredHistory,
+        (first, last): (Millis, Millis),
+    ) -> Result<Millis, Refusal> {
+        let orders = || DayContent::Orders(needed.exchange.clone());
+        let mut known_by = Millis(i64::MIN);
+        for day in day_of(first)..=day_of(last) {
+            let part = self.part(archive, &needed.coin, day, &DayContent::Series, None)?;
+            known_by = known_by.max(part.known_by);
+            if needed.orders {
+                let part = self.part(archive, &needed.coin, day, &orders(), None)?;
+                known_by = known_by.max(part.known_by);
+            }
+        }
+        Ok(known_by)
     }
 
     /// One day of a coin as known at `as_of`.
@@ -483,13 +546,13 @@ fn read(archive: &Archive, name: &DayKey, as_of: Option<Millis>) -> Result<CoinD
 }
 
 /// Quantity and value of orders, by trading pair, side and time.
-type OrderSums = HashMap<(String, Side, Millis), [Decimal; 2]>;
+type OrderSums = HashMap<(String, Side, Millis, Option<Millis>), [Decimal; 2]>;
 
 /// The orders of a coin on one day, summed over [`BUCKET`] by trading pair and side.
 fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
     let coin = filter.coin.as_deref().unwrap_or_default();
     let exchange = filter.exchange.as_deref().unwrap_or("all");
-    let make = |symbol: &str, side, bucket, [qty, value_usd]: [Decimal; 2]| ObservedOrder {
+    let make = |symbol: &str, side, (bucket, late), [qty, value_usd]: [Decimal; 2]| ObservedOrder {
         order: Order {
             exchange: exchange.to_owned(),
             symbol: symbol.to_owned(),
@@ -500,7 +563,7 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
             timestamp: bucket,
         },
         coin: Some(coin.to_owned()),
-        received_at: None,
+        received_at: late,
         group_id: None,
     };
     let new = || (CoinDay::default(), OrderSums::new());
@@ -512,7 +575,11 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
             None => drop(part.usd.insert(brief.exchange.to_owned(), value)),
         }
         let bucket = Millis(brief.timestamp.0.div_euclid(BUCKET).saturating_mul(BUCKET));
-        let key = (brief.symbol.to_owned(), brief.side, bucket);
+        // An order that was received after the end of its bucket is summed with those received until then.
+        let received = brief.received_at.back(1).0.div_euclid(BUCKET);
+        let received = Millis(received.saturating_add(1).saturating_mul(BUCKET));
+        let late = Some(received).filter(|received| *received > bucket.on(BUCKET));
+        let key = (brief.symbol.to_owned(), brief.side, bucket, late);
         let sum = sums.entry(key).or_default();
         let [qty, usd] = *sum;
         match qty
@@ -524,15 +591,16 @@ fn read_orders(archive: &Archive, filter: &Filter) -> Result<CoinDay, Refusal> {
             None => part.orders.push(make(
                 brief.symbol,
                 brief.side,
-                bucket,
+                (bucket, late),
                 [brief.qty, brief.value_usd],
             )),
         }
     })?;
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable();
-    for ((symbol, side, bucket), amounts) in sums {
-        part.orders.push(make(&symbol, side, bucket, amounts));
+    for ((symbol, side, bucket, late), amounts) in sums {
+        part.orders
+            .push(make(&symbol, side, (bucket, late), amounts));
     }
     Ok(part)
 }

@@ -1,11 +1,10 @@
 //! Reads of an archive for any time range: rows and aggregates.
 
 use crate::archive::{Archive, Filter, OrderFold};
-use crate::engine::{
-    self, CascadeQuestion, ObservedTables, RecordedCoverage, Timeline, TimelineQuestion,
-};
+use crate::engine::{self, CascadeQuestion, ObservedTables, Timeline, TimelineQuestion};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
+use crate::market::source::archive::archive_reader::ArchiveReader;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::bar_series;
 use crate::market::source::archive::cascades::{RecentCascadeCache, of_range};
@@ -15,8 +14,9 @@ use crate::market::source::view_source::ViewSource;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, FiledColumns, FiledOrders, MapRow, Millis, ObservedOpenInterest, OrderBrief,
-    PeriodRow, PositionRow, TimeRange,
+    PositionRow, TimeRange,
 };
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ impl HistorySource for ArchiveSource {
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
-    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+    ) -> Result<Timeline, Refusal> {
         // A long read must not block queries about now.
         let reader = &self.past;
         let as_of = self.instant(as_of)?;
@@ -123,8 +123,7 @@ impl HistorySource for ArchiveSource {
         for share in &shares {
             all.join(&share.0);
         }
-        let covered = reader.archive.covered(asked.start, asked.end, as_of)?;
-        Ok(all.rows(&RecordedCoverage::At(covered)))
+        Ok(all)
     }
 
     fn cascades(
@@ -243,6 +242,12 @@ impl MarketSource for ArchiveSource {
 
     fn history_archive(&self) -> Option<&Archive> {
         Some(&self.past.archive)
+    }
+
+    fn warming_up(&self) -> Vec<String> {
+        let readers = [&self.back, &self.past].map(ArchiveReader::warming_up);
+        let coins: BTreeSet<String> = readers.into_iter().flatten().collect();
+        coins.into_iter().collect()
     }
 
     fn set_history_cache(&self, bytes: usize) {

@@ -13,6 +13,7 @@ mod coverage;
 mod day_cache;
 mod fit_cache;
 mod history;
+mod ledgers;
 mod live;
 mod live_day;
 mod views;

@@ -4,6 +4,7 @@ use crate::engine::View;
 use crate::market::refusal::Refusal;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::archive::day_cache;
+use crate::market::source::archive::ledgers::LedgerQuestion;
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{Damage, Millis};
@@ -26,6 +27,18 @@ impl ViewSource for ArchiveSource {
                 let number = live.of_coin(&needed.coin).number;
                 (live.ring.now(), Some(number))
             };
+            if let Some(ledger) = &needed.ledger {
+                let found = reader.ledger_history(LedgerQuestion {
+                    needed,
+                    ledger,
+                    now,
+                    as_of: at,
+                    number,
+                })?;
+                let view = found.observations.at_instant(now).with_fits(reader);
+                work(&view.with_ledgers(&found.checkpoints));
+                return Ok(());
+            }
             let found = reader
                 .days
                 .observations(&reader.archive, needed, now, at, number)?;

@@ -14,7 +14,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use crate::archive::Archive;
-use crate::engine::{Observations, ObservedTables, RecordedRanges, TimelineQuestion, View};
+use crate::engine::{
+    CompleteTapes, Observations, ObservedTables, RecordedRanges, Timeline, TimelineQuestion, View,
+};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::names::KnownNames;
 use crate::market::refusal::Refusal;
@@ -28,8 +30,8 @@ use crate::market::source::replay::schedule::{ReplayPosition, ReplaySchedule};
 use crate::market::source::view_source::RequiredHistory;
 use crate::market::source::view_source::ViewSource;
 use crate::model::{
-    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PeriodRow, PositionRow,
-    TimeRange, VenueCoverage, Window,
+    Bar, CoverageGap, Damage, MapRow, Millis, ObservedOpenInterest, PositionRow, TimeRange,
+    VenueCoverage, Window,
 };
 
 /// Pause after a failed poll.
@@ -286,12 +288,24 @@ impl CoverageSource for ReplaySource {
         self.place.count_outliers(self.at(as_of)?, window, venues)
     }
 
-    fn complete_ranges(
+    fn complete_tapes(
         &self,
         as_of: Option<Millis>,
         window: Window,
-    ) -> Result<RecordedRanges, Refusal> {
-        self.place.complete_ranges(self.at(as_of)?, window)
+    ) -> Result<CompleteTapes, Refusal> {
+        self.place.complete_tapes(self.at(as_of)?, window)
+    }
+
+    fn recorded(&self, as_of: Option<Millis>, range: TimeRange) -> Result<RecordedRanges, Refusal> {
+        self.place.recorded(self.at(as_of)?, range)
+    }
+
+    fn first_observed(&self) -> Result<Option<Millis>, Refusal> {
+        self.place.first_observed()
+    }
+
+    fn orders_from(&self) -> Result<Option<Millis>, Refusal> {
+        self.place.orders_from()
     }
 
     fn gaps(&self, as_of: Option<Millis>, range: TimeRange) -> Result<Vec<CoverageGap>, Refusal> {
@@ -347,7 +361,7 @@ impl HistorySource for ReplaySource {
         &self,
         asked: &Arc<TimelineQuestion>,
         as_of: Option<Millis>,
-    ) -> Result<Option<Vec<PeriodRow>>, Refusal> {
+    ) -> Result<Timeline, Refusal> {
         self.place.timeline(asked, self.at(as_of)?)
     }
 
@@ -391,6 +405,10 @@ impl MarketSource for ReplaySource {
 
     fn history_archive(&self) -> Option<&Archive> {
         self.place.history_archive()
+    }
+
+    fn warming_up(&self) -> Vec<String> {
+        self.place.warming_up()
     }
 
     fn set_history_cache(&self, bytes: usize) {

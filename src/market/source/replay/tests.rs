@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use crate::api::{Overview, Stream};
 use crate::market::source::replay::*;
 use crate::market::{Market, OrderFollower, OrderUpdate};
-use crate::model::{ObservedBar, ObservedOrder, Order, Side};
+use crate::model::{ObservedBar, ObservedOrder, Order, Side, SimulatedFeeds};
 
 const START: i64 = 1_781_136_000_000;
 
@@ -48,7 +48,13 @@ fn moving(received: &[i64]) -> (Arc<Market>, Arc<ManualClock>, Market) {
     let clock = Arc::new(ManualClock::new(Millis(START)));
     let driven = Arc::clone(&clock);
     let made = |_| driven as Arc<dyn ReplayClock>;
-    let market = Market::simulated_live(observed(received), Millis(START), made, "a test");
+    let market = Market::simulated_live(
+        observed(received),
+        SimulatedFeeds::default(),
+        Millis(START),
+        made,
+        "a test",
+    );
     (
         Arc::new(market),
         clock,
