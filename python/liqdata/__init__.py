@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
     from .model import Model
+    from .recording.recorder import record
     from .records import Record, frame
     from .rows import Rows
     from .scoring.known_positions import score_truth
@@ -67,6 +68,7 @@ __all__ = [
     "margin",
     "open",
     "plot",
+    "record",
     "replay",
     "score",
     "score_truth",
@@ -119,6 +121,7 @@ _HOMES = {
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
     "open": "market",
+    "record": "recording.recorder",
     "replay": "market",
     "score": "scoring.score",
     "score_truth": "scoring.known_positions",

@@ -440,6 +440,14 @@ class ArchiveWriter:
         explain: str | None,
         version: str | None = None,
     ) -> None: ...
+    def record(
+        self,
+        orders: object,
+        keys: Sequence[str],
+        received_at: int,
+        maps: Sequence[tuple[str, str, str, str, str]],
+        covered: Sequence[tuple[str, int, int]],
+    ) -> tuple[int, int, list[str]]: ...
     def roll(self, until: int) -> int: ...
     def close(self) -> None: ...
 

@@ -16,6 +16,8 @@ AttributeError: Coinalyze has no heatmap; CoinAnk, CoinGlass, Hyblock have it
 
 from __future__ import annotations
 
+from liqdata.recording.recorder import Recorder
+
 from .coinalyze import AsyncCoinalyze, Coinalyze
 from .coinank import AsyncCoinAnk, CoinAnk
 from .coinglass import AsyncCoinGlass, CoinGlass
@@ -37,5 +39,6 @@ __all__ = [
     "Comparison",
     "DataMaxi",
     "Hyblock",
+    "Recorder",
     "Velo",
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from liqdata.rows import Rows
+    from liqdata.scoring.card import Scorecard
     from liqdata.types import Instant
 
     Floats = npt.NDArray[np.float64]
@@ -35,7 +36,7 @@ STEP = 0.25
 """Width of a bin of the grid, in percent of the price."""
 
 _ALLOWED = (
-    "two or more of: a LiquidationMap, a Heatmap, anything with a method liqmap or heatmap (a Market, a Client, a "
+    "two or more of: a LiquidationMap, a Heatmap, recordings (market.maps(source=)), anything with a method liqmap or heatmap (a Market, a Client, a "
     "client of a vendor), and a function of an instant that returns a map; as a sequence, or as a mapping by name"
 )
 _PAIRS = (
@@ -74,6 +75,8 @@ class Comparison:
         The unit of each source's map.
     maps : list
         The maps.
+    sources : list
+        What was compared.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Comparison:
     outside: Floats
     units: list[str]
     maps: list[Any]
+    sources: list[Any]
 
     _picture = "compare"
 
@@ -161,6 +165,49 @@ class Comparison:
             for low, high, shares in zip(self.edges[:-1], self.edges[1:], self.shares.T.tolist(), strict=True)
         ]
         return _rows(columns, made)
+
+    def score(self, realised: object = None, **options: Any) -> Scorecard:
+        """Score the sources that have maps of the past: markets, recordings and functions of an instant.
+
+        Parameters
+        ----------
+        realised : optional
+            Reported USD as for :func:`liqdata.score`; by default the first market among the sources.
+        **options
+            Other arguments of :func:`liqdata.score`, such as ``period``.
+
+        Returns
+        -------
+        Scorecard
+            One line for each source that can be scored, by its name.
+
+        Raises
+        ------
+        BadQuery
+            If no source can be scored, or no realised data are at hand.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> market = liqdata.demo()
+        >>> compared = liqdata.compare({"market": market, "last map": market.liqmap("BTC")})
+        >>> {row["map"] for row in compared.score(start="2026-05-31").rows()}
+        {'market'}
+        """
+        from liqdata.market import Market
+        from liqdata.recording.recorded import Recordings
+        from liqdata.scoring.score import score
+
+        named = dict(zip(self.names, self.sources, strict=True))
+        past = {name: one for name, one in named.items() if isinstance(one, Market | Recordings) or _is_function(one)}
+        if realised is None:
+            realised = next((one for one in self.sources if isinstance(one, Market)), None)
+        if not past or realised is None:
+            what = "no source has maps of the past" if not past else "there are no realised data"
+            allowed = "a market, recordings or a function of an instant among the sources, and a market or realised="
+            raise BadQuery(f"realised: {what}; allowed: {allowed}", parameter="realised")
+        found: Scorecard = score(past, realised, symbol=self.symbol, **options)
+        return found
 
     def to_markdown(self) -> str:
         """The measures of each pair as a table in Markdown.
@@ -241,7 +288,8 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
         Two or more sources, or a mapping from names to them: a :class:`~liqdata.LiquidationMap`; a
         :class:`~liqdata.Heatmap`, of which the newest column counts; a :class:`~liqdata.Market`,
         :class:`~liqdata.Client` or client of :mod:`liqdata.vendors`, which is asked for its map (of ``range``), or for
-        its heatmap if it has no maps; a function of an instant (UTC datetime) that returns a map.
+        its heatmap if it has no maps; recordings, ``market.maps(source=)``, of which the newest map at ``as_of`` counts;
+        a function of an instant (UTC datetime) that returns a map.
     symbol : str
         Coin, such as ``BTC``.
     range : str
@@ -294,8 +342,9 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
         outside.append(max(1.0 - inside / whole, 0.0))
     units = [str(map.units) for map in maps.values()]
     return Comparison(
-        coin, range, price, list(maps), edges, np.array(shares), np.array(outside), units, list(maps.values())
-    )
+        coin, range, price, list(maps), edges, np.array(shares), np.array(outside), units, list(maps.values()),
+        list(named.values()),
+    )  # fmt: skip
 
 
 def _named(sources: object) -> dict[str, Any]:
@@ -317,6 +366,10 @@ def _named(sources: object) -> dict[str, Any]:
 
 
 def _name(source: Any) -> str:
+    from liqdata.recording.recorded import Recordings
+
+    if isinstance(source, Recordings):
+        return source.source
     if isinstance(source, LiquidationMap | Heatmap):
         return str(source.meta.get("vendor") or source.meta.get("source") or type(source).__name__).partition(" ")[0]
     return str(getattr(source, "__name__", type(source).__name__))
@@ -338,6 +391,14 @@ def _map(source: Any, name: str, coin: str, range: str, at: int | None) -> Liqui
 def _asked(source: Any, name: str, coin: str, range: str, at: int | None) -> Any:
     import inspect
 
+    from liqdata.recording.recorded import Recordings
+
+    if isinstance(source, Recordings):
+        found = source.newest(coin, None if at is None else datetime_of(at))
+        if found is None:
+            msg = f"sources: {name!r} has no map of {coin!r} at that time; allowed: recordings with such a map"
+            raise BadQuery(msg, parameter="sources")
+        return found
     when = {} if at is None else {"as_of": datetime_of(at)}
     for method in ("liqmap", "heatmap"):
         ask = getattr(source, method, None)
@@ -350,12 +411,16 @@ def _asked(source: Any, name: str, coin: str, range: str, at: int | None) -> Any
         if inspect.iscoroutinefunction(ask):
             break
         return ask(coin, **({"range": range} if "range" in taken else {}), **when)
-    if callable(source):
+    if _is_function(source):
         from datetime import UTC
 
         return source(datetime.now(UTC) if at is None else datetime_of(at))
     msg = f"sources: {name!r} is a {type(source).__name__}; allowed: {_ALLOWED}"
     raise BadQuery(msg, parameter="sources")
+
+
+def _is_function(source: Any) -> bool:
+    return callable(source) and not any(hasattr(source, name) for name in ("liqmap", "heatmap"))
 
 
 def _spread(map: LiquidationMap | Heatmap, edges: Floats) -> tuple[Floats, float]:
