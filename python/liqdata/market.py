@@ -385,8 +385,8 @@ class Market:
 
         Parameters and result are those of :meth:`liqdata.Client.orders`.
 
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`); the column
-        ``source`` names it.
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`); the
+        column ``source`` names it.
 
         Examples
         --------
@@ -1128,7 +1128,7 @@ class Market:
         return self._source.ask_each(question)
 
     def _of(self, source: str | None) -> LocalSource:
-        """This market, or that of a recording."""
+        """The source of this market, or that of a recording."""
         return self._source if source is None else self._recorded(source)._source  # noqa: SLF001 - the same class
 
     def _recorded(self, source: str) -> Market:

@@ -10,7 +10,7 @@ from liqdata.calls.arguments import datetime_of
 from liqdata.errors import BadQuery
 from liqdata.rows import Rows
 
-from .sources import EVERY_COIN, MAPS, RANKINGS, decoded
+from .sources import EVERY_COIN, MAPS, RANKINGS, Question, decoded
 from .store import recorded_folder, recorded_sources
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Recordings(Sequence[Any]):
         row = self.rows[place]
         at = self._times[place]
         about = json.loads(row["explain"])
-        found = decoded(row["kind"], row["symbol"], row["params"], row["reply"], about, at)
+        found = decoded(Question.stored(row), row["reply"], about, at)
         found.meta.update(recorded_at=datetime_of(at), recording=self.source)
         return found
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of
@@ -54,6 +54,11 @@ class Question(NamedTuple):
     def params(self) -> str:
         """The arguments as in a URL."""
         return urlencode(self.arguments)
+
+    @classmethod
+    def stored(cls, row: Mapping[str, Any]) -> Question:
+        """The question of a stored reply; its arguments are texts."""
+        return cls(row["kind"], row["symbol"], tuple(parse_qsl(row["params"], keep_blank_values=True)))
 
     @property
     def key(self) -> str:
@@ -171,15 +176,15 @@ class VendorSource:
         twin = object.__new__(type(self.service))
         vars(twin).update(vars(self.service))
         capture = _Capture(self.service._access)  # noqa: SLF001 - the same package
-        twin._access = capture  # type: ignore[assignment]  # noqa: SLF001 - has all that `_run` uses
+        twin._access = capture  # type: ignore[assignment]
         _ask(twin, question)
         last = capture.last
         if last is None:
             msg = f"{question.kind}: no reply came"
             raise UnexpectedReply(msg, path="")
         limits = {name: value for name, value in last.headers.items() if name.startswith("api-key-")}
-        about = {"vendor": self.vendor, "source": self.service.base_url, "answered_at": last.answered_at}
-        return Served(_text(last.body), {**about, "headers": limits})
+        about = {"vendor": self.vendor, "source": self.service.base_url, "headers": limits}
+        return Served(_text(last.body), about)
 
     def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
         """Orders from ``start`` on, newest first."""
@@ -233,7 +238,7 @@ class ServerSource:
         path = endpoints()[question.kind].path
         _, _, body = self._core.begin_document(path, query).wait()
         made = Served(_text(body), {"source": self.client.base_url, "simulated": self._core.simulated})
-        decoded(question.kind, question.symbol, question.params, made.body, made.about, 0)
+        decoded(question, made.body, made.about, 0)
         return made
 
     def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
@@ -333,13 +338,11 @@ def _ask(service: Any, question: Question) -> Any:
     return getattr(service, question.kind)(*symbol, **dict(question.arguments))
 
 
-def decoded(kind: str, symbol: str, params: str, body: str, about: Mapping[str, Any], at: int) -> Any:
-    """The object of a stored reply."""
-    from urllib.parse import parse_qsl
-
-    arguments: dict[str, Any] = dict(parse_qsl(params, keep_blank_values=True))
-    vendor = about.get("vendor")
+def decoded(question: Question, body: str, about: Mapping[str, Any], at: int) -> Any:
+    """The object of a stored reply; the arguments of the question are texts."""
+    kind, vendor = question.kind, about.get("vendor")
     if vendor is None:
+        arguments: dict[str, Any] = dict(question.arguments)
         as_of = datetime_of(at) if at else None
         origin = convert.Origin(
             str(about["source"]), as_of, about.get("simulated"), question={"endpoint": kind, **arguments}
@@ -355,15 +358,15 @@ def decoded(kind: str, symbol: str, params: str, body: str, about: Mapping[str, 
             "maxpain": convert.record,
         }
         return make.get(kind, convert.rows)(answer, origin)
-    return _of_vendor(str(vendor), Question(kind, symbol, tuple(arguments.items())), body, about)
+    return _of_vendor(str(vendor), question, body, about, at)
 
 
-def _of_vendor(vendor: str, question: Question, body: str, about: Mapping[str, Any]) -> Any:
+def _of_vendor(vendor: str, question: Question, body: str, about: Mapping[str, Any], at: int) -> Any:
     from liqdata import vendors
 
     keys = ("recorded",) * (3 if vendor == "Hyblock" else 1)
     service = getattr(vendors, vendor)(*keys, base_url=about["source"])
-    reply = Reply(200, dict(about.get("headers") or {}), body.encode(), int(about["answered_at"]))
+    reply = Reply(200, dict(about.get("headers") or {}), body.encode(), at)
     service._access = _Stored(service._access, reply)  # noqa: SLF001 - the same package
     known = inspect.signature(getattr(service, question.kind)).parameters
     typed = tuple((name, _typed(value, known[name])) for name, value in question.arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,13 @@ from liqdata.errors import ArchiveError
 from liqdata.files.atomic_write import atomic_write
 from liqdata.ingestion.tables import table
 
+from .sources import Question
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
-    from .sources import Question, Served
+    from .sources import Served
 
 FOLDER = "recorded"
 JOURNAL = "journal.sqlite"
@@ -86,8 +88,7 @@ class Store:
         with open_archive(self.folder) as market:
             rows = market.maps(start=None if last is None else datetime_of(last))
             for row in sorted(rows, key=lambda row: row["timestamp"]):
-                key = " ".join(filter(None, (row["kind"], row["symbol"], row["params"])))
-                self._maps[key] = [row["timestamp"], _digest(row["reply"])]
+                self._maps[Question.stored(row).key] = [row["timestamp"], _digest(row["reply"])]
 
     def slot(self, question: Question) -> int | None:
         """The instant at which a question was last answered."""

@@ -36,8 +36,9 @@ STEP = 0.25
 """Width of a bin of the grid, in percent of the price."""
 
 _ALLOWED = (
-    "two or more of: a LiquidationMap, a Heatmap, recordings (market.maps(source=)), anything with a method liqmap or heatmap (a Market, a Client, a "
-    "client of a vendor), and a function of an instant that returns a map; as a sequence, or as a mapping by name"
+    "two or more of: a LiquidationMap, a Heatmap, recordings (market.maps(source=)), anything with a method liqmap or "
+    "heatmap (a Market, a Client, a client of a vendor), and a function of an instant that returns a map; as a "
+    "sequence, or as a mapping by name"
 )
 _PAIRS = (
     ("a", "text"), ("b", "text"), ("overlap", "float"), ("rank_correlation", "float"), ("centre_a_pct", "float"),
@@ -288,7 +289,7 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
         Two or more sources, or a mapping from names to them: a :class:`~liqdata.LiquidationMap`; a
         :class:`~liqdata.Heatmap`, of which the newest column counts; a :class:`~liqdata.Market`,
         :class:`~liqdata.Client` or client of :mod:`liqdata.vendors`, which is asked for its map (of ``range``), or for
-        its heatmap if it has no maps; recordings, ``market.maps(source=)``, of which the newest map at ``as_of`` counts;
+        its heatmap if it has no maps; recordings, ``market.maps(source=)``, of which the newest map counts;
         a function of an instant (UTC datetime) that returns a map.
     symbol : str
         Coin, such as ``BTC``.
