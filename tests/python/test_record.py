@@ -213,31 +213,32 @@ def test_two_sources_in_one_archive_give_their_answers_back(tmp_path):
 
 def test_a_recording_is_compared_and_scored(tmp_path):
     folder, demo = str(tmp_path / "archive"), liqdata.demo()
-    hours = [demo.now - timedelta(hours=hour) for hour in range(9 * 24, -1, -1)]
-    truth = iter(demo.liqmap("BTC", as_of=hours))
+    bars = list(demo.bars("BTC", interval="1h", start=demo.now - timedelta(days=14)))
+    feed = iter(bars)
 
     def served(_):
-        map = next(truth)
-        levels = {
-            str(price): [[price, usd, None, None]]
-            for price, usd in zip(map.prices.tolist(), map.total.tolist(), strict=True)
-        }
+        price = next(feed)["close"]
+        levels = {str(level): [[level, usd, None, None]] for level, usd in ((0.99 * price, 5e6), (1.01 * price, 3e6))}
         item = {"instrument": {"exName": "Binance"}, "liqMapV2": levels}
-        return replies.glass({"data": [item], "last_price": map.current_price})
+        return replies.glass({"data": [item], "last_price": price})
 
     with serving({f"{ROOT}aggregated-map": served}) as double:
         (source,) = sources_of(vendors.CoinGlass(KEY, base_url=double.url))
         part = SourceRecorder(source, questions_of(source, ["BTC"], ["liqmap"]), Store(folder, source.name), HOUR)
-        for hour in hours:
-            part.round(int(hour.timestamp() * 1000))
+        for bar in bars:
+            part.round(bar["closes_at"])
         part.close()
     with liqdata.open(folder) as market:
         maps = market.maps("BTC", source="coinglass")
-        assert len(maps) == len(hours)
-        compared = liqdata.compare({"ours": demo, "theirs": maps}, as_of=demo.now - timedelta(days=1))
-        assert compared.rows()[0]["overlap"] > 0.95
-        scores = compared.score(start=demo.now - timedelta(days=3))
-    assert {row["map"] for row in scores.rows()} == {"ours", "theirs"}
+        assert len(maps) == len(bars)
+        at = demo.now - timedelta(days=1)
+        compared = liqdata.compare([maps, maps.newest("BTC", at)], as_of=at)
+        assert compared.maps[0].meta["recorded_at"] == at
+        assert compared.rows()[0]["overlap"] == 1.0
+        with pytest.raises(liqdata.BadQuery, match="no realised data"):
+            compared.score()
+        scores = compared.score(demo)
+    assert {row["map"] for row in scores.rows()} == {"coinglass"}
 
 
 def test_the_command_records_until_it_is_stopped(tmp_path):
