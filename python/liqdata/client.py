@@ -418,7 +418,7 @@ class Client(Generic[Amount]):
         limit : int
             Maximum number of rows, 1 to 1000.
         offset : int
-            ModelNumber of newest rows to skip.
+            Number of newest rows to skip.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         start, end : int, datetime, str or timedelta, optional
