@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from liqdata.cli.asked import Asked
     from liqdata.cli.source import Origin
+    from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
 
 __all__ = ["Form", "as_csv", "as_json", "as_json_line", "options", "taken", "write"]
@@ -177,6 +178,7 @@ def plain(answer: Any) -> Any:
             "prices": answer.prices.tolist(),
             "times": answer.times.astype("datetime64[ms]").astype("int64").tolist(),
             "matrix": [[_known(cell) for cell in row] for row in answer.matrix.tolist()],
+            **_labels(answer),
         }
     if isinstance(answer, LiquidationMap):
         names = [str(leverage) for leverage in answer.leverages.tolist()]
@@ -198,8 +200,22 @@ def plain(answer: Any) -> Any:
                 )
             ],
             **_measured(answer.meta),
+            **_labels(answer),
+            **({} if answer.within is None else {"within": answer.within}),
         }
     return answer if isinstance(answer, dict) else list(answer)
+
+
+def _labels(answer: Heatmap | LiquidationMap) -> dict[str, Any]:
+    """The labels of an estimate, and its sums outside of what it shows."""
+    labels = {"units": answer.units, "view": answer.view, "simulated": answer.meta.get("simulated")}
+    found: dict[str, Any] = {name: value for name, value in labels.items() if value is not None}
+    if answer.outside is None:
+        return found
+    outside = {}
+    for side, usd in answer.outside.items():
+        outside[side] = usd if isinstance(usd, float) else [_known(cell) for cell in usd.tolist()]
+    return {**found, "outside": outside}
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
