@@ -1,5 +1,6 @@
 """Headlines, spans and sums near the price, held against the formulas of docs/model.md."""
 
+import itertools
 import json
 import math
 import urllib.request
@@ -26,11 +27,11 @@ def volatility(bars):
     end = max(row["closes_at"] for row in bars)
     closes = {row["closes_at"]: row["close"] for row in bars if row["timestamp"] >= end - 7 * DAY}
     grid = sorted(at for at in closes if at % QUARTER == 0)
-    returns = [math.log(closes[b] / closes[a]) for a, b in zip(grid, grid[1:], strict=False) if b - a == QUARTER]
+    returns = [math.log(closes[b] / closes[a]) for a, b in itertools.pairwise(grid) if b - a == QUARTER]
     return max(math.sqrt(sum(r * r for r in returns) / (len(returns) * QUARTER / DAY)), 1e-3)
 
 
-def headline(prices, usd, price, sigma_day, days, bin_width):
+def headline(prices, usd, price, sigma_day, days, *, bin_width):
     """The price with the most USD near it, times its reach; and both."""
     half = max(sigma_day / 8 * price, bin_width / 2) * (1 + 1e-9)
     near = np.array([usd[np.abs(prices - p) <= half].sum() for p in prices])
@@ -51,7 +52,7 @@ def test_max_pain_is_what_the_price_may_reach(market, coin):
         for side in ("long", "short"):
             mine = whole.sides == side
             price, usd, reach = headline(
-                whole.prices[mine], whole.total[mine], found["price"], sigma, DAYS[name], whole.bin_width
+                whole.prices[mine], whole.total[mine], found["price"], sigma, DAYS[name], bin_width=whole.bin_width
             )
             assert found[key][side]["price"] == pytest.approx(price, rel=1e-12)
             assert found[key][side]["usd"] == pytest.approx(usd, rel=1e-9)
@@ -74,7 +75,9 @@ def test_levels_are_what_the_price_may_reach_by_leverage(market):
         usd = whole.tiers[:, whole.leverages.tolist().index(int(leverage))]
         for side in ("long", "short"):
             mine = (whole.sides == side) & (usd > 0)
-            price, near, reach = headline(whole.prices[mine], usd[mine], found["price"], sigma, 7, whole.bin_width)
+            price, near, reach = headline(
+                whole.prices[mine], usd[mine], found["price"], sigma, 7, bin_width=whole.bin_width
+            )
             assert tier[f"{side}Price"] == pytest.approx(price, rel=1e-12)
             values[leverage, side] = near * reach
     for (leverage, side), value in values.items():

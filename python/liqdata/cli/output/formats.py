@@ -167,6 +167,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 def plain(answer: Any) -> Any:
     """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
     from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.records import Record
 
     if isinstance(answer, Heatmap):
         return {
@@ -203,6 +204,10 @@ def plain(answer: Any) -> Any:
             **_labels(answer),
             **({} if answer.within is None else {"within": answer.within}),
         }
+    if isinstance(answer, Record) and "explain" in answer.meta:
+        labels = {"units": answer.units, "view": getattr(answer, "view", None), "simulated": answer.simulated}
+        beyond = {**labels, "within": answer.within}
+        return {**answer, **{name: value for name, value in beyond.items() if value is not None}}
     return answer if isinstance(answer, dict) else list(answer)
 
 
