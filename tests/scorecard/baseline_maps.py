@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from simulated import COINS, MODELS
+from simulated import COINS, MODELS, NEAR
 
 import liqdata
 from liqdata.scoring.columns import LONG, SHORT, Table
@@ -69,7 +69,14 @@ def _scored(
     at = truth.floats("liquidation_price")
     long = np.asarray([side.lower() == "long" for side in truth.texts("side")])
     return [
-        {"source": name, "symbol": coin, "side": side, **scores([pair])}
+        {
+            "source": name,
+            "symbol": coin,
+            "side": side,
+            **scores([pair]),
+            **{f"map_{near}pct": usd for near, usd in zip(NEAR, pair.map_near, strict=True)},
+            **{f"true_{near}pct": usd for near, usd in zip(NEAR, pair.true_near, strict=True)},
+        }
         for name, one in mapped.items()
         for side, pair in against(one, price, long, at, truth.floats("qty") * at).items()
     ]
