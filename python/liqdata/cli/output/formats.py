@@ -204,7 +204,7 @@ def plain(answer: Any) -> Any:
             **_labels(answer),
             **({} if answer.within is None else {"within": answer.within}),
         }
-    if isinstance(answer, Record) and "explain" in answer.meta:
+    if isinstance(answer, Record) and getattr(answer, "view", None) is not None:
         labels = {"units": answer.units, "view": getattr(answer, "view", None), "simulated": answer.simulated}
         beyond = {**labels, "within": answer.within}
         return {**answer, **{name: value for name, value in beyond.items() if value is not None}}
