@@ -25,7 +25,7 @@ def others(market: liqdata.Market) -> pd.DataFrame:
     for coin in COINS:
         bars, interest = market.bars(coin).to_pandas(), market.open_interest(coin).to_pandas()
         path_bars = read_bars(bars, coin)
-        # What was liquidated in the market's last day, every order of which is published: the pool is fitted to it.
+        # The pool is fitted to the liquidations that were published.
         path = read_path(realised(orders, coin, PERIOD), path_bars)
         mapped, crossed = {}, {}
         for name, model in MODELS.items():

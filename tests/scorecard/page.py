@@ -101,7 +101,7 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
     baseline_text = prose(
         f"""The [baselines](scoring.md#baselines) are their maps at the end of the market, after 30 days with their own
         decay. The scale of the template is arbitrary, so it has no ratios. The pool is a weighted sum of these maps,
-        with weights fitted to the orders of the last day in quarters of an hour. Their largest overlap is
+        with weights fitted to the published orders in quarters of an hour. Their largest overlap is
         {number(max(overlaps.values(), default=0.0))}, compared with
         {number(means["overlap"])} of the model."""
     )

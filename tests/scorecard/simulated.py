@@ -1,6 +1,7 @@
 """Maps against the true positions of simulated markets: as they are, seen badly, and of traders with other habits."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,11 @@ QUALITIES: dict[str, Callable[[Seen], liqdata.Market]] = {
     "bars of 4 hours": lambda seen: seen.market(coarse(seen, 240)),
     "a tenth of the bars missing": lambda seen: seen.market(without_bars(seen, 0.1, 0)),
     "bars without their volume": lambda seen: seen.market(
-        {coin: bars.assign(volume=1.0) for coin, bars in seen.bars.items()}
+        {
+            # What is usual of a bar of its length.
+            coin: bars.assign(volume=bars.groupby("interval")["volume"].transform("mean"))
+            for coin, bars in seen.bars.items()
+        }
     ),
 }
 
@@ -228,12 +233,14 @@ def facts(market: liqdata.Market) -> dict[str, float]:
     usd = traders["qty"] * traders["liquidation_price"]
     distance = (traders["liquidation_price"] / price - 1).abs()
     near = usd[distance <= REACH / 100].sum()
-    orders: list[dict[str, Any]] = [row for row in market.iter_orders() if row["symbol"].startswith("BTC")]
+    # Of the last day, as they were published.
+    orders: list[dict[str, Any]] = [row for row in market.iter_orders(start="-1d") if row["symbol"].startswith("BTC")]
     value = np.asarray([float(row["value_usd"]) for row in orders])
     long = np.asarray([row["side"] == "LONG" for row in orders])
     at = np.asarray([row["timestamp"] for row in orders])
     hours = np.bincount((at - at.min()) // (60 * MINUTE), value, 24) if len(at) else np.zeros(24)
-    volume = market.bars("BTC").to_pandas().tail(288)
+    volume = market.bars("BTC").to_pandas()
+    volume = volume[volume["timestamp"] >= market.now - timedelta(days=1)]
     traded = float((volume["volume"] * volume["close"]).sum())
     return {
         "leverage": float(np.average(traders["leverage"], weights=traders["qty"])),
