@@ -97,13 +97,14 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, where few positions are, the sums say
         {number(means["ratio_1pct"])} times the true USD. The expected view counts other USD and has no score here."""
     )
-    overlaps = {name: frame["overlap"].mean() for name, frame in found.items() if name not in simulated.MODELS}
+    baselines = [name for name in found if name not in {*simulated.MODELS, *OTHERS}]
+    overlaps = {name: found[name]["overlap"].mean() for name in baselines}
     baseline_text = prose(
         f"""The [baselines](scoring.md#baselines) are their maps at the end of the market, after 30 days with their own
-        decay. The scale of the template is arbitrary, so it has no ratios. The pool is a weighted sum of these maps,
-        with weights fitted to the published orders in quarters of an hour. Their largest overlap is
-        {number(max(overlaps.values(), default=0.0))}, compared with
-        {number(means["overlap"])} of the model."""
+        decay. The scale of the template is arbitrary, so it has no ratios. Their largest overlap is
+        {number(max(overlaps.values(), default=0.0))}, compared with {number(means["overlap"])} of the model. The pool
+        is a weighted sum of the model's map and theirs, with weights fitted to the published orders in quarters of an
+        hour; its USD are those of published orders."""
     )
     rows = []
     for name, frame in found.items():
