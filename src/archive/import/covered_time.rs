@@ -258,10 +258,9 @@ mod tests {
             (hour, 2 * hour, 2 * hour + 1),
             (2 * hour, 3 * hour, 4 * hour),
         ];
-        assert_eq!(of("binance")[0], (5, 5, 6));
-        assert_eq!(of("binance")[1..], later);
-        assert_eq!(of("okx")[0], (5, 5, hour + 3));
-        assert_eq!(of("okx")[1..], later);
+        let first = |known_at: i64| [[(5, 5, known_at)].as_slice(), &later].concat();
+        assert_eq!(of("binance"), first(6));
+        assert_eq!(of("okx"), first(hour + 3));
     }
 
     #[test]

@@ -12,6 +12,8 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from liqdata import plot
 from liqdata.calls.arguments import datetime_of
 from liqdata.cli.command import flag, option
@@ -219,7 +221,7 @@ def _labels(answer: Heatmap | LiquidationMap) -> dict[str, Any]:
         return found
     outside = {}
     for side, usd in answer.outside.items():
-        outside[side] = usd if isinstance(usd, float) else [_known(cell) for cell in usd.tolist()]
+        outside[side] = [_known(cell) for cell in usd.tolist()] if isinstance(usd, np.ndarray) else usd
     return {**found, "outside": outside}
 
 
