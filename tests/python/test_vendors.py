@@ -7,12 +7,10 @@ import inspect
 import json
 import logging
 import math
-import os
 import pickle
 import random
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -446,41 +444,3 @@ def test_a_key_is_never_shown(monkeypatch, caplog):
     assert repr(pickle.loads(pickled)) == repr(mine)
     assert not any(KEY in text for text in seen)
     assert KEY.encode() not in pickled
-
-
-REAL = Path(os.environ.get("LIQDATA_REAL_DATA", "/nowhere")) / "vendors"
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the collected replies are not at hand")
-@pytest.mark.parametrize(
-    "vendor, files, path, method, arguments",
-    [
-        ("CoinGlass", "coinglass/*heatmap*", HEAT, "heatmap", {}),
-        ("CoinGlass", "coinglass/*[!t]map_*", f"{ROOT}aggregated-map", "liqmap", {}),
-        ("CoinGlass", "coinglass/max_pain*", f"{ROOT}max-pain", "maxpain", {}),
-        ("CoinGlass", "coinglass/order_*", f"{ROOT}order", "orders", {"exchange": "binance"}),
-        ("CoinGlass", "coinglass/history_*", f"{ROOT}history", "history", {"exchange": "binance"}),
-        ("CoinGlass", "coinglass/aggregated_history*", f"{ROOT}aggregated-history", "history", {}),
-        ("CoinGlass", "coinglass/price_history*", "/api/futures/price/history", "bars", {}),
-        ("CoinGlass", "coinglass/open_interest*", "/api/futures/open-interest/history", "open_interest", {}),
-        ("CoinAnk", "coinank/getLiqHeatMap_*", "/api/liqMap/getLiqHeatMap", "heatmap", {}),
-        ("CoinAnk", "coinank/getLiqMap*", "/api/liqMap/getLiqMap", "liqmap", {"exchange": "okx"}),
-        ("CoinAnk", "coinank/getAgg*", "/api/liqMap/getAggLiqMap", "liqmap", {}),
-        ("CoinAnk", "coinank/orders*", "/api/liquidation/orders", "orders", {"exchange": "okx"}),
-        ("CoinAnk", "coinank/aggregated_h*", "/api/liquidation/aggregated-history", "history", {}),
-        ("DataMaxi", "datamaxi/map*", "/liquidation/map", "liqmap", {}),
-    ],
-)
-def test_collected_replies_are_read(vendor, files, path, method, arguments):
-    found = sorted(REAL.glob(files))
-    assert found
-    for file in found:
-        with (
-            serving({path: file.read_bytes()}) as double,
-            getattr(vendors, vendor)(KEY, base_url=double.url) as service,
-        ):
-            answer = getattr(service, method)("BTC", **arguments)
-        if isinstance(answer, liqdata.Rows):
-            assert len(answer) > 0, file.name
-        else:
-            assert answer.meta["units"] == ("usd" if vendor == "DataMaxi" else "relative"), file.name

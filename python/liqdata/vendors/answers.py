@@ -136,8 +136,11 @@ def heatmap(
     if sent is None:
         data.member(*names["cells"]).items()
     where = f"{data.path}.{name}" if data.path else name
-    prices = prices_of(data.member(*names["prices"]))
-    axis = data.member(*names["times"])
+    spelling = names["cells"].index(name)
+    # An error names the field as this reply would spell it.
+    axes = (names[part][spelling:] + names[part][:spelling] for part in ("prices", "times"))
+    prices_axis, axis = (data.member(*spellings) for spellings in axes)
+    prices = prices_of(prices_axis)
     bars, price = None, math.nan
     if candles:
         bars, starts, price = _candles(axis, symbol)
@@ -172,12 +175,27 @@ def _cells(reply: Reply, names: tuple[str, ...]) -> tuple[Any, str]:
         try:
             found = _core.sparse(reply.body, name)
         except UnexpectedReply as error:
-            # The path starts at the member; a reply of a vendor has it below its data.
-            path = f"data.{error.path}"
-            raise UnexpectedReply(str(error).replace(error.path, path, 1), path=path) from None
+            # The path starts at the member.
+            above = _place(reply.json(), name) or name
+            path = above + str(error.path).removeprefix(name)
+            raise UnexpectedReply(str(error).replace(str(error.path), path, 1), path=path) from None
         if found is not None:
             return found, name
     return None, names[0]
+
+
+def _place(node: Node, name: str) -> str | None:
+    """The path of the first array with this name."""
+    if isinstance(node.value, dict):
+        inner = node.members()
+        if isinstance(node.value.get(name), list):
+            # An array of the same name may come earlier, below a member before it.
+            before = itertools.takewhile(lambda key: key != name, inner)
+            return next(filter(None, (_place(inner[key], name) for key in before)), inner[name].path)
+        parts = list(inner.values())
+    else:
+        parts = node.items() if isinstance(node.value, list) else []
+    return next(filter(None, (_place(part, name) for part in parts)), None)
 
 
 def prices_of(axis: Node) -> npt.NDArray[np.float64]:

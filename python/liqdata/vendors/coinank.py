@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import usd
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
     from datetime import timedelta
     from decimal import Decimal
+
+    import numpy as np
+    import numpy.typing as npt
 
     from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
@@ -50,6 +54,7 @@ _MOST = 500
 _CELLS = {"cells": ("data",), "prices": ("priceArray",), "times": ("chartTimeArray",), "updated": ("updateTime",)}
 _SIDES = "of the position, as the vendor states"
 _NOT_LEVELS = {"symbol", "lastPrice", "lastIndex", "prices"}
+_TIER = re.compile(r"x\d{1,4}", re.ASCII)
 
 
 def verdict(body: Node) -> tuple[str, str] | None:
@@ -74,7 +79,7 @@ def unwrap(body: Node) -> Node:
     """The data of a reply, out of one or two envelopes."""
     if isinstance(body.value, list) and len(body.value) == 1:
         body = body.items()[0]  # workers that pass replies on wrap them
-    if "code" not in body.members():
+    if "code" not in body.members() and "data" not in body.members():
         success = body.member("success")
         if success.value is not True:
             raise success.wrong("true")
@@ -125,9 +130,11 @@ class CoinAnkDialect:
         prices = answers.prices_of(axis)
         last = data.optional("lastPrice")
         price = math.nan if last is None else last.price()
+        longs = _longs(data, prices, price)
         levels = Levels()
         for name, node in data.members().items():
-            if name in _NOT_LEVELS or not isinstance(node.value, list):
+            is_level = _TIER.fullmatch(name) if exchange else name in _EXCHANGES.values()
+            if name in _NOT_LEVELS or not (is_level or isinstance(node.value, list)):
                 continue
             amounts = node.items()
             if len(amounts) != prices.size:
@@ -136,12 +143,13 @@ class CoinAnkDialect:
             of_exchange: str | None = None
             if exchange is None:
                 of_exchange = exchange_of(name, {})[0]
-            elif name[:1] == "x" and name[1:].isdigit():
+            elif is_level:
                 tier = int(name[1:])
             else:
                 raise node.wrong("names such as x25, which state a leverage")
-            for at, amount in zip(prices.tolist(), amounts, strict=True):
-                levels.add(at, amount.amount(), tier, exchange=of_exchange)
+            for place, (at, amount) in enumerate(zip(prices.tolist(), amounts, strict=True)):
+                side = "" if longs is None else "long" if place < longs else "short"
+                levels.add(at, amount.amount(), tier, side, exchange=of_exchange)
         if not levels.cells:
             what = "tier" if exchange else "exchange"
             msg = f"{data.path}: has no amounts; allowed: an array of amounts for each {what}"
@@ -188,6 +196,17 @@ class CoinAnkDialect:
             made.append({"timestamp": row.member("ts").instant(), "symbol": name, **answers.totals(long, short)})
         made.sort(key=lambda row: row["timestamp"])
         return answers.rows(answers.HISTORY, made, meta_of(self.access, reply, units="usd"))
+
+
+def _longs(data: Node, prices: npt.NDArray[np.float64], price: float) -> int | None:
+    """How many prices are those of longs: up to the price, or without a price up to ``lastIndex``."""
+    last = data.optional("lastIndex")
+    index = None if last is None else last.whole()
+    if last is not None and index is not None and not -1 <= index < prices.size:
+        raise last.wrong(f"the index of one of {prices.size} prices")
+    if not math.isnan(price):
+        return int((prices <= price).sum())
+    return None if index is None else index + 1
 
 
 def _order(row: Node) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from . import answers
 from .answers import Levels
 from .paging import OrderPages
 from .refusal import get, scalar, words
-from .reply import Get, Node, Reply
+from .reply import Get, Node, Reply, is_number
 from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_of, exchange_of, one_of, pair_of, period, spelled, whole
 
@@ -83,10 +83,11 @@ def verdict(body: Node) -> tuple[str, str] | None:
     """The code and the reason of a refusal in a body; ``None`` if the body does not refuse."""
     if not isinstance(body.value, dict):
         return None
-    code = scalar(body.optional("code"))
-    if code in {"0", ""} and body.value.get("success") is not False:
+    code, reason = scalar(body.optional("code")), words(body, "msg", "message", "error")
+    is_bare = not code and bool(reason) and "data" not in body.value
+    if code in {"0", ""} and body.value.get("success") is not False and not is_bare:
         return None
-    return code, words(body, "msg", "message", "error")
+    return code, reason
 
 
 def unwrap(body: Node) -> Node:
@@ -128,7 +129,7 @@ class CoinGlassDialect:
         found = {
             "level": data.member("level").text(),
             "expires_at": datetime_of(data.member("expire_time").instant()),
-            "expired": bool(data.member("expired").value),
+            "expired": data.member("expired").truth(),
         }
         return Record(found, meta=self._meta(reply))
 
@@ -171,18 +172,18 @@ class CoinGlassDialect:
         path = f"liquidation/{'aggregated-' if exchange is None else ''}map"
         reply = yield from self._get(path, _PROFESSIONAL, **query, range=theirs)
         data = unwrap(reply.json())
-        outer = data
-        if isinstance(data.value, dict) and "data" in data.value:
-            data = data.member("data")
-        levels, last = Levels(), None
-        if isinstance(outer.value, dict):
-            last = outer.optional("last_price", "lastPrice")
+        last = None
+        if isinstance(data.value, dict):
+            last = data.optional("last_price", "lastPrice")
+            if not data.value or not all(map(is_number, data.value)):
+                data = data.member("data", "liqMapV2")
+        levels = Levels()
         if isinstance(data.value, list):
             for item in data.items():
                 name = item.member("instrument").member("exName").text()
                 _read_levels(levels, item.member("liqMapV2"), exchange_of(name, {})[0])
         else:
-            _read_levels(levels, data.optional("liqMapV2") or data, None)
+            _read_levels(levels, data, None)
         at = given if given is not None else math.nan if last is None else last.price()
         known = "given" if given is not None else "unknown" if last is None else "sent"
         return levels.map(
@@ -289,7 +290,7 @@ class CoinGlassDialect:
             theirs,
             first=first,
             last=last,
-            read=_history_row,
+            read=_aggregated_row,
             exchange_list=",".join(name for _, name in names),
         )
         about["exchanges"] = [name for name, _ in names]
@@ -440,13 +441,16 @@ def _order(row: Node) -> dict[str, Any]:
 
 
 def _history_row(row: Node, name: str) -> dict[str, Any]:
-    long = row.member("aggregated_long_liquidation_usd", "long_liquidation_usd", "longLiquidationUsd")
-    short = row.member("aggregated_short_liquidation_usd", "short_liquidation_usd", "shortLiquidationUsd")
-    return {
-        "timestamp": row.member("time", "t").instant(),
-        "symbol": name,
-        **answers.totals(long.amount(), short.amount()),
-    }
+    return _totals_row(row, name, ("{}_liquidation_usd", "{}LiquidationUsd", "aggregated_{}_liquidation_usd"))
+
+
+def _aggregated_row(row: Node, name: str) -> dict[str, Any]:
+    return _totals_row(row, name, ("aggregated_{}_liquidation_usd", "{}_liquidation_usd", "{}LiquidationUsd"))
+
+
+def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, Any]:
+    long, short = (row.member(*(one.format(side) for one in spellings)).amount() for side in ("long", "short"))
+    return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
 
 
 def order_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:

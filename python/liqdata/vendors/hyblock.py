@@ -41,11 +41,13 @@ _EXCHANGES = {one: one for one in ("binance", "bybit", "okx", "bitmex", "bitget"
 _SIDES = "as the vendor spells them; whether they mean the position is not documented"
 _EARLY = 60  # seconds before its end at which a token is replaced
 _MOST = 1000
+_ROW = {"timestamp", "openDate"}
+_DATA = {"data", "access_token"} | _ROW
 
 
 def verdict(body: Node) -> tuple[str, str] | None:
     """The reason of a refusal in a body; ``None`` if the body has data."""
-    if not isinstance(body.value, dict) or "data" in body.value or "access_token" in body.value:
+    if not isinstance(body.value, dict) or not _DATA.isdisjoint(body.value):
         return None
     return scalar(body.optional("code")), words(body, "message", "error_description", "error", "msg")
 
@@ -189,8 +191,10 @@ class HyblockDialect:
 
 
 def data_of(reply: Reply) -> list[Node]:
-    """The rows of a reply."""
+    """The rows of a reply: in an envelope, in an array, or one row alone."""
     body = reply.json()
+    if isinstance(body.value, dict) and "data" not in body.value and not _ROW.isdisjoint(body.value):
+        return [body]
     return (body.member("data") if isinstance(body.value, dict) else body).items()
 
 

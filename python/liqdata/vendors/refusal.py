@@ -122,7 +122,7 @@ def kind_of(status: int, code: str, reason: str) -> str:
         found = "plan"
     elif _KEY.search(reason):
         found = "key"
-    elif _PLAN.search(reason) or code == "40001" or status == _PAYMENT:
+    elif _PLAN.search(reason) or code in {"40001", "40003"} or status == _PAYMENT:
         found = "plan"
     elif code == "404" or status == _NO_PATH:
         found = "path"

@@ -56,6 +56,11 @@ def parsed(body: bytes) -> Node:
         raise UnexpectedReply(msg, path="") from None
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number as in JSON."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def _no_number(word: str) -> NoReturn:
     msg = f"{word} is not a JSON number"
     raise ValueError(msg)
@@ -159,6 +164,12 @@ class Node:
         if unit not in FACTORS:
             raise self.wrong("epoch seconds or milliseconds")
         return found * FACTORS[unit]
+
+    def truth(self) -> bool:
+        """``true`` or ``false``."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false")
+        return self.value
 
     def side(self) -> str:
         """``LONG`` or ``SHORT``, in any case."""
