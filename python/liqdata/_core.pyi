@@ -285,6 +285,7 @@ class Client:
         token: int = 0,
         at_once: int = ...,
     ) -> Call: ...
+    def pace(self, per_minute: int) -> None: ...
     def begin_document(
         self,
         path: str,

@@ -168,6 +168,14 @@ impl Client {
         (explained_error != UNKNOWN).then_some(Millis(explained_error))
     }
 
+    /// Keeps to a limit of requests per minute from now on, as if a header had stated it.
+    pub fn pace(&self, per_minute: u32) {
+        let share = self.shared.pool.enter(self.config());
+        if let Some(live) = share.live() {
+            live.pace(Some(per_minute));
+        }
+    }
+
     /// Stores what the headers of an answer say about the market. Logs a warning if the number of damaged files
     /// changed.
     pub(crate) fn note(&self, headers: &HeaderMap) {

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import dataclasses
 import inspect
+import itertools
 import json
 import logging
 import math
@@ -302,6 +303,25 @@ def test_limits_of_the_headers_are_in_meta():
     headers = {"API-KEY-MAX-LIMIT": "80", "API-KEY-USE-LIMIT": "3"}
     with serving({HEAT: (200, replies.HEATMAPS["served"], headers)}) as double, glass(double) as service:
         assert service.heatmap("ETH").meta["limits"] == {"per_minute": 80, "used": 3}
+
+
+def test_the_limit_of_the_plan_is_kept_once_it_is_known():
+    plan = replies.glass({"level": "HOBBYIST", "expire_time": replies.MS, "expired": False})
+    paths = {HEAT: replies.HEATMAPS["served"], "/api/user/account/subscription": plan}
+
+    async def ask(double):
+        async with vendors.AsyncCoinGlass(KEY, base_url=double.url) as service:
+            assert (await service.plan())["level"] == "HOBBYIST"
+            tasks = [asyncio.create_task(service.heatmap("ETH")) for _ in range(33)]
+            for answered in itertools.islice(asyncio.as_completed(tasks), 30):
+                await answered
+            await asyncio.sleep(0.3)
+            for task in tasks:
+                task.cancel()
+
+    with serving(paths) as double:
+        asyncio.run(ask(double))
+    assert len(double.asked) == 1 + 30
 
 
 CHANGES = [

@@ -61,6 +61,8 @@ _EXCHANGES = {
 }
 _PROFESSIONAL, _STANDARD, _STARTUP = "the plan Professional", "the plan Standard", "the plan Startup"
 _ANY_PLAN = "any plan"
+_PER_MINUTE = {"HOBBYIST": 30, "STARTUP": 80, "STANDARD": 300, "PROFESSIONAL": 1200}
+_LIMIT_HEADER = "api-key-max-limit"
 _PAGE = 200  # rows of one page of orders
 _MOST = 1000  # rows of one page of a series
 _SIDES = {"documented": {1: "SHORT", 2: "LONG"}, "position": {1: "LONG", 2: "SHORT"}}
@@ -112,12 +114,20 @@ class CoinGlassDialect:
 
     def _level(self) -> Flow[str]:
         reply = yield Get("/api/user/account/subscription", {})
-        return unwrap(reply.json()).member("level").text()
+        return self._keep(reply)
+
+    def _keep(self, reply: Reply) -> str:
+        """The plan in a reply. Its limit is kept from now on, unless a header states one."""
+        level = unwrap(reply.json()).member("level").text()
+        per_minute = _PER_MINUTE.get(level.upper())
+        if per_minute is not None and _LIMIT_HEADER not in reply.headers and not self.access.core.closed:
+            self.access.core.pace(per_minute)
+        return level
 
     def _meta(self, reply: Reply, **more: Any) -> dict[str, Any]:
         limits = {
             name: int(reply.headers[header])
-            for name, header in (("per_minute", "api-key-max-limit"), ("used", "api-key-use-limit"))
+            for name, header in (("per_minute", _LIMIT_HEADER), ("used", "api-key-use-limit"))
             if reply.headers.get(header, "").isdigit()
         }
         return meta_of(self.access, reply, **more, **({"limits": limits} if limits else {}))
@@ -127,7 +137,7 @@ class CoinGlassDialect:
         reply = yield from self._get("/api/user/account/subscription", _ANY_PLAN)
         data = unwrap(reply.json())
         found = {
-            "level": data.member("level").text(),
+            "level": self._keep(reply),
             "expires_at": datetime_of(data.member("expire_time").instant()),
             "expired": data.member("expired").truth(),
         }

@@ -117,6 +117,12 @@ impl Client {
         self.http.answered_at().map(|at| at.0)
     }
 
+    /// Keeps to this limit of requests per minute from now on.
+    fn pace(&self, per_minute: u32) -> PyResult<()> {
+        self.open()?.pace(per_minute);
+        Ok(())
+    }
+
     /// Whether a pickle would contain a proxy password.
     #[getter]
     fn holds_credentials(&self) -> bool {
