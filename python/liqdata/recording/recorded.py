@@ -131,7 +131,8 @@ def with_source(rows: Any, name: str) -> Any:
     """Rows with a column ``source``."""
     if isinstance(rows, dict) and not isinstance(rows, Rows):
         return {symbol: with_source(one, name) for symbol, one in rows.items()}
-    restore, (state, count) = rows._table.__reduce__()  # noqa: SLF001 - the columns, as pickle has them
+    table: Any = rows._table  # noqa: SLF001 - the columns, as pickle has them
+    restore, (state, count) = table.__reduce__()
     made: Rows[Any] = Rows(restore([*state, ("source", "text", ([0] * count, [name]), None)], count), meta=rows.meta)
     made.meta["recording"] = name
     return made

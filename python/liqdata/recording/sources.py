@@ -84,24 +84,31 @@ class Source(Protocol):
 
     def methods(self) -> Mapping[str, Any]:
         """The methods that can be recorded, by name."""
+        ...
 
     def defaults(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The questions that are recorded unless others are given."""
+        ...
 
     def served(self, question: Question) -> Served:
         """Ask a question; a reply that cannot be decoded raises."""
+        ...
 
     def orders(self, question: Question, start: int | None) -> Iterator[dict[str, Any]]:
         """Orders from ``start`` on, newest first."""
+        ...
 
     def raw_side(self, order: Mapping[str, Any]) -> str:
         """The part of an order's identity that is its side."""
+        ...
 
     def now(self, at: int) -> int:
         """The instant of the service, if it has a clock of its own."""
+        ...
 
     def close(self) -> None:
         """Close the connections, if the recorder opened them."""
+        ...
 
 
 class _Capture:

@@ -10,7 +10,7 @@ from liqdata.errors import BadQuery, Refused
 
 from . import answers
 from .refusal import get, scalar, words
-from .reply import Get, Node
+from .reply import Get, Node, Reply
 from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
 from .vocabulary import bounds, period
 
@@ -70,6 +70,7 @@ class CoinalyzeDialect:
         first = last - _POINTS * step if first is None else first
         made: list[dict[str, Any]] = []
         missing: list[str] = []
+        replies: list[Reply] = []
         for at in range(0, len(names), _MOST_SYMBOLS):
             part = names[at : at + _MOST_SYMBOLS]
             query = {
@@ -77,6 +78,7 @@ class CoinalyzeDialect:
                 "from": str(first // 1000), "to": str(last // 1000), **more,
             }  # fmt: skip
             reply = yield from get(self.access, Get(path, query, "a key", len(part)), verdict)
+            replies.append(reply)
             sent: dict[str, list[Node]] = {}
             for item in reply.json().items():
                 name = item.member("symbol")
@@ -91,9 +93,10 @@ class CoinalyzeDialect:
                 made += sorted(rows, key=lambda row: row["timestamp"])
         if missing and len(missing) == len(names):
             msg = f"Coinalyze left out {', '.join(map(repr, missing))}: it has no such market, or no data in this time"
-            raise Refused(msg, status=reply.status, body=reply.body[:2048].decode("utf-8", "replace"))
+            last_body = replies[-1].body[:2048].decode("utf-8", "replace")
+            raise Refused(msg, status=replies[-1].status, body=last_body)
         made.sort(key=lambda row: row["timestamp"])
-        return made, meta_of(self.access, reply, **({"missing": missing} if missing else {}))
+        return made, meta_of(self.access, replies[-1], **({"missing": missing} if missing else {}))
 
     def history(self, **asked: Any) -> Flow[Rows[Any]]:
         """Liquidated USD by period and market."""
