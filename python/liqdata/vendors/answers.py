@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .reply import Reply
 
 _DIGITS = 28
+_LARGE = 10**15
 _KINDS = {
     **dict.fromkeys(("timestamp", "closes_at"), "time"),
     **dict.fromkeys(("coin", "symbol", "exchange", "side"), "text"),
@@ -202,13 +204,16 @@ def prices_of(axis: Node) -> npt.NDArray[np.float64]:
     """A price axis: above 0, ascending."""
     import numpy as np
 
-    items = axis.items()
-    if not items:
-        raise axis.wrong("at least one price")
-    found = np.array([item.price() for item in items])
+    values = axis.value
+    if not isinstance(values, list) or not values:
+        raise axis.wrong("an array of at least one price")
+    if all(type(value) in {int, Decimal} and 0 < value < _LARGE for value in values):
+        found = np.array(list(map(float, values)))
+    else:
+        found = np.array([item.price() for item in axis.items()])
     steps = np.flatnonzero(np.diff(found) <= 0)
     if steps.size:
-        raise items[int(steps[0]) + 1].wrong(f"a price above the one before it, {found[steps[0]]:.12g}")
+        raise axis.items()[int(steps[0]) + 1].wrong(f"a price above the one before it, {found[steps[0]]:.12g}")
     return found
 
 
@@ -226,39 +231,46 @@ def ascending(axis: Node) -> list[int]:
 
 def _candles(axis: Node, symbol: str) -> tuple[Callable[[], Rows[Any]], list[int], float]:
     """The bars of a time axis that consists of candles, read on first use; their opens; the close of the last one."""
+    import numpy as np
+
     cells = _fast_candles(axis)
     if cells is None:
         items = [item.items(6) for item in axis.items()]
         starts = ascending(Node([item[0].value for item in items], axis.path))
-        made = [(*(part.price() for part in item[1:5]), float(item[5].amount())) for item in items]
+        cells = np.array([(at, *_parts(item)) for at, item in zip(starts, items, strict=True)])
     else:
         starts = cells[:, 0].astype("int64").tolist()
-        made = cells[:, 1:].tolist()
 
     def bars() -> Rows[Any]:
-        periods = zip(starts, steps(starts), made, strict=True)
+        periods = zip(starts, steps(starts), cells[:, 1:].tolist(), strict=True)
         return rows(USD_BARS, [bar(symbol, at, step, *one[:4], volume_usd=one[4]) for at, step, one in periods], {})
 
-    return bars, starts, float(made[-1][3])
+    return bars, starts, float(cells[-1, 4])
 
 
-_DIGITS_ONLY = frozenset("0123456789.")
+def _parts(candle: Sequence[Node]) -> tuple[float, ...]:
+    return (*(part.price() for part in candle[1:5]), float(candle[5].amount()))
+
+
+_DIGITS_ONLY = re.compile(r"[0-9.]+")
+_PARTS = 6  # of a candle
 
 
 def _fast_candles(axis: Node) -> npt.NDArray[np.float64] | None:
     """Candles of plain numbers in order, with opens in milliseconds; ``None`` for all others."""
     import numpy as np
 
-    candles = axis.value
-    if not isinstance(candles, list) or not candles or not all(isinstance(one, list) for one in candles):
+    if not isinstance(axis.value, list):
         return None
-    texts = [[str(cell) for cell in candle[:6]] for candle in candles]
-    if any(len(candle) != 6 for candle in texts):  # noqa: PLR2004 - the parts of a candle
-        return None
-    if not all(_DIGITS_ONLY.issuperset("".join(candle)) for candle in texts):
+    texts: list[str] = []
+    for candle in axis.value:
+        if not isinstance(candle, list) or len(candle) < _PARTS:
+            return None
+        texts += map(str, candle[:_PARTS])
+    if not _DIGITS_ONLY.fullmatch("".join(texts)):
         return None
     try:
-        cells = np.array(texts).astype(np.float64)
+        cells = np.array(list(map(float, texts))).reshape(-1, _PARTS)
     except ValueError:
         return None
     opens = cells[:, 0]
