@@ -29,19 +29,20 @@ if TYPE_CHECKING:
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
     from .model import Model
-    from .recording.recorder import record
+    from .recording.recorder import Recorder, record
     from .records import Record, frame
     from .rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
     from .server import serve
-    from .vendors.comparison import compare
+    from .vendors.comparison import Comparison, compare
 
 __all__ = [
     "ArchiveError",
     "AsyncClient",
     "BadQuery",
     "Client",
+    "Comparison",
     "Heatmap",
     "LiqdataError",
     "LiquidationMap",
@@ -50,6 +51,7 @@ __all__ = [
     "NoAnswer",
     "NotCovered",
     "Record",
+    "Recorder",
     "Refused",
     "Rows",
     "TooSlow",
@@ -102,6 +104,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "BadQuery": "errors",
     "Client": "client",
+    "Comparison": "vendors.comparison",
     "Heatmap": "grids",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",
@@ -110,6 +113,7 @@ _HOMES = {
     "NoAnswer": "errors",
     "NotCovered": "errors",
     "Record": "records",
+    "Recorder": "recording.recorder",
     "Refused": "errors",
     "Rows": "rows",
     "TooSlow": "errors",

@@ -1139,7 +1139,7 @@ class Market:
         self._source.open_core()
         known = self._source.recorded.get(source) if isinstance(source, str) else None
         if known is None:
-            known = recorded_market(self._source, source)
+            known = recorded_market(self._source, source, _archived)
             self._source.recorded[source] = known
         return known
 

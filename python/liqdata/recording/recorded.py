@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from liqdata.calls.arguments import datetime_of
 from liqdata.errors import BadQuery
 from liqdata.rows import Rows
 
+from .folders import recorded_folder, recorded_sources
 from .sources import EVERY_COIN, MAPS, RANKINGS, Question, decoded
-from .store import recorded_folder, recorded_sources
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -99,17 +99,15 @@ class Recordings(Sequence[Any]):
         return f"Recordings({self.source}, {len(self)} items{span})"
 
 
-def recorded_market(source: LocalSource, name: object) -> Market:
-    """The market of the recorded orders of a source."""
-    from liqdata.market import _archived
-
+def recorded_market(source: LocalSource, name: object, opened: Callable[[str, Any], Market]) -> Market:
+    """The market of the recorded orders of a source, made by ``opened`` from a folder and an instant."""
     folder, as_of = source.archive or (None, None)
     known = recorded_sources(folder) if folder is not None else []
     if not isinstance(name, str) or folder is None or name.lower() not in known:
         some = ", ".join(map(repr, known)) or "none: nothing is recorded in this market"
         msg = f"source: {name!r} is not recorded; allowed: {some}"
         raise BadQuery(msg, parameter="source")
-    return _archived(str(recorded_folder(folder, name.lower())), as_of)
+    return opened(str(recorded_folder(folder, name.lower())), as_of)
 
 
 def recordings(

@@ -13,30 +13,17 @@ from liqdata.errors import ArchiveError
 from liqdata.files.atomic_write import atomic_write
 from liqdata.ingestion.tables import table
 
+from .folders import JOURNAL, recorded_folder
 from .sources import Question
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from .sources import Served
 
-FOLDER = "recorded"
-JOURNAL = "journal.sqlite"
 _STATE = "recorder.json"
 _DAY = 24 * 60 * 60 * 1000
 _PLAIN = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
-
-
-def recorded_folder(path: str | os.PathLike[str], source: str) -> Path:
-    """The folder of a source."""
-    return Path(path) / FOLDER / source
-
-
-def recorded_sources(path: str | os.PathLike[str]) -> list[str]:
-    """The names of the sources that an archive has recordings of."""
-    folder = Path(path) / FOLDER
-    return sorted(one.name for one in folder.iterdir() if (one / JOURNAL).exists()) if folder.is_dir() else []
 
 
 class Store:

@@ -16,12 +16,9 @@ AttributeError: Coinalyze has no heatmap; CoinAnk, CoinGlass, Hyblock have it
 
 from __future__ import annotations
 
-from liqdata.recording.recorder import Recorder
-
 from .coinalyze import AsyncCoinalyze, Coinalyze
 from .coinank import AsyncCoinAnk, CoinAnk
 from .coinglass import AsyncCoinGlass, CoinGlass
-from .comparison import Comparison
 from .datamaxi import AsyncDataMaxi, DataMaxi
 from .hyblock import AsyncHyblock, Hyblock
 from .velo import AsyncVelo, Velo
@@ -36,9 +33,7 @@ __all__ = [
     "CoinAnk",
     "CoinGlass",
     "Coinalyze",
-    "Comparison",
     "DataMaxi",
     "Hyblock",
-    "Recorder",
     "Velo",
 ]
