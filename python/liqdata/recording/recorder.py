@@ -175,6 +175,13 @@ class Recorder:
 
     It runs on threads of this process until it is closed or the process ends.
 
+    Parameters
+    ----------
+    path : str
+        The folder of the archive.
+    parts : list
+        One recorder of each source.
+
     Examples
     --------
     >>> import tempfile
@@ -242,6 +249,11 @@ class Recorder:
         -------
         bool
             False if ``timeout`` passed first, otherwise True.
+
+        Raises
+        ------
+        TypeError
+            If ``timeout`` is not a number.
 
         Examples
         --------
