@@ -44,7 +44,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 const RELOAD: Duration = Duration::from_millis(250);
 
 /// Settings of a server: limits, access, TLS and proxies.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ServerSettings {
     /// Limits for each client.
     pub limits: Limits,
@@ -56,6 +56,21 @@ pub struct ServerSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether each answer is logged to `liqdata::access`.
     pub access_log: bool,
+    /// Whether the live page is served at `/`. Otherwise `/` is the list of the endpoints.
+    pub page: bool,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            access: Access::default(),
+            tls: None,
+            trusted_proxies: Vec::new(),
+            access_log: false,
+            page: true,
+        }
+    }
 }
 
 /// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.
@@ -114,6 +129,7 @@ pub async fn run_with(
         tls,
         trusted_proxies,
         access_log,
+        page,
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
@@ -129,6 +145,7 @@ pub async fn run_with(
         local,
         tls,
         access_log,
+        page,
         peers: Peers::new(trusted_proxies, limits.per_peer),
         streams: StreamSlots::new(&limits, Arc::clone(&places), tokens, stopping.clone()),
         unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),

@@ -52,6 +52,7 @@ pub(crate) struct Given {
     limits: HashMap<String, f64>,
     public: bool,
     access_log: bool,
+    page: bool,
 }
 
 impl Given {
@@ -84,6 +85,7 @@ impl Given {
             tls: tls.transpose().map_err(named("tls"))?,
             limits: limits_of(&self.limits),
             access_log: self.access_log,
+            page: self.page,
             access: Access {
                 tokens,
                 hosts: self.hosts,
