@@ -48,8 +48,11 @@ function wrap(context: Context, line: string, most: number): string[] {
     if (context.measureText(line).width <= most) return [line];
     const pieces: string[] = [];
     let piece = "";
-    for (const part of line.split(" · ")) {
-        const longer = piece ? `${piece} · ${part}` : part;
+    const parts = line.split(" · ");
+    if (parts.length === 1 && !line.includes(" ")) return parts;
+    const between = parts.length > 1 ? " · " : " ";
+    for (const part of parts.length > 1 ? parts.flatMap((one) => wrap(context, one, most)) : line.split(" ")) {
+        const longer = piece ? `${piece}${between}${part}` : part;
         if (piece && context.measureText(longer).width > most) {
             pieces.push(piece);
             piece = part;
@@ -72,7 +75,7 @@ export function watermark(context: Context, text: string, x: number, y: number, 
 
 /** A realised order: a disc for a long, a diamond for a short; the area tells the USD. */
 export function mark(context: Context, x: number, y: number, usd: number, side: Order["side"], look: Look): void {
-    const radius = Math.max(2.5, Math.min(18, Math.sqrt(usd / 1e6) * 5));
+    const radius = Math.max(2, Math.min(14, Math.sqrt(usd / 1e6) * 3.2));
     context.beginPath();
     if (side === "LONG") context.arc(x, y, radius, 0, 2 * Math.PI);
     else {
@@ -168,7 +171,7 @@ export function strip(
     const unit = source.relative ? "" : " USD";
     const scale = source.relative
         ? "relative amounts"
-        : `bars to ${short(most)}${unit}, line to ${short(mostSum)}${unit}`;
+        : `bars to ${short(most)}${unit} · line to ${short(mostSum)}${unit}`;
     words(context, [`${source.word} · map ${source.map.range}`, ...source.lines, scale], x + 2, box.y, width - 4, look);
     context.restore();
 }

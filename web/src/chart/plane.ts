@@ -635,7 +635,7 @@ export class Plane {
             context.lineTo(room, y + 0.5);
             context.stroke();
             // Labels that would lie on each other: the first stays, the others are ticks alone.
-            if (used.some((other) => Math.abs(other - y) < 14)) continue;
+            if (y < this.wordsBottom + 8 || used.some((other) => Math.abs(other - y) < 14)) continue;
             used.push(y);
             const length = context.measureText(text).width;
             context.fillStyle = this.look.plate;
@@ -700,7 +700,8 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
-            words(context, this.told.realised, 6, 4, Math.max(120, room - 12), this.look);
+            const told = height < 110 ? this.told.realised.slice(0, 1) : this.told.realised;
+            words(context, told, 6, 4, Math.max(120, room - 12), this.look);
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }

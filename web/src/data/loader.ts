@@ -36,7 +36,8 @@ export class Loader<T> {
 
     /** Asks another question. What was answered to the one before is not shown for this one. */
     to(question: string | undefined): void {
-        if (question === this.region.value.question) return;
+        // Not read as a value: what asks again is another question, not another answer.
+        if (question === this.region.peek().question) return;
         this.current?.abort();
         this.current = undefined;
         clearTimeout(this.timer);
@@ -46,7 +47,7 @@ export class Loader<T> {
 
     /** Asks the same question again; only one is under way, and one more waits. */
     async load(): Promise<void> {
-        const { question } = this.region.value;
+        const { question } = this.region.peek();
         if (question === undefined) return;
         if (this.current) {
             this.again = true;
@@ -55,12 +56,13 @@ export class Loader<T> {
         clearTimeout(this.timer);
         const control = new AbortController();
         this.current = control;
-        if (this.region.value.body === undefined) this.region.value = { ...this.region.value, loading: true };
+        const asked = this.region.peek();
+        if (asked.body === undefined) this.region.value = { ...asked, loading: true };
         try {
             const answer = await ask<T>(question, control.signal, this.accept, this.read);
             if (control.signal.aborted) return;
-            const same = !answer.fresh && this.region.value.body === answer.body;
-            const before = this.region.value;
+            const before = this.region.peek();
+            const same = !answer.fresh && before.body === answer.body;
             if (!same || before.trouble || before.loading) {
                 const { body, facts } = answer;
                 this.region.value = { ...before, body, facts, at: Date.now(), loading: false, trouble: undefined };
@@ -69,8 +71,8 @@ export class Loader<T> {
             if (control.signal.aborted) return;
             const trouble = troubleOf(error);
             const keeps = trouble.is !== "refused" && trouble.is !== "token";
-            const body = keeps ? this.region.value.body : undefined;
-            this.region.value = { ...this.region.value, body, loading: false, trouble };
+            const before = this.region.peek();
+            this.region.value = { ...before, body: keeps ? before.body : undefined, loading: false, trouble };
             this.onTrouble(trouble);
             const pause =
                 trouble.is === "busy" ? trouble.retryAt - Date.now() : trouble.is === "offline" ? 4000 : undefined;

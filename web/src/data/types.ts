@@ -154,8 +154,16 @@ export interface LiqMap {
     leverages: number[];
     bins: LiqBin[];
     units?: string;
+    view?: string;
     simulated?: boolean;
+    outside?: Sides;
+    within?: Record<string, Sides>;
     explain?: Explain;
+}
+
+export interface Sides {
+    long_usd: number;
+    short_usd: number;
 }
 
 export interface Served {

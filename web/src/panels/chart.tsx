@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { colours } from "../chart/bitmap";
 import { Plane } from "../chart/plane";
-import { tape } from "../view/feed";
+import { ofCoin, tape } from "../view/feed";
 import { bindKeys } from "../view/keyboard";
 import { exact, moment, short, zoneName } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
@@ -84,7 +84,7 @@ function mount(box: HTMLElement): () => void {
             const names = new Set(listed.map((order) => `${order.exchange}${order.timestamp}${order.value_usd}`));
             const fresh = live.flatMap((row) =>
                 row.kind === "order" &&
-                row.coin === symbol &&
+                ofCoin.value(row.order.symbol, symbol) &&
                 row.usd >= min_usd &&
                 (!exchange || row.order.exchange === exchange) &&
                 !names.has(`${row.order.exchange}${row.at}${row.order.value_usd}`)
@@ -235,7 +235,7 @@ export function Chart() {
             }),
         [],
     );
-    const { t, p, as_of } = view.value;
+    const { t, p, as_of, panel } = view.value;
     return (
         <section class="map" aria-label="map">
             <div class="label">
@@ -248,10 +248,14 @@ export function Chart() {
                 <button type="button" onClick={() => (dialog.value = "clusters")}>
                     as table
                 </button>
-                <button type="button" onClick={() => (dialog.value = "map")}>
+                <button type="button" class={panel === "levels" ? "" : "wide"} onClick={() => (dialog.value = "map")}>
                     map as table
                 </button>
-                <button type="button" onClick={() => (dialog.value = "realised")}>
+                <button
+                    type="button"
+                    class={panel === "realised" ? "" : "wide"}
+                    onClick={() => (dialog.value = "realised")}
+                >
                     realised as table
                 </button>
                 <button type="button" onClick={savePicture}>

@@ -177,7 +177,7 @@ export function SimulatedBar() {
     if (!simulated.value) return null;
     return (
         <p class="simulated" role="note">
-            SIMULATED MARKET · to learn and to test · it says nothing of a real market
+            SIMULATED MARKET · it says nothing of a real one
         </p>
     );
 }

@@ -5,7 +5,7 @@ import { change, index, simulated, stream, tokenNeeded, view } from "../view/sta
 import { Chart } from "./chart";
 import { Dialogs, Headlines, Notices, TokenForm } from "./dialogs";
 import { Head, SimulatedBar } from "./head";
-import { CoverageStrip, Ranking, Totals } from "./side";
+import { CoverageStrip, Near, Ranking, Totals } from "./side";
 import { Tape } from "./tape";
 
 /** A region that cannot be drawn says so; the others live on. */
@@ -65,6 +65,7 @@ export function Page() {
                 <div class="right">
                     <Boundary name="totals">
                         {shows("map", "realised") && <Totals />}
+                        {shows("map", "levels") && <Near />}
                         {shows("map") && <Ranking />}
                     </Boundary>
                     {phone.value && panel === "levels" && (

@@ -3,7 +3,7 @@
 import { percent, short } from "../view/numbers";
 import { coinOrder } from "../view/rank";
 import { coveredShare, gapsShown } from "../view/shown";
-import { change, coins, coverage, covers, damaged, overview, undercount, view } from "../view/state";
+import { change, coins, coverage, covers, damaged, liqmap, overview, undercount, view } from "../view/state";
 import { dialog } from "./dialogs";
 import { State } from "./parts";
 
@@ -117,6 +117,48 @@ export function Ranking() {
     );
 }
 
+/** What the estimate has near the price, of everything and not only of the rows that are shown. */
+export function Near() {
+    const body = liqmap.region.value.body;
+    if (!body?.within || view.value.source !== "estimate") return null;
+    const unlike = body.units === "relative";
+    const { outside } = body;
+    return (
+        <section class="near" aria-label="estimate near the price">
+            <h2>
+                Estimate near the price{" "}
+                <small>
+                    {unlike ? "relative amounts" : "USD"}, whole map {body.range}
+                </small>
+            </h2>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">within</th>
+                        {Object.keys(body.within).map((name) => (
+                            <th scope="col" key={name}>
+                                {name} %
+                            </th>
+                        ))}
+                        <th scope="col">not shown</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {(["long_usd", "short_usd"] as const).map((side) => (
+                        <tr key={side}>
+                            <th scope="row">est. {side === "long_usd" ? "longs" : "shorts"}</th>
+                            {Object.entries(body.within ?? {}).map(([name, sides]) => (
+                                <td key={name}>{short(sides[side])}</td>
+                            ))}
+                            <td>{outside ? short(outside[side]) : ""}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </section>
+    );
+}
+
 const WORDS: Record<string, string> = { complete: "all orders", sampled: "a sample", unknown: "unknown share" };
 
 export function CoverageStrip() {
@@ -132,7 +174,7 @@ export function CoverageStrip() {
                     </button>
                 )}
                 <button type="button" class="plain" onClick={() => (dialog.value = "gaps")}>
-                    {shown.length ? `${shown.length} gaps` : "no gaps"}
+                    {shown.length ? `${shown.length} ${shown.length === 1 ? "gap" : "gaps"}` : "no gaps"}
                 </button>
             </h2>
             <State of={coverage.region.value}>

@@ -7,7 +7,7 @@ import type { Cascade, Order } from "../data/types";
 import { damaged, index, KINDS, newest, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
 
 export type TapeRow =
-    | { kind: "order"; id: number; at: number; order: Order; usd: number; coin: string }
+    | { kind: "order"; id: number; at: number; order: Order; usd: number }
     | { kind: "cascade"; id: number; at: number; cascade: Cascade }
     | { kind: "line"; id: number; at: number; text: string };
 
@@ -20,22 +20,15 @@ export const tape = signal<readonly TapeRow[]>([]);
 export const paused = signal<readonly TapeRow[] | undefined>(undefined);
 let next = 0;
 
-function coinOf(symbol: string): string {
-    const coins = index.region.peek().body?.coins ?? [];
-    let best = "";
-    for (const coin of coins) if (symbol.startsWith(coin) && coin.length > best.length) best = coin;
-    return best || symbol;
-}
+/** Whether a pair is of a coin: its name begins with it, and with no longer name of a coin. */
+export const ofCoin = computed(() => {
+    const known = index.region.value.body?.coins ?? [];
+    return (symbol: string, coin: string) =>
+        symbol.startsWith(coin) && !known.some((other) => other.length > coin.length && symbol.startsWith(other));
+});
 
 function orderRow(order: Order): TapeRow {
-    return {
-        kind: "order",
-        id: next++,
-        at: order.timestamp,
-        order,
-        usd: Number(order.value_usd),
-        coin: coinOf(order.symbol),
-    };
+    return { kind: "order", id: next++, at: order.timestamp, order, usd: Number(order.value_usd) };
 }
 
 const nameOf = (order: Order) =>
@@ -54,7 +47,7 @@ export const shown = computed(() => {
         if (row.kind === "line") return true;
         if (row.kind === "cascade") return coin === "all" || row.cascade.coin === symbol;
         if (row.usd < min_usd || (exchange !== undefined && row.order.exchange !== exchange)) return false;
-        return coin === "all" || row.coin === symbol;
+        return coin === "all" || ofCoin.value(row.order.symbol, symbol);
     });
 });
 
@@ -162,7 +155,7 @@ export function start(): void {
             stream.value = state;
             if (state.is === "token") tokenNeeded.value = true;
             // What changed while nothing was heard is asked for once.
-            if (state.is === "live" && before.is !== "live") everything();
+            if (state.is === "live" && before.is === "offline") everything();
         },
         "orders,cascades,changes",
     );

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { bandOf, columnOf, gridOfBytes, gridOfJson, rowOf, spanOf, valueAt } from "../src/data/grid";
+
+const reply = {
+    symbol: "BTC",
+    range: "24h",
+    model: 2,
+    updatedAt: 1_000_000,
+    currentPrice: 100,
+    prices: [99, 100, 101, 102].map((_, i) => 99 * Math.exp(i * 0.01)),
+    times: [600_000, 1_200_000, 1_500_000],
+    matrix: [
+        [0, 1, 2],
+        [3, null, 5],
+        [6, 7, 8],
+        [9, 10, 11],
+    ],
+};
+
+/** The form in bytes of the same reply. */
+function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
+    const json = {
+        ...reply,
+        units: "usd",
+        simulated: false,
+        row0: Math.log(99),
+        rowStep: 0.01,
+        rows: 4,
+        values,
+        low,
+        high,
+    };
+    const head = new TextEncoder().encode(JSON.stringify({ ...json, prices: undefined, matrix: undefined }));
+    const at = Math.ceil((12 + head.length) / 8) * 8;
+    const cells = reply.times.flatMap((_, c) => reply.matrix.map((row) => row[c] ?? Number.NaN));
+    const width = { u16: 2, f32: 4, f64: 8 }[values];
+    const buffer = new ArrayBuffer(at + width * cells.length);
+    const view = new DataView(buffer);
+    new Uint8Array(buffer).set(new TextEncoder().encode("LIQGRID1"));
+    view.setUint32(8, head.length, true);
+    new Uint8Array(buffer).set(head, 12);
+    for (const [i, value] of cells.entries()) {
+        if (values === "f64") view.setFloat64(at + 8 * i, value, true);
+        else if (values === "f32") view.setFloat32(at + 4 * i, value, true);
+        else {
+            const scale = 65533 / Math.log(high / low);
+            const code = Number.isNaN(value) ? 65535 : value === 0 ? 0 : 1 + Math.round(Math.log(value / low) * scale);
+            view.setUint8(at + i, code >> 8);
+            view.setUint8(at + cells.length + i, code & 255);
+        }
+    }
+    return buffer;
+}
+
+describe("a grid", () => {
+    const grid = gridOfJson(reply);
+
+    it("has each value where the matrix has it", () => {
+        expect(valueAt(grid, 0, 2)).toBe(2);
+        expect(valueAt(grid, 3, 0)).toBe(9);
+        expect(valueAt(grid, 1, 1)).toBeNaN();
+    });
+
+    it("finds the row of a price and the column of an instant, and nothing outside", () => {
+        for (let row = 0; row < 4; row++) {
+            const [low, high] = bandOf(grid, row);
+            expect(rowOf(grid, low * 1.00001)).toBe(row);
+            expect(rowOf(grid, high * 0.99999)).toBe(row);
+        }
+        expect(rowOf(grid, 90)).toBe(-1);
+        expect(rowOf(grid, 120)).toBe(-1);
+        expect(columnOf(grid, 0)).toBe(0);
+        expect(columnOf(grid, 599_999)).toBe(0);
+        expect(columnOf(grid, 600_000)).toBe(1);
+        expect(columnOf(grid, 1_499_999)).toBe(2);
+        expect(columnOf(grid, 1_500_000)).toBe(-1);
+        expect(columnOf(grid, -1)).toBe(-1);
+    });
+
+    it("ends with a column that may be shorter", () => {
+        expect(spanOf(grid, 0)).toEqual([0, 600_000]);
+        expect(spanOf(grid, 2)).toEqual([1_200_000, 1_500_000]);
+    });
+
+    it.each(["f64", "f32", "u16"] as const)("is the same in bytes as %s", (values) => {
+        const other = gridOfBytes(bytes(values));
+        expect([...other.times]).toEqual([...grid.times]);
+        for (let i = 0; i < grid.values.length; i++) {
+            const [a, b] = [grid.values[i] ?? 0, other.values[i] ?? 0];
+            if (Number.isNaN(a) || a === 0) expect(b).toEqual(a);
+            else expect(Math.abs(b / a - 1)).toBeLessThan({ f64: 1e-15, f32: 6e-8, u16: 1e-4 }[values]);
+        }
+    });
+
+    it("refuses bytes that are something else", () => {
+        expect(() => gridOfBytes(new TextEncoder().encode("{}        ").buffer as ArrayBuffer)).toThrow(/LIQGRID1/);
+    });
+});
