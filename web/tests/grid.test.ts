@@ -23,21 +23,21 @@ function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
         ...reply,
         units: "usd",
         simulated: false,
-        row0: Math.log(99),
-        rowStep: 0.01,
         rows: 4,
         values,
         low,
         high,
     };
     const head = new TextEncoder().encode(JSON.stringify({ ...json, prices: undefined, matrix: undefined }));
-    const at = Math.ceil((12 + head.length) / 8) * 8;
+    const first = Math.ceil((12 + head.length) / 8) * 8;
+    const at = first + 8 * 4;
     const cells = reply.times.flatMap((_, c) => reply.matrix.map((row) => row[c] ?? Number.NaN));
     const width = { u16: 2, f32: 4, f64: 8 }[values];
     const buffer = new ArrayBuffer(at + width * cells.length);
     const view = new DataView(buffer);
     new Uint8Array(buffer).set(new TextEncoder().encode("LIQGRID1"));
     view.setUint32(8, head.length, true);
+    for (const [i, price] of reply.prices.entries()) view.setFloat64(first + 8 * i, price, true);
     new Uint8Array(buffer).set(head, 12);
     for (const [i, value] of cells.entries()) {
         if (values === "f64") view.setFloat64(at + 8 * i, value, true);

@@ -2,21 +2,26 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::handler::Handler;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use crate::api::{self, CARRIED, RELATIVE, ReplyEnvelope};
+use crate::api::{self, BadQuery, CARRIED, Endpoint, Heatmap, RELATIVE, ReplyEnvelope};
 use crate::market::{
     Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
     ServedMap, VenueCoverage, wall_clock,
 };
-use crate::model::{EarlierBar, FineCells, Millis, PeriodCoverage, Sides, Window};
+use crate::model::{
+    EarlierBar, FineCells, GRID_TYPE, GridValues, HeatmapGrid, Millis, PeriodCoverage, Sides,
+    Window, encode_grid, explain_grid,
+};
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
-use crate::server::answers::query::{ParsedQuery, prefers_explained};
+use crate::server::answers::query::{ParsedQuery, VALUES, accepts_grid, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
 use crate::server::answers::response_cache::Lasting;
 use crate::server::answers::validator::Validator;
@@ -46,6 +51,8 @@ struct Asked {
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
+    /// The form of a heatmap in bytes. `None` means JSON.
+    form: Option<GridValues>,
     /// Whether the answer includes the coverage of the data: the times at which each exchange was collected.
     of_record: bool,
     /// Whether the query asks for a time range, which may span years.
@@ -64,7 +71,7 @@ impl Asked {
 
     fn spelled(&self) -> String {
         let as_of = self.as_of.map(|as_of| as_of.0);
-        format!("{} {:?} {as_of:?}", self.name, self.query)
+        format!("{} {:?} {as_of:?} {:?}", self.name, self.query, self.form)
     }
 }
 
@@ -89,7 +96,16 @@ struct Plan {
 
 /// The request handler of an endpoint. All endpoints share this type, so that the page code is compiled only once.
 #[derive(Clone, Copy)]
-pub(crate) struct EndpointPage(fn(&PageState, &str, bool) -> Result<Plan, Rejection>);
+pub(crate) struct EndpointPage(fn(&PageState, &str, Wishes) -> Result<Plan, Rejection>);
+
+/// What the headers of a request ask for.
+#[derive(Clone, Copy)]
+struct Wishes {
+    /// An explanation.
+    explained: bool,
+    /// A heatmap in bytes.
+    grid: bool,
+}
 
 impl EndpointPage {
     pub(crate) fn of<E: MarketQuery>() -> Self {
@@ -105,7 +121,11 @@ impl Handler<(), PageState> for EndpointPage {
         Box::pin(async move {
             let query = parts.uri.query().unwrap_or_default();
             let preferred = prefers_explained(&parts.headers);
-            let answered = match self.0(&shared, query, preferred) {
+            let wishes = Wishes {
+                explained: preferred,
+                grid: accepts_grid(&parts.headers),
+            };
+            let answered = match self.0(&shared, query, wishes) {
                 Ok(plan) => respond(shared, &parts.headers, plan).await,
                 Err(rejection) => Err(rejection),
             };
@@ -121,18 +141,25 @@ impl Handler<(), PageState> for EndpointPage {
     }
 }
 
-/// Parses the query string for an endpoint. `preferred` says that the `Prefer` header asks for an explanation.
+/// Parses the query string for an endpoint.
 fn plan<E: MarketQuery>(
     shared: &PageState,
     query: &str,
-    preferred: bool,
+    wishes: Wishes,
 ) -> Result<Plan, Rejection> {
     let ParsedQuery {
         endpoint,
         explain,
         as_of,
+        values,
     } = ParsedQuery::<E>::read(query)?;
-    let explain = explain || preferred;
+    let explain = explain || wishes.explained;
+    let grid = wishes.grid && E::PATH == <Heatmap as Endpoint>::PATH;
+    if values.is_some() && !grid {
+        let allowed = format!("with the header Accept: {GRID_TYPE}");
+        return Err(BadQuery::new(VALUES, "has no effect on JSON", allowed).into());
+    }
+    let form = grid.then(|| values.unwrap_or_default());
     let material = endpoint.material();
     if as_of.is_some() {
         shared.past.check("as_of")?;
@@ -147,6 +174,7 @@ fn plan<E: MarketQuery>(
         query: endpoint.to_query(),
         as_of,
         explain,
+        form,
         of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
         of_range: material == QueryInputs::TimeRange,
     };
@@ -164,7 +192,10 @@ fn plan<E: MarketQuery>(
             (None, None)
         };
         Ok(Made {
-            body: enveloped::<E, _>(answered.reply, most)?,
+            body: match (form, E::grid(&answered.reply)) {
+                (Some(values), Some(grid)) => in_bytes(grid, values)?,
+                _ => enveloped::<E, _>(answered.reply, most)?,
+            },
             explain: answered.explain,
             earlier,
             period,
@@ -282,7 +313,12 @@ async fn estimated(
         revision,
     };
     let lane = asked.lane(Lane::Slow);
-    let Asked { explain, as_of, .. } = asked;
+    let Asked {
+        explain,
+        as_of,
+        form,
+        ..
+    } = asked;
     let make = estimate(shared.clone(), asked, needed, make);
     let cached = shared
         .encoded(lane)
@@ -296,7 +332,7 @@ async fn estimated(
         if plain.is_current(headers) {
             return Ok(plain.not_modified());
         }
-        let mut response = plain.on(json(cached.body.clone()));
+        let mut response = plain.on(of_form(form, cached.body.clone()));
         warn_of_units(&mut response, cached.explain.as_ref());
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
@@ -344,7 +380,7 @@ async fn estimated(
     // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
     let (revision, body) = shared.make(Lane::Quick, work).await?;
     let body = shared.memory.count(body);
-    let mut response = shared.named(revision.map(name)).on(json(body));
+    let mut response = shared.named(revision.map(name)).on(of_form(form, body));
     warn_of_units(&mut response, scale.as_ref());
     response
         .extensions_mut()
@@ -388,6 +424,7 @@ async fn estimate(
         };
         // Only estimates about the present are recorded as served maps.
         if asked.as_of.is_none()
+            && asked.form.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
             maps.record(served(&asked, &needed.coin, closed, &estimated));
@@ -472,6 +509,24 @@ fn encode(
     explained(&plain.body, market, asked.as_of, record, None)
 }
 
+/// Encodes a heatmap in bytes.
+fn in_bytes(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, Rejection> {
+    encode_grid(grid, values).map_err(|failure| {
+        log::error!("a heatmap could not be encoded: {failure}");
+        Rejection::Defect
+    })
+}
+
+/// A response whose body is JSON, or a heatmap in bytes.
+fn of_form(form: Option<GridValues>, body: Bytes) -> Response {
+    let mut response = json(body);
+    if form.is_some() {
+        let kind = HeaderValue::from_static(GRID_TYPE);
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    response
+}
+
 fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
     if E::ENVELOPED {
         encoded_within(&ReplyEnvelope::around(reply), most)
@@ -531,8 +586,11 @@ fn explained(
     with_explanation(plain, &explanation)
 }
 
-/// Adds the field `explain` to `plain`, a JSON object with at least one member.
+/// Adds the field `explain` to `plain`: a JSON object with at least one member, or a heatmap in bytes.
 fn with_explanation(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
+    if let Some(grid) = explain_grid(plain, explanation) {
+        return Ok(grid);
+    }
     let Some(open) = plain.strip_suffix(b"}") else {
         log::error!("an answer is not a JSON object");
         return Err(Rejection::Defect);

@@ -77,7 +77,7 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                     assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri}");
                     assert!(nothing.is_empty());
                     assert_eq!(same[ETAG], headers[ETAG]);
-                    assert_eq!(same[VARY], "accept-encoding, prefer");
+                    assert_eq!(same[VARY], "accept, accept-encoding, prefer");
                     assert!(
                         !same.contains_key(CONTENT_TYPE) && !same.contains_key(CONTENT_ENCODING)
                     );
@@ -130,7 +130,7 @@ async fn an_explanation_is_sent_only_if_preferred() {
             let cached = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
             let (status, again, _) = get(&service, &uri, &cached).await;
             assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri} {prefers:?}");
-            assert_eq!(again[VARY], "accept-encoding, prefer");
+            assert_eq!(again[VARY], "accept, accept-encoding, prefer");
             let packed = [(PREFER, prefers), (ACCEPT_ENCODING, "gzip")];
             let (_, headers, body) = get(&service, &uri, &packed).await;
             if !headers.contains_key(CONTENT_ENCODING) {

@@ -32,8 +32,6 @@ const MAGIC = "LIQGRID1";
 const UNKNOWN = 65535;
 
 interface BinaryHead extends GridHead {
-    row0: number;
-    rowStep: number;
     rows: number;
     times: number[];
     values: "u16" | "f32" | "f64";
@@ -84,16 +82,17 @@ export function gridOfJson(reply: any): Grid {
     };
 }
 
-/** Reads the form in bytes: magic, length of the head, the head in JSON, padding to 8, then values column by column. */
+/** Reads the form in bytes: magic, length of the head, the head, padding to 8, prices, then values column by column. */
 export function gridOfBytes(buffer: ArrayBuffer): Grid {
     const magic = new TextDecoder().decode(new Uint8Array(buffer, 0, 8));
     if (magic !== MAGIC) throw new Error(`a grid begins with ${MAGIC}, not with ${JSON.stringify(magic)}`);
     const size = new DataView(buffer).getUint32(8, true);
     const head: BinaryHead = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 12, size)));
-    const at = Math.ceil((12 + size) / 8) * 8;
     const times = Float64Array.from(head.times);
     const [rows, columns] = [head.rows, times.length];
-    const prices = Float64Array.from({ length: rows }, (_, r) => Math.exp(head.row0 + r * head.rowStep));
+    const first = Math.ceil((12 + size) / 8) * 8;
+    const prices = new Float64Array(buffer, first, rows);
+    const at = first + 8 * rows;
     let values: Float64Array | Float32Array;
     if (head.values === "f64") values = new Float64Array(buffer, at, rows * columns);
     else if (head.values === "f32") values = new Float32Array(buffer, at, rows * columns);
@@ -107,7 +106,7 @@ export function gridOfBytes(buffer: ArrayBuffer): Grid {
             values[i] = code === 0 ? 0 : code === UNKNOWN ? Number.NaN : head.low * Math.exp((code - 1) * scale);
         }
     }
-    return { ...head, prices, times, values, rows, columns, step: head.rowStep, every: length(times) };
+    return { ...head, prices, times, values, rows, columns, step: spacing(prices), every: length(times) };
 }
 
 /** The row whose band holds a price, or -1. */

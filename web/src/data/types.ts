@@ -25,7 +25,6 @@ export interface Index {
     coins: string[];
     endpoints: Endpoint[];
     extensions: Endpoint[];
-    forms?: string[];
 }
 
 export interface Order {

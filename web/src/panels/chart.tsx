@@ -75,6 +75,10 @@ function mount(box: HTMLElement): () => void {
                 if (t || p) made.show({ t, p });
             }
         }),
+        effect(() => {
+            const { vmin, vmax, threshold } = range.value;
+            document.body.dataset.colours = [vmin, vmax, threshold].join(",");
+        }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...range.value })),
         effect(() => made.setStrips(strips.value, phone.value ? 0.6 : 0.16)),
         effect(() => {
@@ -212,7 +216,14 @@ function ColourBar() {
 export function Readout() {
     const told = readout.value;
     return (
-        <p class="readout" role="status" aria-live={cell.value ? "polite" : "off"}>
+        <p
+            class="readout"
+            data-row={told?.row}
+            data-column={told?.column}
+            data-value={told?.exact}
+            role="status"
+            aria-live={cell.value ? "polite" : "off"}
+        >
             {told ? (
                 <>
                     <span>{told.place}</span> <strong title={told.exact ? exact(told.exact) : ""}>{told.amount}</strong>{" "}

@@ -170,6 +170,8 @@ export interface Readout {
     amount: string;
     exact: string;
     notes: string[];
+    row?: number;
+    column?: number;
 }
 
 export const readout = computed<Readout | undefined>(() => {
@@ -205,6 +207,8 @@ export const readout = computed<Readout | undefined>(() => {
             : `${word} ${short(value)}${unit.value}${side ? ` ${names[side]}` : ""}`,
         exact: Number.isNaN(value) ? "" : String(value),
         notes,
+        row,
+        column,
     };
 });
 

@@ -79,14 +79,12 @@ function trouble(found: Trouble): void {
 }
 
 export const index = new Loader<Index>(trouble);
-const binary = computed(() => index.region.value.body?.forms?.includes(GRID_TYPE) ?? false);
 
 async function readGrid(response: Response): Promise<Grid> {
-    const type = response.headers.get("content-type") ?? "";
-    return type.startsWith(GRID_TYPE) ? gridOfBytes(await response.arrayBuffer()) : gridOfJson(await response.json());
+    return gridOfBytes(await response.arrayBuffer());
 }
 
-export const heatmap = new Loader<Grid>(trouble, `${GRID_TYPE}, application/json;q=0.5`, readGrid);
+export const heatmap = new Loader<Grid>(trouble, GRID_TYPE, readGrid);
 export const liqmap = new Loader<LiqMap>(trouble);
 export const measured = new Loader<LiqMap>(trouble);
 export const servedGrid = new Loader<Data<Served[]>>(trouble);
@@ -184,10 +182,18 @@ export function follow(): () => void {
         const shows = (name: string) => source === name || beside === name;
         const everywhere = { as_of };
         const window = ["12h", "24h"].includes(range) ? range : "24h";
-        const grid = binary.value ? { values: "u16" } : {};
         const wanted = opened === "range" ? { opened } : {};
         heatmap.to(
-            path("api/liq-heatmap", { symbol, range, model, exchange, explain: 1, ...wanted, ...grid, ...everywhere }),
+            path("api/liq-heatmap", {
+                symbol,
+                range,
+                model,
+                exchange,
+                explain: 1,
+                values: "u16",
+                ...wanted,
+                ...everywhere,
+            }),
         );
         liqmap.to(
             shows("estimate")
