@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
+.PHONY: help demo page test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,10 @@ test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
-lint: $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
+page: $(STAMP)/page ## the page of web/ checked, tested, and held against web/dist
+	cd web && npm run --silent check
+
+lint: page $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
 	cargo fmt --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -128,6 +131,10 @@ $(STAMP)/pip:
 $(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
 	@echo "== Python packages for $*, into .venv: some minutes at first; pip tells what goes wrong alone"
 	$(PIP) --group $*
+	touch $@
+
+$(STAMP)/page: web/package-lock.json | $(STAMP)/pip
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --silent
 	touch $@
 
 # Beside the environment's own programs, so that nothing is put where the user's are.

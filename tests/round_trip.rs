@@ -43,7 +43,11 @@ fn market() -> Arc<Market> {
             Some(simulation.now),
         );
         let feeds = simulation.feeds;
-        Arc::new(Market::simulated(observations.unwrap(), feeds, "a simulation"))
+        Arc::new(Market::simulated(
+            observations.unwrap(),
+            feeds,
+            "a simulation",
+        ))
     });
     Arc::clone(market)
 }

@@ -731,7 +731,10 @@ fn an_estimate_says_what_it_rests_on() {
     )
     .unwrap()
     .explain;
-    assert_eq!((two.model_number, two.tiers.len(), two.theta), (2, 14, None));
+    assert_eq!(
+        (two.model_number, two.tiers.len(), two.theta),
+        (2, 14, None)
+    );
     assert_eq!(two.maintenance_margins[..13], [0.005; 13]);
     assert_eq!(two.maintenance_margins[13], 0.004);
     assert_eq!((two.bars, two.gaps), (96, 0));

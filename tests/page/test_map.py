@@ -45,7 +45,7 @@ def test_the_readout_tells_what_the_service_answers(visit, server, heatmap):
     box = _drawn(page)
     pick = random.Random(5)
     read = 0
-    for _ in range(200):
+    for _ in range(120):
         x = box["x"] + pick.uniform(0.02, 0.7) * box["width"]
         y = box["y"] + pick.uniform(0.02, 0.7) * box["height"]
         found = _read(page, x, y)
@@ -54,28 +54,23 @@ def test_the_readout_tells_what_the_service_answers(visit, server, heatmap):
         row, column, value = found
         read += 1
         assert float(value) == pytest.approx(heatmap.matrix[row, column], rel=1.01e-4)
-    assert read > 150
+    assert read > 90
 
 
 @pytest.mark.parametrize(("scale", "ratio", "scheme"), [("log", 1, "dark"), ("linear", 2, "light")])
 def test_a_pixel_has_the_colour_of_its_cell(visit, server, heatmap, scale, ratio, scheme):
-    page = visit(f"{server.url}/#scale={scale}&min_usd=1e12", ratio=ratio, scheme=scheme)
+    # So few prices that every row is several pixels high, and away from the candles.
+    price = heatmap.current_price
+    seen = f"p={price * 0.93:.1f},{price * 0.945:.1f}"
+    page = visit(f"{server.url}/#scale={scale}&min_usd=1e12&thr=0&{seen}", ratio=ratio, scheme=scheme)
     box = _drawn(page)
-    page.mouse.move(box["x"] + 300, box["y"] + 150)
-    page.keyboard.down("Shift")
-    # Until every row is several pixels high.
-    for _ in range(12):
-        page.mouse.wheel(0, -200)
-        page.wait_for_timeout(30)
-    page.keyboard.up("Shift")
-    page.wait_for_timeout(300)
-    low, high, threshold = (float(text) for text in page.evaluate("document.body.dataset.colours").split(","))
+    low, high, _ = (float(text) for text in page.evaluate("document.body.dataset.colours").split(","))
     table = (plt.colormaps["inferno"](np.arange(256))[:, :3] * 255).round().astype(int)
     if scheme == "light":
         table = table[::-1]
     pick = random.Random(8)
     points = []
-    for _ in range(80):
+    for _ in range(50):
         x = int(box["x"] + pick.uniform(0.05, 0.45) * box["width"])
         y = int(box["y"] + pick.uniform(0.12, 0.5) * box["height"])
         if (found := _read(page, x, y)) is not None:
@@ -87,9 +82,9 @@ def test_a_pixel_has_the_colour_of_its_cell(visit, server, heatmap, scale, ratio
     for x, y, row, column in points:
         value = heatmap.matrix[row, column]
         colour = pixels[int((y + 0.5) * ratio), int((x + 0.5) * ratio)]
-        if value < threshold * 1.0002:
+        if value <= 0:
             continue
-        index = round(255 * np.log(value / low) / np.log(high / low))
+        index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
         near = table[max(0, index - 1) : index + 2]
         drawn += 1
         held += bool(np.abs(near - colour).sum(axis=1).min() <= 3)

@@ -35,6 +35,7 @@ function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
     const width = { u16: 2, f32: 4, f64: 8 }[values];
     const buffer = new ArrayBuffer(at + width * cells.length);
     const view = new DataView(buffer);
+    const before: number[] = [0, 0, 0, 0];
     new Uint8Array(buffer).set(new TextEncoder().encode("LIQGRID1"));
     view.setUint32(8, head.length, true);
     for (const [i, price] of reply.prices.entries()) view.setFloat64(first + 8 * i, price, true);
@@ -45,8 +46,10 @@ function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
         else {
             const scale = 65533 / Math.log(high / low);
             const code = Number.isNaN(value) ? 65535 : value === 0 ? 0 : 1 + Math.round(Math.log(value / low) * scale);
-            view.setUint8(at + i, code >> 8);
-            view.setUint8(at + cells.length + i, code & 255);
+            const difference = (code - (before[i % 4] ?? 0)) & 0xffff;
+            before[i % 4] = code;
+            view.setUint8(at + i, difference >> 8);
+            view.setUint8(at + cells.length + i, difference & 255);
         }
     }
     return buffer;

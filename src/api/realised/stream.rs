@@ -41,6 +41,12 @@ impl StreamEvents {
         cascades: true,
         changes: false,
     };
+    /// No events.
+    pub(crate) const NONE: Self = Self {
+        orders: false,
+        cascades: false,
+        changes: false,
+    };
     const NAMES: [&'static str; 3] = ["orders", "cascades", "changes"];
 }
 
@@ -78,11 +84,7 @@ impl Rule for EventKinds {
     }
 
     fn check(name: &'static str, text: &str) -> Result<StreamEvents, BadQuery> {
-        let mut events = StreamEvents {
-            orders: false,
-            cascades: false,
-            changes: false,
-        };
+        let mut events = StreamEvents::NONE;
         let refused = || BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed());
         for kind in text.split(',') {
             let chosen = match kind.trim() {

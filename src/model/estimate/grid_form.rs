@@ -4,8 +4,9 @@
 //! (f64), then the values column by column. All numbers are little-endian. A NaN is a value that is not known.
 //!
 //! In the form `u16` a value is a code: 0 is zero, 65535 is unknown, and code k from 1 to 65534 is
-//! `low * (high / low) ** ((k - 1) / 65533)`, with `low` and `high` of the head. First come the high bytes of all codes,
-//! then the low bytes, which compresses better. A value below `low`, which is at least the largest value over 490,000, is
+//! `low * (high / low) ** ((k - 1) / 65533)`, with `low` and `high` of the head. Each code is sent as its difference to that of
+//! the column before, modulo 65536, the high bytes of all differences first and then the low bytes: columns change little,
+//! so this compresses best. A value below `low`, which is at least the largest value over 490,000, is
 //! `low`. All others are exact to .01 %.
 
 use serde::Serialize;
@@ -111,6 +112,12 @@ pub fn encode_grid(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, se
         }
         GridValues::U16 => {
             let codes: Vec<u16> = cells.map(|value| code(value, low, high)).collect();
+            let before = std::iter::repeat_n(0, rows).chain(codes.iter().copied());
+            let codes: Vec<u16> = codes
+                .iter()
+                .zip(before)
+                .map(|(code, before)| code.wrapping_sub(before))
+                .collect();
             body.extend(codes.iter().map(|code| code.to_be_bytes()[0]));
             body.extend(codes.iter().map(|code| code.to_be_bytes()[1]));
         }
@@ -210,8 +217,10 @@ mod tests {
         );
         let codes = &rest[24..];
         let wanted = [0.0, f64::NAN, 3e4, 1234.5, 0.1, 77.7];
+        let mut before = [0_u16; 3];
         for (i, wanted) in wanted.into_iter().enumerate() {
-            let code = u16::from_be_bytes([codes[i], codes[6 + i]]);
+            let code = before[i % 3].wrapping_add(u16::from_be_bytes([codes[i], codes[6 + i]]));
+            before[i % 3] = code;
             if wanted == 0.0 || wanted.is_nan() {
                 assert_eq!(code, if wanted == 0.0 { 0 } else { u16::MAX });
                 continue;

@@ -104,6 +104,8 @@ struct Reader {
     orders: Option<Box<OrderFollower>>,
     cascades: Option<Box<CascadeFollower>>,
     changes: Option<Changes>,
+    /// Which of them will tell nothing more, because the market does not grow.
+    ended: StreamEvents,
 }
 
 /// What happened next.
@@ -132,6 +134,7 @@ impl Reader {
             orders: None,
             cascades: None,
             changes: changes.then(|| Changes::of(market)),
+            ended: StreamEvents::NONE,
         };
         if orders {
             let (market, page, lane) = begin();
@@ -187,15 +190,16 @@ impl Reader {
             orders,
             cascades,
             changes,
+            ended,
         } = self;
         tokio::select! {
-            update = async { match orders { Some(orders) => orders.next().await, None => pending().await } } => {
+            update = async { match orders { Some(orders) if !ended.orders => orders.next().await, _ => pending().await } } => {
                 Ok(Update::Orders(update?))
             }
-            update = async { match cascades { Some(cascades) => cascades.next().await, None => pending().await } } => {
+            update = async { match cascades { Some(cascades) if !ended.cascades => cascades.next().await, _ => pending().await } } => {
                 Ok(Update::Cascades(update?))
             }
-            update = async { match changes { Some(changes) => changes.next().await, None => pending().await } } => {
+            update = async { match changes { Some(changes) => changes.next().await, _ => pending().await } } => {
                 Ok(Update::Changes(update?))
             }
         }
@@ -228,7 +232,12 @@ impl Reader {
                 events.extend_from_slice(&text);
                 events.extend_from_slice(b"\n\n");
             }
-            Update::Orders(OrderUpdate::End) | Update::Cascades(CascadeUpdate::End) => {
+            Update::Orders(OrderUpdate::End) => {
+                self.ended.orders = true;
+                return Ok(None);
+            }
+            Update::Cascades(CascadeUpdate::End) => {
+                self.ended.cascades = true;
                 return Ok(None);
             }
         }

@@ -62,14 +62,19 @@ function wrap(context: Context, line: string, most: number): string[] {
     return pieces;
 }
 
-export function watermark(context: Context, text: string, x: number, y: number, width: number, look: Look): void {
+export function watermark(context: Context, text: string, x: number, y: number, width: number): void {
     context.save();
-    context.globalAlpha = 0.3;
-    context.fillStyle = look.warn;
-    context.font = `700 ${Math.round(Math.min(44, width / (text.length * 0.75)))}px ${FONT}`;
+    context.globalAlpha = 0.5;
+    context.font = `700 ${Math.round(Math.min(40, width / (text.length * 0.75)))}px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText(text, x, y);
+    // Both a dark and a light line, so that it can be read on every colour.
+    context.lineWidth = 3;
+    context.strokeStyle = "#000000";
+    context.strokeText(text, x, y);
+    context.lineWidth = 1;
+    context.strokeStyle = "#ffffff";
+    context.strokeText(text, x, y);
     context.restore();
 }
 

@@ -78,6 +78,8 @@ export class Plane {
     private colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number } | undefined;
     private built: Built | undefined;
     private span: [number, number] | undefined;
+    /** Prices in view that somebody chose. The chart's own setter takes logarithms on a logarithmic axis, so it is not used. */
+    private chosen: [number, number] | undefined;
     private strips: readonly StripSource[] = [];
     private stripShare = 0.16;
     private painted: { key: string; canvas: OffscreenCanvas } | undefined;
@@ -126,7 +128,7 @@ export class Plane {
             priceLineVisible: true,
             priceLineStyle: 2,
             autoscaleInfoProvider: () => {
-                const [minValue, maxValue] = this.span ?? [1, 2];
+                const [minValue, maxValue] = this.chosen ?? this.span ?? [1, 2];
                 return { priceRange: { minValue, maxValue } };
             },
         });
@@ -349,6 +351,7 @@ export class Plane {
 
     fit(): void {
         this.moved = false;
+        this.chosen = undefined;
         this.silently(() => {
             this.bars.priceScale().setAutoScale(true);
             this.fitTime();
@@ -367,7 +370,7 @@ export class Plane {
         const range = free ? this.bars.priceScale().getVisibleRange() : null;
         return {
             t: [Math.round(instant(slots, seen.from)), Math.round(instant(slots, to))],
-            p: range ? [Number(range.from.toPrecision(7)), Number(range.to.toPrecision(7))] : undefined,
+            p: range ? [Number(range.from.toPrecision(7)), Number(range.to.toPrecision(7))] : this.chosen,
         };
     }
 
@@ -383,7 +386,7 @@ export class Plane {
                 this.moved = true;
             }
             if (p) {
-                this.bars.priceScale().setVisibleRange({ from: p[0], to: p[1] });
+                this.choose(p);
                 this.moved = true;
             }
         });
@@ -432,9 +435,15 @@ export class Plane {
         const [low, high] = [Math.log(seen.from), Math.log(seen.to)];
         const middle = (low + high) / 2 + (high - low) * shift;
         const half = ((high - low) / 2) * factor;
-        scale.setVisibleRange({ from: Math.exp(middle - half), to: Math.exp(middle + half) });
-        this.redraw();
+        const [from, to] = [Math.exp(middle - half), Math.exp(middle + half)];
+        this.choose([Number(from.toPrecision(7)), Number(to.toPrecision(7))]);
         this.changed();
+    }
+
+    private choose(prices: [number, number]): void {
+        this.chosen = prices;
+        this.bars.priceScale().setAutoScale(true);
+        this.redraw();
     }
 
     home(): void {
@@ -572,7 +581,7 @@ export class Plane {
             this.drawMarks(context, room);
             this.drawCell(context);
             this.drawLevels(context, room);
-            if (this.told.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room, this.look);
+            if (this.told.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
             if (side) this.drawStrips(context, room, side, height);
             this.wordsBottom = words(context, this.told.plane, 6, 6, Math.max(120, room - 12), this.look);
             if (this.told.instead)

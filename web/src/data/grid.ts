@@ -101,8 +101,12 @@ export function gridOfBytes(buffer: ArrayBuffer): Grid {
         const bytes = new Uint8Array(buffer, at, 2 * rows * columns);
         const scale = (Math.log(head.high) - Math.log(head.low)) / 65533 || 0;
         const cells = rows * columns;
+        const before = new Uint16Array(rows);
         for (let i = 0; i < cells; i++) {
-            const code = ((bytes[i] ?? 0) << 8) | (bytes[cells + i] ?? 0);
+            // Each code is the difference to that of the column before.
+            const row = i % rows;
+            const code = (((bytes[i] ?? 0) << 8) + (bytes[cells + i] ?? 0) + (before[row] ?? 0)) & 0xffff;
+            before[row] = code;
             values[i] = code === 0 ? 0 : code === UNKNOWN ? Number.NaN : head.low * Math.exp((code - 1) * scale);
         }
     }

@@ -99,8 +99,16 @@ export const quiet = computed(() => {
     return `No orders of ${symbol} in these ${range}. Coverage of them: ${percent(share)}.`;
 });
 
+/** The words for a narrow plane; the whole label stands above it, and in exported pictures. */
+const brief = computed(() => {
+    const { symbol, source, model } = view.value;
+    const words = relative.value ? "relative amounts" : "USD";
+    if (source === "positions") return [`${symbol} · MEASURED`];
+    return [`${symbol} · ${WORD[source]} · m${model} · ${words}`, "compares inside this map only"];
+});
+
 export const canvasWords = computed<Words>(() => ({
-    plane: [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)],
+    plane: phone.value ? brief.value : [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)],
     instead: instead.value || undefined,
     realised: damaged.value
         ? [...realisedWords.value, `${damaged.value} files damaged: rows are missing`]
@@ -124,8 +132,8 @@ export const strips = computed<StripSource[]>(() => {
             const old = name === "served" ? servedLiqmap.value : undefined;
             const map = name === "served" ? old?.map : liqmap.region.value.body;
             if (!map) continue;
-            const unlike = map.units === "relative" || map.explain?.openInterestScale === "relative";
-            const lines = [unitText(unlike ? "relative" : "usd", map.explain?.view)];
+            const unlike = map.units === "relative";
+            const lines = [unitText(map.units, map.view)];
             if (old) lines.push(`served ${clock(old.at, zone.value)} ${zoneName(old.at, zone.value)}`);
             found.push({ map, word: WORD[name], lines, relative: unlike });
         }

@@ -197,7 +197,7 @@ export function follow(): () => void {
         );
         liqmap.to(
             shows("estimate")
-                ? path("api/liq-map", { symbol, range: mapRange.value, model, exchange, explain: 1, ...everywhere })
+                ? path("api/liq-map", { symbol, range: mapRange.value, model, exchange, ...everywhere })
                 : undefined,
         );
         measured.to(
