@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .records import Record
     from .rows import Rows
+    from .server import Server
     from .stream import CascadeStream, OrderStream
     from .types import (
         ArchiveTable,
@@ -1185,6 +1186,39 @@ class Market:
 
         done = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
         return Exported(**done._asdict())
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0, **settings: Any) -> Server:
+        """Serve this market over HTTP, with the live page at ``/``.
+
+        Parameters
+        ----------
+        host : str
+            Address to listen on; loopback by default.
+        port : int
+            Port to listen on, 0 to 65535; 0 picks a free one.
+        **settings
+            The other parameters of :func:`liqdata.serve`, such as ``open=True`` to open the page in the browser.
+
+        Returns
+        -------
+        Server
+            A running server; a context manager with ``url`` and ``close()``.
+
+        Raises
+        ------
+        BadQuery
+            As :func:`liqdata.serve`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo().serve() as server, liqdata.Client(server.url) as client:
+        ...     client.levels("BTC")["symbol"]
+        'BTC'
+        """
+        from .server import serve
+
+        return serve(self, host, port, **settings)
 
     def close(self) -> None:
         """Refuse further calls, receive no more data and end the streams of this market.

@@ -44,7 +44,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 const RELOAD: Duration = Duration::from_millis(250);
 
 /// Settings of a server: limits, access, TLS and proxies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ServerSettings {
     /// Limits for each client.
     pub limits: Limits,
@@ -58,19 +58,6 @@ pub struct ServerSettings {
     pub access_log: bool,
     /// Whether the live page is served at `/`. Otherwise `/` is the list of the endpoints.
     pub page: bool,
-}
-
-impl Default for ServerSettings {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            access: Access::default(),
-            tls: None,
-            trusted_proxies: Vec::new(),
-            access_log: false,
-            page: true,
-        }
-    }
 }
 
 /// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.

@@ -159,7 +159,8 @@ fn prefers_json(headers: &HeaderMap) -> bool {
             "text/html" | "text/*" => html = html.max(weight),
             "*/*" => {
                 json = json.max(weight / 2.0);
-                html = html.max(weight);
+                // What is named counts more than what is not.
+                html = html.max(weight * 0.9);
             }
             _ => {}
         }
