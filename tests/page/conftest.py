@@ -5,19 +5,9 @@ import shutil
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import ARGUMENTS, STUCK, until
 
 import liqdata
-
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-]
 
 
 @pytest.fixture(scope="session")
@@ -87,14 +77,14 @@ def visit(browser, seen):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(1000 * STUCK)
         seen.watch(page)
         if prepare:
             prepare(page)
         page.goto(url)
         if live:
             page.wait_for_selector("[data-liqdata-state=live]")
-            page.wait_for_function("document.querySelector('.coverage li, .big')")
+            until(page, "document.querySelector('.coverage li, .big') !== null")
         return page
 
     yield opened

@@ -1,9 +1,9 @@
-"""The six pictures of the page in docs/images: ``python tests/page/pictures.py`` writes them, of a market that stands still."""
+"""The six pictures of the page in docs/images, of a market that stands still: ``python tests/page/pictures.py``."""
 
 import shutil
 from pathlib import Path
 
-from conftest import ARGUMENTS
+from chromium import ARGUMENTS, until
 from playwright.sync_api import sync_playwright
 
 import liqdata
@@ -23,9 +23,9 @@ def write(folder):
                 page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
                 page.set_default_timeout(120_000)
                 page.goto(server.url)
-                page.wait_for_function("document.querySelector('.label').textContent.includes('version')")
-                page.wait_for_function("document.querySelectorAll('.big').length > 0")
-                page.wait_for_function("document.querySelectorAll('.near td').length > 0")
+                until(page, "document.querySelector('.label').textContent.includes('version')")
+                until(page, "document.querySelectorAll('.big').length > 0")
+                until(page, "document.querySelectorAll('.near td').length > 0")
                 page.wait_for_timeout(3000)
                 page.screenshot(path=folder / f"page-{width}-{scheme}.png")
                 page.close()

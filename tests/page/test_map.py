@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from chromium import until
 
 import liqdata
 
@@ -14,8 +15,8 @@ IMAGE = pytest.importorskip("PIL.Image")
 
 def _drawn(page):
     """Wait for the map, and give the box of the chart."""
-    page.wait_for_function("document.querySelector('.label').textContent.includes('version')")
-    page.wait_for_function("document.querySelectorAll('.ranking tr').length > 3")
+    until(page, "document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelectorAll('.ranking tr').length > 3")
     page.wait_for_timeout(400)
     return page.locator(".canvas").bounding_box()
 
@@ -26,7 +27,7 @@ def _pixels(page):
 
 def _read(page, x, y):
     page.mouse.move(x, y)
-    page.wait_for_function("document.querySelector('.readout strong')")
+    until(page, "document.querySelector('.readout strong') !== null")
     told = page.locator(".readout")
     row = told.get_attribute("data-row")
     if row is None:
@@ -57,8 +58,10 @@ def test_the_readout_tells_what_the_service_answers(visit, server, heatmap):
     assert read > 90
 
 
-@pytest.mark.parametrize(("scale", "ratio", "scheme"), [("log", 1, "dark"), ("linear", 2, "light")])
-def test_a_pixel_has_the_colour_of_its_cell(visit, server, heatmap, scale, ratio, scheme):
+@pytest.mark.parametrize("scale, ratio, scheme", [("log", 1, "dark"), ("linear", 2, "light")])
+def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and what varies
+    visit, server, heatmap, scale, ratio, scheme
+):
     # So few prices that every row is several pixels high, and away from the candles.
     price = heatmap.current_price
     seen = f"p={price * 0.93:.1f},{price * 0.945:.1f}"
@@ -119,7 +122,7 @@ def test_the_tables_have_the_numbers_of_the_charts(visit, server, heatmap):
     told = float(rows.first.locator("td").last.get_attribute("title"))
     assert told == pytest.approx(most, rel=1.01e-4)
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    until(page, "document.querySelector('dialog') === null")
 
 
 def test_the_first_picture_is_light(visit, server):

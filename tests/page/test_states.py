@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+from chromium import until
 
 import liqdata
 
@@ -20,8 +21,9 @@ def _answer(path, change):
 
     def prepare(page):
         def handle(route):
-            reply = route.fetch()
+            reply = route.fetch(headers=route.request.headers | {"accept-encoding": "gzip"})
             headers, status, body = dict(reply.headers), reply.status, reply.body()
+            headers.pop("content-encoding", None)
             route.fulfill(**change(headers, status, body))
 
         page.route(re.compile(re.escape(path) + r"(\?|$)"), handle)
@@ -58,7 +60,7 @@ def test_a_server_with_tokens_shows_the_form_and_then_the_data(visit, market):
 
 def test_a_refusal_is_told_in_the_words_of_the_server(visit, server):
     page = visit(f"{server.url}/#symbol=NOPE")
-    page.wait_for_function("document.body.textContent.includes('No estimate of NOPE')")
+    until(page, "document.body.textContent.includes('No estimate of NOPE')")
     page = visit(f"{server.url}/#range=forever")
     assert "range=forever" in _text(page, ".notices")
 
@@ -67,7 +69,7 @@ def test_a_busy_server_is_asked_again_when_it_said(visit, server):
     busy = {"parameter": None, "message": "busy", "allowed": None}
     prepare = _refused(503, busy, **{"retry-after": "2"})("/api/liquidations/overview")
     page = visit(server.url, prepare=prepare, live=False)
-    page.wait_for_function("document.body.textContent.includes('server is busy; next try in')")
+    until(page, "document.body.textContent.includes('server is busy; next try in')")
     page.unroute_all()
     page.wait_for_selector(".big")
 
@@ -81,7 +83,7 @@ def test_what_nobody_heard_is_never_zero(visit, server):
 
     page = visit(server.url, prepare=_answer("/api/coverage", change), live=False)
     page.wait_for_selector(".big")
-    page.wait_for_function("document.querySelector('.big').textContent === 'Nobody listened: no totals.'")
+    until(page, "document.querySelector('.big').textContent === 'Nobody listened: no totals.'")
 
 
 def test_damage_is_told_everywhere(visit, server):
@@ -104,7 +106,7 @@ def test_relative_amounts_are_never_called_usd(visit, server):
         return {"status": status, "headers": headers, "body": padded + body[start:]}
 
     page = visit(server.url, prepare=_answer("/api/liq-heatmap", change))
-    page.wait_for_function("document.querySelector('.label p').textContent.includes('relative amounts')")
+    until(page, "document.querySelector('.label p').textContent.includes('relative amounts')")
     assert "USD" not in _text(page, ".label p")
     assert "USD" not in _text(page, ".colourbar")
 
@@ -119,7 +121,7 @@ def test_hostile_names_are_text(visit, server):
         return {"status": status, "headers": headers, "body": json.dumps(rows)}
 
     page = visit(server.url, prepare=_answer("/api/coverage", change))
-    page.wait_for_function("document.querySelector('.coverage .who').textContent.startsWith('<img')")
+    until(page, "document.querySelector('.coverage .who').textContent.startsWith('<img')")
     assert page.locator(".coverage img").count() == 0
 
 
@@ -173,9 +175,9 @@ def test_seven_tabs_share_one_stream(browser, seen):
 @pytest.mark.parametrize("key", ["7", "l", "u", "d", "m", "]"])
 def test_keys_change_the_view_and_the_address_keeps_it(visit, server, key):
     page = visit(server.url)
-    page.wait_for_function("document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelector('.label').textContent.includes('version')")
     page.keyboard.press(key)
-    page.wait_for_function("location.hash.length > 4")
+    until(page, "location.hash.length > 4")
     address = page.url
     other = visit(address)
     other.wait_for_timeout(300)
@@ -184,8 +186,8 @@ def test_keys_change_the_view_and_the_address_keeps_it(visit, server, key):
 
 def test_the_crosshair_goes_from_cell_to_cell(visit, server):
     page = visit(server.url)
-    page.wait_for_function("document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelector('.label').textContent.includes('version')")
     page.keyboard.press("Shift+ArrowUp")
     first = int(page.locator(".readout").get_attribute("data-row"))
     page.keyboard.press("Shift+ArrowUp")
-    page.wait_for_function(f"document.querySelector('.readout').dataset.row == {first + 1}")
+    until(page, f"document.querySelector('.readout').dataset.row == {first + 1}")

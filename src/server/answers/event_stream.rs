@@ -263,7 +263,7 @@ struct Changed {
 /// Looks for changes of the market once a second.
 struct Changes {
     market: Arc<Market>,
-    told: BTreeMap<String, u64>,
+    estimates: BTreeMap<String, u64>,
     realised: Option<u64>,
     record: Option<u64>,
     ticks: Interval,
@@ -275,14 +275,14 @@ impl Changes {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             market: Arc::clone(market),
-            told: BTreeMap::new(),
+            estimates: BTreeMap::new(),
             realised: None,
             record: None,
             ticks,
         }
     }
 
-    /// Waits until something has changed; the first call tells all tags. Nothing is lost if the future is dropped.
+    /// Waits until something has changed; the first call returns all tags. Nothing is lost if the future is dropped.
     async fn next(&mut self) -> Result<Changed, Rejection> {
         loop {
             self.ticks.tick().await;
@@ -304,17 +304,17 @@ impl Changes {
                 now: observed.now,
             };
             let coins = self.market.look(Market::coins).await?;
-            let mut told = BTreeMap::new();
+            let mut estimates = BTreeMap::new();
             for coin in coins {
                 let basis = Dependency::Coin(coin.clone());
                 let number = self.market.look_at(&basis).await?.revision.number;
-                if self.told.get(&coin) != Some(&number) {
+                if self.estimates.get(&coin) != Some(&number) {
                     changed.estimate.insert(coin.clone(), format!("{number:x}"));
                 }
-                told.insert(coin, number);
+                estimates.insert(coin, number);
             }
-            // No wait from here on, so what is noted as told is told.
-            self.told = told;
+            // There is no await from here on, so a dropped future has not stored what it did not return.
+            self.estimates = estimates;
             self.realised = Some(realised);
             self.record = Some(record);
             return Ok(changed);

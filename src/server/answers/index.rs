@@ -26,7 +26,7 @@ pub(crate) struct Index<'a> {
     /// Accepted values of the `Prefer` header.
     preferences: [&'static str; 1],
     extensions: &'static [EndpointEntry],
-    /// Media types of heatmaps beside JSON.
+    /// Media types of heatmaps other than JSON.
     forms: [&'static str; 1],
 }
 

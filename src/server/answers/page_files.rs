@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_named_with_its_checksum_is_kept_for_ever() {
+    fn a_file_named_with_its_checksum_is_cached_for_ever() {
         let page = std::str::from_utf8(FILES[0].body).unwrap();
         let script = page
             .split('"')

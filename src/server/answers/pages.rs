@@ -517,7 +517,7 @@ fn in_bytes(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, Rejection
     })
 }
 
-/// A response whose body is JSON, or a heatmap in bytes.
+/// A response with a body in JSON, or with a heatmap in bytes.
 fn of_form(form: Option<GridValues>, body: Bytes) -> Response {
     let mut response = json(body);
     if form.is_some() {
