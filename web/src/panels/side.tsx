@@ -3,7 +3,7 @@
 import { percent, short } from "../view/numbers";
 import { coinOrder } from "../view/rank";
 import { coveredShare, gapsShown } from "../view/shown";
-import { change, coins, coverage, covers, damaged, liqmap, overview, undercount, view } from "../view/state";
+import { change, coins, coverage, covers, damaged, gaps, liqmap, overview, undercount, view } from "../view/state";
 import { dialog } from "./dialogs";
 import { State } from "./parts";
 
@@ -159,6 +159,11 @@ export function Near() {
     );
 }
 
+function gapsText(count: number | undefined): string {
+    if (count === undefined) return "gaps are not known";
+    return count === 0 ? "no gaps" : `${count} ${count === 1 ? "gap" : "gaps"}`;
+}
+
 const WORDS: Record<string, string> = { complete: "all orders", sampled: "a sample", unknown: "unknown share" };
 
 export function CoverageStrip() {
@@ -174,7 +179,7 @@ export function CoverageStrip() {
                     </button>
                 )}
                 <button type="button" class="plain" onClick={() => (dialog.value = "gaps")}>
-                    {shown.length ? `${shown.length} ${shown.length === 1 ? "gap" : "gaps"}` : "no gaps"}
+                    {gapsText(gaps.region.value.body?.data.length)}
                 </button>
             </h2>
             <State of={coverage.region.value}>

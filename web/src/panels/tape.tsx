@@ -1,6 +1,6 @@
 // The order tape: newest on top, drawn only where it is in view, still while somebody reads it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { pause, paused, shown, type TapeRow, waiting } from "../view/feed";
+import { known, pause, paused, shown, type TapeRow, waiting } from "../view/feed";
 import { clock, exact, short } from "../view/numbers";
 import { quiet } from "../view/shown";
 import { change, stream, view } from "../view/state";
@@ -39,6 +39,11 @@ function Row({ row, top }: { row: TapeRow; top: number }) {
             </span>
         </div>
     );
+}
+
+function emptyTape(least: number): string {
+    if (!known.value) return "The orders are not known yet.";
+    return least > 0 ? `No order of at least ${short(least)} USD is known here.` : quiet.value;
 }
 
 export function Tape() {
@@ -115,11 +120,7 @@ export function Tape() {
                         <Row key={row.id} row={row} top={(from + i) * HEIGHT} />
                     ))}
                 </div>
-                {!rows.length && (
-                    <p class="faint">
-                        {min_usd > 0 ? `No order of at least ${short(min_usd)} USD is known here.` : quiet.value}
-                    </p>
-                )}
+                {!rows.length && <p class="faint">{emptyTape(min_usd)}</p>}
             </div>
             {stream.value.is === "offline" && (
                 <p class="trouble">The tape stands still while there is no connection.</p>

@@ -15,6 +15,8 @@ export type TapeRow =
 const MOST = 5000;
 const FIRST = 300;
 
+/** Whether the orders before the page was opened are known. */
+export const known = signal(false);
 export const tape = signal<readonly TapeRow[]>([]);
 /** Rows as they were when the tape was paused. */
 export const paused = signal<readonly TapeRow[] | undefined>(undefined);
@@ -69,6 +71,7 @@ async function list(text?: string): Promise<void> {
         // The stream and the other regions say what stands in the way.
         return;
     }
+    known.value = true;
     const names = new Map<string, number>();
     for (const order of rows) names.set(nameOf(order), (names.get(nameOf(order)) ?? 0) + 1);
     listed = new Map(names);
@@ -155,7 +158,10 @@ export function start(): void {
             stream.value = state;
             if (state.is === "token") tokenNeeded.value = true;
             // What changed while nothing was heard is asked for once.
-            if (state.is === "live" && before.is === "offline") everything();
+            if (state.is === "live" && before.is === "offline") {
+                everything();
+                if (!known.peek()) list();
+            }
         },
         "orders,cascades,changes",
     );
@@ -166,6 +172,7 @@ export function start(): void {
         void view.value.symbol;
         void view.value.coin;
         void view.value.as_of;
+        known.value = false;
         listed = new Map();
         tape.value = [];
         paused.value = undefined;
