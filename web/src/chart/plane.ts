@@ -466,6 +466,8 @@ export class Plane {
     }
 
     private hover(event: MouseEventParams): void {
+        // The keyboard's crosshair moves without an event of a pointer, and is no pointer.
+        if (event.point && !event.sourceEvent) return;
         const { slots } = this;
         const pane = event.paneIndex ?? 0;
         const value = event.point && (pane === 0 ? this.bars : this.below).coordinateToPrice(event.point.y);

@@ -30,6 +30,7 @@ import {
     covers,
     fitColours,
     grid,
+    heatmap,
     largestOrders,
     newest,
     range,
@@ -37,6 +38,7 @@ import {
     view,
 } from "../view/state";
 import { dialog } from "./dialogs";
+import { reset } from "./parts";
 
 let plane: Plane | undefined;
 export const chart = () => plane;
@@ -236,6 +238,17 @@ export function Readout() {
     );
 }
 
+function Reset() {
+    const { trouble } = heatmap.region.value;
+    const name = trouble?.is === "refused" ? trouble.parameter : undefined;
+    if (name === undefined || !(name in view.value)) return null;
+    return (
+        <button type="button" onClick={() => reset(name)}>
+            reset {name}
+        </button>
+    );
+}
+
 export function Chart() {
     const box = useRef<HTMLDivElement>(null);
     useEffect(() => (box.current ? mount(box.current) : undefined), []);
@@ -278,7 +291,12 @@ export function Chart() {
                     </button>
                 )}
             </div>
-            {instead.value && <p class="hidden">{instead.value}</p>}
+            {instead.value && (
+                <p class="trouble label">
+                    {instead.value}
+                    <Reset />
+                </p>
+            )}
             <div
                 ref={box}
                 class="canvas"

@@ -49,7 +49,7 @@ export function State<T>({ of, children }: { of: Region<T>; children: (body: T) 
     );
 }
 
-function reset(parameter: string): void {
+export function reset(parameter: string): void {
     const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2" };
     change({ [parameter]: standard[parameter] }, true);
 }
