@@ -22,7 +22,7 @@ def _answer(path, change):
     def prepare(page):
         def handle(route):
             reply = route.fetch(headers=route.request.headers | {"accept-encoding": "gzip"})
-            if reply.status == 304:  # noqa: PLR2004  # what the page has is as it was changed
+            if reply.status == 304:  # what the page has is as it was changed
                 route.fulfill(response=reply)
                 return
             headers, status, body = dict(reply.headers), reply.status, reply.body()
