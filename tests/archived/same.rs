@@ -387,7 +387,16 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
             ]
         );
         let pain = explain(&market, &Maxpain::new("BTC", None).unwrap(), None);
-        assert_eq!(pain.price_exchanges.get("okx"), Some(&pain.bars));
+        // Its longer range reads the first day, too.
+        assert_eq!(pain.bars, 576);
+        assert_eq!(
+            venues(&pain),
+            [
+                vec![("binance", 564), ("okx", 12)],
+                vec![("binance", 564), ("bybit", 144), ("okx", 576)],
+                vec![("bybit", 411), ("okx", 576)],
+            ]
+        );
         // It is said beside the reply and is no part of it.
         let text = serde_json::to_value(&map).unwrap();
         assert_eq!(text["priceExchanges"], serde_json::json!({"binance": 288}));

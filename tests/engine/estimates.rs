@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use liqdata::engine::{
-    EngineError, Observations, PriceMove, Ring, View, crossed_by_moves, crossed_by_periods,
-    heatmap, levels, liqmap, maxpain,
+    EngineError, MapOptions, Observations, PriceMove, Ring, View, crossed_by_moves,
+    crossed_by_periods, heatmap, levels, liqmap, liqmap_with, maxpain,
 };
 use liqdata::model::{
     Bar, Chosen, FineGrid, Headline, HeatmapGrid, HeatmapRange, LiquidationMap, MapRange, Margins,
-    Millis, Model, ObservedOrder, Opened, OrderBrief, ShownPrices, Side, Specification, Vocabulary,
-    liquidation_price, maintenance_margin, map_step,
+    Millis, Model, ObservedOrder, Opened, OrderBrief, ShownPrices, Side, Span, Specification,
+    Vocabulary, liquidation_price, maintenance_margin, map_step,
 };
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ proptest! {
         let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
         prop_assert_eq!(&ends, &wanted);
 
-        let kappa = if expected { 0.30 } else { 1.0 };
+        let kappa = if expected { 0.21 } else { 1.0 };
         let dust = 1e-12 * reply.matrix.iter().copied().fold(0.0, f64::max);
         for (column, at) in ends.iter().enumerate() {
             let is_known = known_from.is_none_or(|known| known <= *at);
@@ -121,11 +121,13 @@ proptest! {
         let ledger = definition.ledger(Model::Exposure, definition.end());
         let width = map_step(last.close);
         prop_assert_eq!(reply.bin_width, width);
-        prop_assert_eq!(&reply.leverages, &[10, 25, 50, 100]);
-        let mut bins: BTreeMap<(Side, i64), [f64; 4]> = BTreeMap::new();
+        prop_assert_eq!(&reply.leverages, &[2, 3, 5, 10, 25, 50, 100]);
+        let mut bins: BTreeMap<(Side, i64), [f64; 7]> = BTreeMap::new();
         for side in [Side::Long, Side::Short] {
             for (number, tier) in parameters(market.coin).tiers.iter().enumerate() {
-                let shown = [17.0, 35.0, 70.0].iter().filter(|most| tier.leverage > **most).count();
+                // 7 belongs to 10.
+                let most = [2.0, 3.0, 6.9, 17.0, 35.0, 70.0];
+                let shown = most.iter().filter(|most| tier.leverage > **most).count();
                 for (bin, mass) in ledger.located(side, number) {
                     let mid = FineGrid::default().mid(bin);
                     let place = ((mid - last.close) / width).floor() as i64;
@@ -136,7 +138,7 @@ proptest! {
         // A change in the last digit of open interest opens a tiny position; the effect must stay tiny.
         let dust = 1e-12 * bins.values().flatten().copied().fold(0.0, f64::max);
         let mut found = BTreeMap::new();
-        for (bin, tiers) in reply.bins.iter().zip(reply.tiers.chunks(4)) {
+        for (bin, tiers) in reply.bins.iter().zip(reply.tiers.chunks(7)) {
             prop_assert!(bin.total > 0.0);
             prop_assert_eq!(bin.total, tiers.iter().sum::<f64>());
             let place = (bin.price - last.close) / width - 0.5;
@@ -145,7 +147,7 @@ proptest! {
         }
         prop_assert_eq!(found.len(), reply.bins.len());
         for place in found.keys().chain(bins.keys()) {
-            let tiers = found.get(place).map_or(&[0.0; 4][..], Vec::as_slice);
+            let tiers = found.get(place).map_or(&[0.0; 7][..], Vec::as_slice);
             let truth = bins.get(place).copied().unwrap_or_default();
             for (a, b) in tiers.iter().zip(truth) {
                 prop_assert!(near(*a, b) || (a - b).abs() <= dust, "{place:?}: {a} {b}");
@@ -180,7 +182,10 @@ proptest! {
             prop_assert!(map.bins.is_sorted_by(|a, b| a.price < b.price));
             for (side, total, cluster) in [(Side::Long, pain.total_long, pain.long), (Side::Short, pain.total_short, pain.short)] {
                 let bins = || map.bins.iter().filter(|bin| bin.side == side);
-                prop_assert_eq!(total, bins().map(|bin| bin.total).fold(0.0, |sum, total| sum + total));
+                let shown = MapOptions { shown: ShownPrices::of(Span::Reach), ..MapOptions::of(MapRange::parse(&map.range).unwrap()) };
+                let shown = liqmap_with(&view, coin, shown, None).unwrap().reply;
+                let of_side = shown.bins.iter().filter(|bin| bin.side == side);
+                prop_assert_eq!(total, of_side.fold(0.0, |sum, bin| sum + bin.total));
                 prop_assert_eq!(cluster.usd, bins().map(|bin| bin.total).fold(0.0, f64::max));
                 if cluster.usd > 0.0 {
                     let nearest = bins()
@@ -196,14 +201,16 @@ proptest! {
                 }
             }
         }
-        let largest = week.tiers.iter().copied().fold(0.0, f64::max);
-        for (place, (leverage, level)) in levels.tiers.iter().enumerate() {
-            prop_assert_eq!(*leverage, week.leverages[place]);
+        // The leverages of the contract.
+        prop_assert_eq!(levels.tiers.keys().copied().collect::<Vec<_>>(), [10, 25, 50, 100]);
+        let largest = week.tiers.chunks(7).flat_map(|tiers| &tiers[3..]).copied().fold(0.0, f64::max);
+        for (leverage, level) in &levels.tiers {
+            let place = week.leverages.iter().position(|shown| shown == leverage).unwrap();
             for (side, price, intensity) in [
                 (Side::Long, level.long_price, level.long_intensity),
                 (Side::Short, level.short_price, level.short_intensity),
             ] {
-                let most = week.bins.iter().zip(week.tiers.chunks(4))
+                let most = week.bins.iter().zip(week.tiers.chunks(7))
                     .filter(|(bin, _)| bin.side == side)
                     .map(|(_, tiers)| tiers[place])
                     .fold(0.0, f64::max);
@@ -214,7 +221,7 @@ proptest! {
                     prop_assert_eq!(price, liquidation_price(side, levels.price, leverage, maintenance));
                 } else {
                     prop_assert_eq!(intensity, most / largest);
-                    let holds = week.bins.iter().zip(week.tiers.chunks(4)).any(|(bin, tiers)| {
+                    let holds = week.bins.iter().zip(week.tiers.chunks(7)).any(|(bin, tiers)| {
                         bin.side == side && bin.price == price && tiers[place] == most
                     });
                     prop_assert!(holds);
@@ -303,7 +310,7 @@ fn columns_follow_the_range_and_longer_bars() {
         (2 * HOUR, HeatmapRange::H24, 12, 2 * HOUR),
         (12 * HOUR, HeatmapRange::M3, 180, 12 * HOUR),
         (4 * HOUR, HeatmapRange::M6, 180, DAY),
-        (8 * HOUR, HeatmapRange::Y1, 183, 2 * DAY),
+        (8 * HOUR, HeatmapRange::Y1, 182, 2 * DAY),
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
@@ -759,9 +766,9 @@ fn an_estimate_says_what_it_rests_on() {
     let [theta, of_shorts] = three.theta.unwrap();
     assert_eq!(theta, of_shorts);
     assert_eq!(theta.len(), 14);
-    assert!(near(theta.iter().sum(), 0.30));
+    assert!(near(theta.iter().sum(), 0.21));
     assert!(near(theta[0] / theta[13], (125.0_f64 / 2.0).powf(0.75)));
-    assert_eq!(three.kappa, Some([0.30; 2]));
+    assert_eq!(three.kappa, Some([0.21; 2]));
 }
 
 #[test]
@@ -782,9 +789,9 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let mut own = Specification::default();
     assert_eq!(ask(Some(&own)), usual);
 
-    own.kappa0 = Some(0.60);
+    own.kappa0 = Some(0.42);
     let twice = ask(Some(&own));
-    assert_eq!(twice.explain.kappa, Some([0.60; 2]));
+    assert_eq!(twice.explain.kappa, Some([0.42; 2]));
     let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
     assert!(
         cells

@@ -388,7 +388,7 @@ fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
     if beyond > 0.0 {
         let percent = 100.0 * beyond;
         let more = format!(
-            "; {percent:.1} % of the published USD is in hours busier than all complete tapes"
+            "; {percent:.1} % of the published USD is in hours busier than any hour of these tapes"
         );
         row.method.push_str(&more);
     }

@@ -86,7 +86,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// The moves from `price` within `length` milliseconds.
+    /// The expected price moves from `price` within `length` milliseconds.
     pub(crate) fn new(price: f64, sigma_day: f64, length: i64) -> Self {
         Self {
             price,
@@ -191,7 +191,10 @@ pub(crate) fn headline(
 }
 
 /// USD by side up to each of the [`DISTANCES`] from the current price.
-pub(crate) fn within(bins: impl Iterator<Item = (Side, f64, f64)> + Clone, price: f64) -> Within {
+pub(crate) fn within(
+    bins: &(impl Iterator<Item = (Side, f64, f64)> + Clone),
+    price: f64,
+) -> Within {
     DISTANCES
         .into_iter()
         .map(|percent| {
@@ -265,6 +268,146 @@ const NOTE: &str = "the price touches a level as often as any equally far price,
                     reported USD were 0.23 (1d) and 0.09 (7d) of reach * usd; totals lean to shorts: compare the sides \
                     by `within`";
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
 fn as_name<S: serde::Serializer>(headline: &Headline, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(crate::model::Vocabulary::name(*headline))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::engine::estimate::reach::*;
+
+    const PRICE: f64 = 60_000.0;
+
+    fn bars(interval: i64, closes: &[f64]) -> Vec<Bar> {
+        (0_i64..)
+            .zip(closes)
+            .map(|(number, close)| Bar {
+                open_time: Millis(number * interval),
+                interval,
+                open: *close,
+                high: *close,
+                low: *close,
+                close: *close,
+                volume: 1.0,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn volatility_is_that_of_returns_over_a_quarter_of_an_hour() {
+        // The price moves by 0.1 % up and down every 15 minutes: 96 returns a day.
+        let closes: Vec<f64> = (0..2 * 96 * 3)
+            .map(|bar| if bar / 3 % 2 == 0 { 100.0 } else { 100.1 })
+            .collect();
+        let bars = bars(5 * Millis::MINUTE, &closes);
+        let end = bars.last().unwrap().close_time();
+        let expected = 1.001_f64.ln() * 96.0_f64.sqrt();
+        let found = volatility(&bars, end).unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        // A calm market has at least 0.1 % a day.
+        let calm = self::bars(5 * Millis::MINUTE, &[100.0; 600]);
+        let end = calm.last().unwrap().close_time();
+        assert_eq!(
+            volatility(&calm, end).map(f64::to_bits),
+            Some(CALMEST.to_bits())
+        );
+    }
+
+    #[test]
+    fn less_than_a_day_of_returns_gives_no_volatility_and_a_gap_no_return() {
+        let closes = vec![100.0; 95];
+        let short = bars(15 * Millis::MINUTE, &closes);
+        let end = short.last().unwrap().close_time();
+        assert_eq!(volatility(&short, end), None);
+        // The price doubles across a gap of an hour.
+        let mut gapped = bars(15 * Millis::MINUTE, &[100.0; 240]);
+        for bar in gapped.iter_mut().skip(120) {
+            bar.open_time = bar.open_time.on(Millis::HOUR);
+            bar.close = 200.0;
+        }
+        let end = gapped.last().unwrap().close_time();
+        assert_eq!(
+            volatility(&gapped, end).map(f64::to_bits),
+            Some(CALMEST.to_bits())
+        );
+    }
+
+    #[test]
+    fn bars_that_do_not_divide_a_quarter_of_an_hour_give_longer_returns() {
+        let closes: Vec<f64> = (0..2 * 72)
+            .map(|bar| if bar % 4 < 2 { 100.0 } else { 101.0 })
+            .collect();
+        let bars = bars(20 * Millis::MINUTE, &closes);
+        let end = bars.last().unwrap().close_time();
+        assert!(volatility(&bars, end).unwrap() > CALMEST);
+    }
+
+    /// Bins of 0.1 % below the price, with their USD.
+    fn cells() -> impl Strategy<Value = Vec<(f64, f64)>> {
+        prop::collection::btree_map(1_u32..400, 1.0..1e9, 1..60).prop_map(|cells| {
+            let cell = |(place, usd): (u32, f64)| (PRICE - 60.0 * (f64::from(place) - 0.5), usd);
+            cells.into_iter().rev().map(cell).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_headline_counts_its_half_width_and_ignores_what_is_out_of_reach(
+            cells in cells(), sigma in 0.005..0.1,
+        ) {
+            let reach = Reach::new(PRICE, sigma, Millis::DAY);
+            let found = headline(&cells, PRICE, 60.0, Some(&reach)).unwrap();
+            let half = (sigma / 8.0 * PRICE).max(30.0) * (1.0 + 1e-9);
+            let near: f64 = cells.iter().filter(|(price, _)| (price - found.price).abs() <= half).map(|(_, usd)| usd).sum();
+            prop_assert!((found.usd / near - 1.0).abs() < 1e-12);
+            // No other level has a larger value.
+            for (price, _) in &cells {
+                let usd: f64 = cells.iter().filter(|(other, _)| (other - price).abs() <= half).map(|(_, usd)| usd).sum();
+                prop_assert!(reach.at(*price) * usd <= reach.at(found.price) * found.usd * (1.0 + 1e-9));
+            }
+            // A thousand times all USD, beyond 20 standard deviations. They could matter if all else were as far.
+            let mass: f64 = 1e3 * cells.iter().map(|(_, usd)| usd).sum::<f64>();
+            let is_near = found.usd * reach.at(found.price) > mass * reach.at(PRICE * (1.0 - 20.0 * sigma));
+            let far = PRICE * (1.0 - 20.0 * sigma - 0.01) - half;
+            if is_near && far > 0.0 && cells.first().is_some_and(|(lowest, _)| *lowest > far + half) {
+                let mut more = vec![(far, mass)];
+                more.extend(&cells);
+                let level = headline(&more, PRICE, 60.0, Some(&reach)).unwrap();
+                prop_assert_eq!(level.price.to_bits(), found.price.to_bits());
+                prop_assert_eq!(level.usd.to_bits(), found.usd.to_bits());
+            }
+        }
+
+        #[test]
+        fn a_headline_scales_with_the_price(cells in cells(), sigma in 0.005..0.1, power in -6_i32..4) {
+            let scale = 10.0_f64.powi(power);
+            let scaled: Vec<(f64, f64)> = cells.iter().map(|(price, usd)| (price * scale, *usd)).collect();
+            let one = headline(&cells, PRICE, 60.0, Some(&Reach::new(PRICE, sigma, Millis::DAY))).unwrap();
+            let reach = Reach::new(PRICE * scale, sigma, Millis::DAY);
+            let other = headline(&scaled, PRICE * scale, 60.0 * scale, Some(&reach)).unwrap();
+            prop_assert!((other.price / (one.price * scale) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn sums_near_the_price_count_everything_up_to_the_distance() {
+        let bins = [
+            (Side::Long, 94.0, 1.0),
+            (Side::Long, 95.0, 2.0),
+            (Side::Long, 99.0, 4.0),
+            (Side::Short, 101.0, 8.0),
+            (Side::Short, 111.0, 16.0),
+        ];
+        let found = within(&bins.into_iter(), 100.0);
+        let sides: Vec<(f64, f64)> = found
+            .values()
+            .map(|usd| (usd.long_usd, usd.short_usd))
+            .collect();
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [1, 2, 5, 10]);
+        assert_eq!(sides, [(4.0, 8.0), (4.0, 8.0), (6.0, 8.0), (7.0, 8.0)]);
+    }
 }
