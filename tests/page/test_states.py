@@ -17,7 +17,7 @@ def _text(page, selector):
 
 
 def _answer(path, change):
-    """Change what the service answers at a path."""
+    """Change what the service answers at a path, given as a regular expression."""
 
     def prepare(page):
         def handle(route):
@@ -29,7 +29,7 @@ def _answer(path, change):
             headers.pop("content-encoding", None)
             route.fulfill(**change(headers, status, body))
 
-        page.route(re.compile(re.escape(path) + r"(\?|$)"), handle)
+        page.route(re.compile(path + r"(\?|$)"), handle)
 
     return prepare
 
@@ -39,7 +39,7 @@ def _refused(status, body, **headers):
         def prepare(page):
             text = json.dumps({"success": False, "error": body})
             page.route(
-                re.compile(re.escape(path) + r"(\?|$)"),
+                re.compile(path + r"(\?|$)"),
                 lambda route: route.fulfill(status=status, body=text, headers=headers, content_type="application/json"),
             )
 
@@ -93,7 +93,7 @@ def test_damage_is_told_everywhere(visit, server):
     def change(headers, status, body):
         return {"status": status, "headers": headers | {"x-liqdata-damaged": "2"}, "body": body}
 
-    page = visit(server.url, prepare=_answer("/api/liquidations/overview", change))
+    page = visit(server.url, prepare=_answer("/api/(?!liquidations/stream)[a-z/-]+", change))
     page.wait_for_selector("button.damage")
     assert _text(page, "button.damage") == "2 files damaged: rows are missing"
 
@@ -194,3 +194,27 @@ def test_the_crosshair_goes_from_cell_to_cell(visit, server):
     first = int(page.locator(".readout").get_attribute("data-row"))
     page.keyboard.press("Shift+ArrowUp")
     until(page, f"document.querySelector('.readout').dataset.row == {first + 1}")
+
+
+def test_of_a_live_map_only_new_columns_are_sent(visit):
+    grids = []
+
+    def prepare(page):
+        def note(response):
+            if "/api/liq-heatmap" in response.url and response.status == 200:
+                grids.append(response)
+
+        page.on("response", note)
+
+    def head(response):
+        body = response.body()
+        return json.loads(body[12 : 12 + int.from_bytes(body[8:12], "little")])
+
+    with liqdata.demo(seed=5, live=True, speed=60) as market, liqdata.serve(market) as server:
+        page = visit(server.url, prepare=prepare)
+        _until(lambda: (page.wait_for_timeout(100), len(grids) > 3)[1], 60)
+        whole, *others = [head(response) for response in grids[:4]]
+    assert "since" not in whole
+    for each in others:
+        assert each["since"] > each["begin"]
+        assert len(each["times"]) < 5

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bandOf, columnOf, gridOfBytes, gridOfJson, rowOf, spanOf, valueAt } from "../src/data/grid";
+import { bandOf, columnOf, gridOfBytes, gridOfJson, newer, rowOf, spanOf, valueAt } from "../src/data/grid";
 
 const reply = {
     symbol: "BTC",
@@ -18,9 +18,14 @@ const reply = {
 };
 
 /** The form in bytes of the same reply. */
-function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
+function bytes(
+    values: "u16" | "f32" | "f64",
+    low = 1,
+    high = 11,
+    of: typeof reply & { since?: number; begin?: number } = reply,
+): ArrayBuffer {
     const json = {
-        ...reply,
+        ...of,
         units: "usd",
         simulated: false,
         rows: 4,
@@ -31,7 +36,7 @@ function bytes(values: "u16" | "f32" | "f64", low = 1, high = 11): ArrayBuffer {
     const head = new TextEncoder().encode(JSON.stringify({ ...json, prices: undefined, matrix: undefined }));
     const first = Math.ceil((12 + head.length) / 8) * 8;
     const at = first + 8 * 4;
-    const cells = reply.times.flatMap((_, c) => reply.matrix.map((row) => row[c] ?? Number.NaN));
+    const cells = of.times.flatMap((_, c) => of.matrix.map((row) => row[c] ?? Number.NaN));
     const width = { u16: 2, f32: 4, f64: 8 }[values];
     const buffer = new ArrayBuffer(at + width * cells.length);
     const view = new DataView(buffer);
@@ -93,6 +98,22 @@ describe("a grid", () => {
             if (Number.isNaN(a) || a === 0) expect(b).toEqual(a);
             else expect(Math.abs(b / a - 1)).toBeLessThan({ f64: 1e-15, f32: 6e-8, u16: 1e-4 }[values]);
         }
+    });
+
+    it("puts new columns behind those that it has", () => {
+        const before = gridOfBytes(bytes("f32"));
+        expect(newer({ ...before, currentPrice: 100.5 })).toBeUndefined();
+        const wide = { ...before, prices: Float64Array.from([90, 100, 101, 110]), currentPrice: 100 };
+        expect(newer(wide)).toEqual({ low: 90, high: 110, since: 1_200_000 });
+        const times = [1_800_000, 2_000_000];
+        const matrix = reply.matrix.map((_, row) => [20 + row, 30 + row]);
+        const cut = { ...reply, times, matrix, begin: 1_200_000, since: 1_200_000 };
+        const after = gridOfBytes(bytes("f32", 1, 33, cut), before);
+        expect([...after.times]).toEqual([1_200_000, 1_800_000, 2_000_000]);
+        expect([after.columns, after.every]).toEqual([3, 600_000]);
+        const rows = [0, 1, 2, 3].map((row) => [0, 1, 2].map((column) => valueAt(after, row, column)));
+        expect(rows).toEqual(reply.matrix.map((line, row) => [line[1] ?? Number.NaN, 20 + row, 30 + row]));
+        expect(() => gridOfBytes(bytes("f32", 1, 33, cut))).toThrow(/without those before/);
     });
 
     it("refuses bytes that are something else", () => {

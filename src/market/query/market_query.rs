@@ -129,6 +129,11 @@ pub trait MarketQuery: Endpoint {
         &[]
     }
 
+    /// The instant at which the rows of a short reply begin, as meant at `now`; `None` if replies of any begin can be long.
+    fn begins(&self, _now: Millis) -> Option<Millis> {
+        None
+    }
+
     /// The only exchange that the reply is about.
     fn exchange(&self) -> Option<&str> {
         None

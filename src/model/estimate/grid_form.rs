@@ -8,8 +8,14 @@
 //! the column before, modulo 65536, the high bytes of all differences first and then the low bytes: columns change little,
 //! so this compresses best. A value below `low`, which is at least the largest value over 490,000, is
 //! `low`. All others are exact to .01 %.
+//!
+//! A heatmap may be cut to its last columns. The head then has `since`, the end of the last column that is left out, and
+//! `begin`, the end of the first column of the whole heatmap. The first code of a row is never a difference.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::model::{ColumnUsd, EstimateLabels, HeatmapGrid, Millis, Vocabulary};
 
@@ -112,14 +118,7 @@ pub fn encode_grid(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, se
         }
         GridValues::U16 => {
             let codes: Vec<u16> = cells.map(|value| code(value, low, high)).collect();
-            let before = std::iter::repeat_n(0, rows).chain(codes.iter().copied());
-            let codes: Vec<u16> = codes
-                .iter()
-                .zip(before)
-                .map(|(code, before)| code.wrapping_sub(before))
-                .collect();
-            body.extend(codes.iter().map(|code| code.to_be_bytes()[0]));
-            body.extend(codes.iter().map(|code| code.to_be_bytes()[1]));
+            differences(&codes, rows, &mut body);
         }
     }
     Ok(body)
@@ -152,14 +151,142 @@ fn headed(head: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Adds a member `explain`, which is JSON, to the head of an encoded heatmap. `None` if the body is no heatmap in bytes.
-#[must_use]
-pub fn explain_grid(body: &[u8], explanation: &[u8]) -> Option<Vec<u8>> {
+/// The head and the values of an encoded heatmap. `None` if the body is no heatmap in bytes.
+pub(crate) fn grid_parts(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = body.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let head = rest.get(..length)?.strip_suffix(b"}")?;
-    let values = body.get((12 + length).next_multiple_of(8)..)?;
+    Some((
+        rest.get(..length)?,
+        body.get(length.checked_add(12)?.next_multiple_of(8)..)?,
+    ))
+}
+
+/// Hashes of a heatmap, by which two are compared column by column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GridHashes {
+    /// Hash of all members that apply to every column, such as the prices.
+    common: u64,
+    /// The time of the last input, and the current price.
+    now: (Millis, u64),
+    /// End and hash of each column.
+    columns: Vec<(Millis, u64)>,
+}
+
+impl GridHashes {
+    /// The hashes of `grid`.
+    #[must_use]
+    pub fn of(grid: &HeatmapGrid) -> Self {
+        let columns = grid.times.len();
+        let mut common = DefaultHasher::new();
+        (&grid.symbol, &grid.range, grid.model).hash(&mut common);
+        format!("{:?}", grid.labels).hash(&mut common);
+        grid.outside.is_some().hash(&mut common);
+        grid.prices
+            .iter()
+            .for_each(|price| price.to_bits().hash(&mut common));
+        let sides = grid
+            .outside
+            .iter()
+            .flat_map(|outside| [&outside.long_usd, &outside.short_usd]);
+        let sides: Vec<&Vec<f64>> = sides.collect();
+        let hash = |column: usize| {
+            let mut hasher = DefaultHasher::new();
+            let cells = grid.matrix.iter().skip(column).step_by(columns.max(1));
+            let outside = sides.iter().filter_map(|side| side.get(column));
+            cells
+                .chain(outside)
+                .for_each(|value| value.to_bits().hash(&mut hasher));
+            hasher.finish()
+        };
+        let ends = grid.times.iter().enumerate();
+        Self {
+            common: common.finish(),
+            now: (grid.updated_at, grid.current_price.to_bits()),
+            columns: ends.map(|(column, end)| (*end, hash(column))).collect(),
+        }
+    }
+
+    /// The number of columns that end at `since` or before, if an earlier heatmap has all of them unchanged.
+    #[must_use]
+    pub fn unchanged(&self, earlier: &Self, since: Millis) -> Option<usize> {
+        let left_out = self.columns.partition_point(|(end, _)| *end <= since);
+        let (same, _) = self.columns.split_at_checked(left_out)?;
+        let begin = earlier
+            .columns
+            .partition_point(|(end, _)| same.first().is_some_and(|(first, _)| end < first));
+        let had = earlier.columns.get(begin..)?.get(..left_out)?;
+        (left_out > 0 && self.common == earlier.common && had == same).then_some(left_out)
+    }
+
+    /// Approximate size in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.columns.len() * size_of::<(Millis, u64)>()
+    }
+}
+
+/// Cuts an encoded heatmap to the columns after the first `left_out`. `None` if the body is no heatmap in bytes with more
+/// columns.
+#[must_use]
+pub fn cut_grid(body: &[u8], left_out: usize) -> Option<Vec<u8>> {
+    let (head, values) = grid_parts(body)?;
+    let mut head: Value = serde_json::from_slice(head).ok()?;
+    let rows = usize::try_from(head.get("rows")?.as_u64()?).ok()?;
+    let times = head.get_mut("times")?.as_array_mut()?;
+    let columns = times.len();
+    let since = times.get(left_out.checked_sub(1)?)?.clone();
+    let begin = times.first()?.clone();
+    if left_out >= columns {
+        return None;
+    }
+    times.drain(..left_out);
+    if let Some(outside) = head.get_mut("outside").and_then(Value::as_object_mut) {
+        for side in outside.values_mut() {
+            side.as_array_mut()?.drain(..left_out);
+        }
+    }
+    let short = head.get("values")?.as_str()? == GridValues::U16.name();
+    let members = head.as_object_mut()?;
+    members.insert("since".to_owned(), since);
+    members.insert("begin".to_owned(), begin);
+    let (prices, cells) = values.split_at_checked(8 * rows)?;
+    let mut cut = headed(&serde_json::to_vec(&head).ok()?);
+    cut.extend_from_slice(prices);
+    let skipped = rows * left_out;
+    if !short {
+        let width = cells.len() / (rows * columns).max(1);
+        cut.extend_from_slice(cells.get(skipped * width..)?);
+        return Some(cut);
+    }
+    let (high, low) = cells.split_at_checked(rows * columns)?;
+    let mut codes: Vec<u16> = Vec::with_capacity(high.len());
+    for (place, (high, low)) in high.iter().zip(low).enumerate() {
+        let before = place.checked_sub(rows).and_then(|at| codes.get(at));
+        let code = u16::from_be_bytes([*high, *low]);
+        codes.push(code.wrapping_add(before.copied().unwrap_or(0)));
+    }
+    differences(codes.get(skipped..)?, rows, &mut cut);
+    Some(cut)
+}
+
+/// Writes each code as its difference to that of the column before: all high bytes, then all low bytes.
+fn differences(codes: &[u16], rows: usize, body: &mut Vec<u8>) {
+    let before = std::iter::repeat_n(&0, rows).chain(codes);
+    let codes: Vec<u16> = codes
+        .iter()
+        .zip(before)
+        .map(|(code, before)| code.wrapping_sub(*before))
+        .collect();
+    body.extend(codes.iter().map(|code| code.to_be_bytes()[0]));
+    body.extend(codes.iter().map(|code| code.to_be_bytes()[1]));
+}
+
+/// Adds a member `explain`, which is JSON, to the head of an encoded heatmap. `None` if the body is no heatmap in bytes.
+#[must_use]
+pub fn explain_grid(body: &[u8], explanation: &[u8]) -> Option<Vec<u8>> {
+    let (head, values) = grid_parts(body)?;
+    let head = head.strip_suffix(b"}")?;
     let head = [head, b",\"explain\":", explanation, b"}"].concat();
     Some([headed(&head).as_slice(), values].concat())
 }
@@ -227,6 +354,31 @@ mod tests {
             }
             let value = low * (high / low).powf((f64::from(code) - 1.0) / 65533.0);
             assert!((value / wanted - 1.0).abs() < 1.01e-4, "{value} {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_last_columns_of_a_heatmap_have_the_same_values() {
+        for form in GridValues::ALL {
+            let whole = encode_grid(&grid(), *form).unwrap();
+            let cut = cut_grid(&whole, 1).unwrap();
+            let ((_, all), (head, last)) = (values(&whole), values(&cut));
+            assert_eq!((&head["since"], &head["begin"]), (&10.into(), &10.into()));
+            assert_eq!(head["times"], serde_json::json!([20]));
+            assert_eq!(last[..24], all[..24]);
+            if *form != GridValues::U16 {
+                assert_eq!(last[24..], all[24 + (all.len() - 24) / 2..]);
+                continue;
+            }
+            for row in 0..3 {
+                let code = |cells: &[u8], at: usize| {
+                    let low = cells[24 + (cells.len() - 24) / 2 + at];
+                    u16::from_be_bytes([cells[24 + at], low])
+                };
+                let wanted = code(all, row).wrapping_add(code(all, 3 + row));
+                assert_eq!(code(last, row), wanted);
+            }
+            assert!(cut_grid(&whole, 0).is_none() && cut_grid(&whole, 2).is_none());
         }
     }
 

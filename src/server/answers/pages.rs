@@ -1,11 +1,12 @@
 //! The pages of the endpoints: parse the query, compute the answer or read it from the cache, and set validators.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::handler::Handler;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
@@ -17,14 +18,14 @@ use crate::market::{
     ServedMap, VenueCoverage, wall_clock,
 };
 use crate::model::{
-    EarlierBar, FineCells, GRID_TYPE, GridValues, HeatmapGrid, Millis, PeriodCoverage, Sides,
-    Window, encode_grid, explain_grid,
+    EarlierBar, FineCells, GRID_TYPE, GridHashes, GridValues, HeatmapGrid, Millis, PeriodCoverage,
+    Sides, Window, cut_grid, encode_grid, explain_grid,
 };
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
-use crate::server::answers::query::{ParsedQuery, VALUES, accepts_grid, prefers_explained};
+use crate::server::answers::query::{ParsedQuery, SINCE, VALUES, accepts_grid, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
 use crate::server::answers::response_cache::Lasting;
-use crate::server::answers::validator::Validator;
+use crate::server::answers::validator::{Validator, numbers};
 use crate::server::reject::Rejection;
 use crate::server::shared::{Lane, PageState};
 
@@ -35,6 +36,10 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_A
 /// Maximum attempts to compute an answer without a change of the market meanwhile. After the last attempt, the answer
 /// gets a validator that matches no later answer.
 const TRIES: usize = 8;
+
+/// A time range is recent if it begins less than this many milliseconds before the newest observation. Queries about
+/// recent time ranges are answered like queries about the present.
+const RECENT: i64 = 48 * Millis::HOUR;
 
 /// Response extension: the lane of an answer for the compression layer, and the answer's number if the body is cached.
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +58,31 @@ struct Asked {
     explain: bool,
     /// The form of a heatmap in bytes. `None` means JSON.
     form: Option<GridValues>,
+    /// The end of the last column of a heatmap that the client has.
+    since: Option<Millis>,
     /// Whether the answer includes the coverage of the data: the times at which each exchange was collected.
     of_record: bool,
-    /// Whether the query asks for a time range, which may span years.
-    of_range: bool,
+    /// The age of the time range that the query asks for, if any.
+    of_range: Option<RangeAge>,
+}
+
+/// How far a time range reaches back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RangeAge {
+    /// It begins less than [`RECENT`] ago.
+    Recent,
+    /// It may span years.
+    Past,
 }
 
 impl Asked {
     /// The lane of the answer: [`Lane::History`] for a historical query, else `usual`.
     fn lane(&self, usual: Lane) -> Lane {
-        if self.as_of.is_some() || self.of_range {
-            Lane::History
-        } else {
-            usual
+        match self.of_range {
+            _ if self.as_of.is_some() => Lane::History,
+            Some(RangeAge::Past) => Lane::History,
+            Some(RangeAge::Recent) => Lane::Slow,
+            None => usual,
         }
     }
 
@@ -82,6 +99,10 @@ type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
 /// The body of an answer, and its explanation.
 struct Made {
     body: Vec<u8>,
+    /// The body in JSON, of a heatmap in bytes that is to be recorded.
+    json: Option<Vec<u8>>,
+    /// The hashes of a heatmap in bytes.
+    hashes: Option<GridHashes>,
     explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
     period: Option<PeriodCoverage>,
@@ -152,18 +173,28 @@ fn plan<E: MarketQuery>(
         explain,
         as_of,
         values,
+        since,
     } = ParsedQuery::<E>::read(query)?;
     let explain = explain || wishes.explained;
     let grid = wishes.grid && E::PATH == <Heatmap as Endpoint>::PATH;
-    if values.is_some() && !grid {
-        let allowed = format!("with the header Accept: {GRID_TYPE}");
-        return Err(BadQuery::new(VALUES, "has no effect on JSON", allowed).into());
+    for (name, is_given) in [(VALUES, values.is_some()), (SINCE, since.is_some())] {
+        if is_given && !grid {
+            let allowed = format!("with the header Accept: {GRID_TYPE}");
+            return Err(BadQuery::new(name, "has no effect on JSON", allowed).into());
+        }
     }
     let form = grid.then(|| values.unwrap_or_default());
     let material = endpoint.material();
+    let of_range = (material == QueryInputs::TimeRange).then(|| {
+        let now = shared.market.now();
+        match endpoint.begins(now) {
+            Some(begins) if begins > now.back(RECENT) => RangeAge::Recent,
+            _ => RangeAge::Past,
+        }
+    });
     if as_of.is_some() {
         shared.past.check("as_of")?;
-    } else if material == QueryInputs::TimeRange {
+    } else if of_range == Some(RangeAge::Past) {
         let is_range = E::PARAMETERS.contains(&"start");
         shared
             .past
@@ -175,10 +206,11 @@ fn plan<E: MarketQuery>(
         as_of,
         explain,
         form,
+        since,
         of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
-        of_range: material == QueryInputs::TimeRange,
+        of_range,
     };
-    let most = if asked.of_range {
+    let most = if asked.of_range.is_some() {
         shared.longest
     } else {
         usize::MAX
@@ -191,11 +223,22 @@ fn plan<E: MarketQuery>(
         } else {
             (None, None)
         };
+        let grid = form.zip(E::grid(&answered.reply));
+        let hashes = grid.map(|(_, grid)| GridHashes::of(grid));
+        let bytes = grid.map(|(values, grid)| in_bytes(grid, values));
+        // Served maps are recorded in JSON.
+        let is_recorded = as_of.is_none() && market.map_recorder().is_some();
+        let json = (bytes.is_none() || is_recorded)
+            .then(|| enveloped::<E, _>(answered.reply, most))
+            .transpose()?;
+        let (body, json) = match (bytes, json) {
+            (Some(bytes), json) => (bytes?, json),
+            (None, json) => (json.unwrap_or_default(), None),
+        };
         Ok(Made {
-            body: match (form, E::grid(&answered.reply)) {
-                (Some(values), Some(grid)) => in_bytes(grid, values)?,
-                _ => enveloped::<E, _>(answered.reply, most)?,
-            },
+            body,
+            json,
+            hashes,
             explain: answered.explain,
             earlier,
             period,
@@ -259,7 +302,7 @@ async fn realised(
     let (theirs, of) = (shared.clone(), basis.clone());
     let lane = asked.lane(Lane::Quick);
     // A slow answer is computed only once, even if the market changes during the computation.
-    let tries = if lane == Lane::History || asked.of_range {
+    let tries = if asked.of_range.is_some() || asked.as_of.is_some() {
         1
     } else {
         TRIES
@@ -317,6 +360,7 @@ async fn estimated(
         explain,
         as_of,
         form,
+        since,
         ..
     } = asked;
     let make = estimate(shared.clone(), asked, needed, make);
@@ -324,16 +368,38 @@ async fn estimated(
         .encoded(lane)
         .estimate(&key, standing.now, make)
         .await?;
+    let prefix = format!("{:x}-e", shared.nonce);
+    let encoded = shared.encoded(lane);
+    let had = since.and_then(|since| {
+        let now = encoded.hashes(cached.number)?;
+        let (number, earlier) = numbers(headers, &prefix)
+            .into_iter()
+            .find_map(|number| Some((number, encoded.hashes(number)?)))?;
+        // A client that has the same map of another answer needs nothing.
+        let number = if *now == *earlier {
+            number
+        } else {
+            cached.number
+        };
+        Some((number, now.unchanged(&earlier, since)))
+    });
+    let (number, left_out) = had.unwrap_or((cached.number, None));
     let plain = Validator {
-        tag: format!("{:x}-e{:x}", shared.nonce, cached.number),
+        tag: format!("{prefix}{number:x}"),
         changed_at: cached.changed_at,
     };
+    let cut = left_out.and_then(|left_out| cut_grid(&cached.body, left_out));
+    let is_cut = cut.is_some();
+    let shown = cut.map_or_else(|| cached.body.clone(), |cut| shared.memory.count(cut));
     if !explain {
         if plain.is_current(headers) {
             return Ok(plain.not_modified());
         }
-        let mut response = plain.on(of_form(form, cached.body.clone()));
+        let mut response = plain.on(of_form(form, shown));
         warn_of_units(&mut response, cached.explain.as_ref());
+        if is_cut {
+            return Ok(unstored(response, lane));
+        }
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
             lane,
@@ -368,13 +434,7 @@ async fn estimated(
     let work = move |market: &Market| {
         at_one_revision(market, &Dependency::Observations, TRIES, || {
             let estimate = cached.explain.as_ref();
-            explained(
-                &cached.body,
-                market,
-                as_of,
-                AnswerRecord::default(),
-                estimate,
-            )
+            explained(&shown, market, as_of, AnswerRecord::default(), estimate)
         })
     };
     // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
@@ -385,7 +445,20 @@ async fn estimated(
     response
         .extensions_mut()
         .insert(Origin { lane, number: None });
+    if is_cut {
+        return Ok(unstored(response, lane));
+    }
     Ok(response)
+}
+
+/// Marks an answer that is valid only together with what the client has.
+fn unstored(mut response: Response, lane: Lane) -> Response {
+    let unstored = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(CACHE_CONTROL, unstored);
+    response
+        .extensions_mut()
+        .insert(Origin { lane, number: None });
+    response
 }
 
 /// Adds headers that report relative units and the age of the open interest.
@@ -407,10 +480,20 @@ async fn estimate(
     make: Make,
 ) -> Result<Estimated, Rejection> {
     let lane = asked.lane(Lane::Slow);
-    let number = shared.encoded(lane).number();
+    let encoded = shared.encoded(lane).clone();
+    let number = encoded.number();
     let memory = shared.memory.clone();
     let work = move |market: &Market| {
-        let Made { body, explain, .. } = make(market)?;
+        let Made {
+            body,
+            json,
+            hashes,
+            explain,
+            ..
+        } = make(market)?;
+        if let Some(hashes) = hashes {
+            encoded.keep_hashes(number, Arc::new(hashes));
+        }
         let closed = explain.as_ref().map(|explain| explain.closed);
         let estimated = Estimated {
             number,
@@ -424,10 +507,10 @@ async fn estimate(
         };
         // Only estimates about the present are recorded as served maps.
         if asked.as_of.is_none()
-            && asked.form.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
-            maps.record(served(&asked, &needed.coin, closed, &estimated));
+            let body = json.map_or_else(|| estimated.body.clone(), |json| memory.count(json));
+            maps.record(served(&asked, &needed.coin, closed, &estimated, body));
         }
         Ok(estimated)
     };
@@ -435,7 +518,13 @@ async fn estimate(
 }
 
 /// The archive record of a served estimate.
-fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> ServedMap {
+fn served(
+    asked: &Asked,
+    coin: &str,
+    closed: Millis,
+    estimated: &Estimated,
+    body: Bytes,
+) -> ServedMap {
     let params: Vec<String> = asked
         .query
         .iter()
@@ -448,7 +537,7 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
         params: params.join("&"),
         closed,
         computed_at: estimated.changed_at,
-        body: estimated.body.clone(),
+        body,
         explain: estimated.explain.clone(),
     }
 }

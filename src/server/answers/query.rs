@@ -19,30 +19,47 @@ pub(crate) struct ParsedQuery<E> {
     pub(crate) as_of: Option<Millis>,
     /// The type of a heatmap's values in bytes; only for requests that accept bytes.
     pub(crate) values: Option<GridValues>,
+    /// The end of the last column of a heatmap that the client has; only for requests that accept bytes.
+    pub(crate) since: Option<Millis>,
 }
 
 impl<E: MarketQuery> ParsedQuery<E> {
     /// Parses a query string.
     pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
         let mut pairs = pairs(query)?;
-        let values = if E::PATH == <Heatmap as Endpoint>::PATH {
-            let named = pairs.iter().position(|(name, _)| name == VALUES);
-            named.map(|at| pairs.remove(at).1)
-        } else {
-            None
+        let mut of_bytes = |wanted| {
+            let is_heatmap = E::PATH == <Heatmap as Endpoint>::PATH;
+            let named = pairs.iter().position(|(name, _)| name == wanted);
+            named.filter(|_| is_heatmap).map(|at| pairs.remove(at).1)
         };
+        let (values, since) = (of_bytes(VALUES), of_bytes(SINCE));
         let query = Arguments::from_query(pairs, E::PARAMETERS)?;
         Ok(Self {
             endpoint: E::from_arguments(&query)?,
             explain: query.text("explain").map_or(Ok(false), switch)?,
             as_of: query.text("as_of").map(instant).transpose()?,
             values: values.as_deref().map(grid_values).transpose()?,
+            since: since.as_deref().map(column_end).transpose()?,
         })
     }
 }
 
 /// The parameter that selects the type of a heatmap's values in bytes.
 pub(crate) const VALUES: &str = "values";
+
+/// The parameter that names the last column of a heatmap that the client has.
+pub(crate) const SINCE: &str = "since";
+
+fn column_end(text: &str) -> Result<Millis, BadQuery> {
+    let refuse = |_| {
+        BadQuery::new(
+            SINCE,
+            format!("{text:?} is not allowed"),
+            "epoch milliseconds",
+        )
+    };
+    text.parse().map(Millis).map_err(refuse)
+}
 
 fn grid_values(text: &str) -> Result<GridValues, BadQuery> {
     GridValues::parse(text).ok_or_else(|| {

@@ -93,7 +93,8 @@ interface Kept {
 const MOST = 24;
 const kept = new Map<string, Kept>();
 
-type Read<T> = (response: Response) => Promise<T>;
+/** Reads an answer; `before` is the answer to the same question before it. */
+export type Read<T> = (response: Response, before: T | undefined) => Promise<T>;
 
 const readJson: Read<unknown> = (response) => response.json();
 
@@ -103,11 +104,15 @@ export async function ask<T>(
     signal?: AbortSignal,
     accept = "application/json",
     read: Read<T> = readJson as Read<T>,
+    newer?: (before: T) => Record<string, number> | undefined,
 ): Promise<Answer<T>> {
     const key = `${accept} ${path}`;
     const known = kept.get(key);
     const conditional: Record<string, string> = known ? { "if-none-match": known.tag } : {};
-    const response = await fetch(path, {
+    const before = known?.answer.body as T | undefined;
+    const more = before && newer?.(before);
+    const added = Object.entries(more ?? {}).map(([name, value]) => `&${name}=${value}`);
+    const response = await fetch(path + added.join(""), {
         headers: headers({ accept, ...conditional }),
         signal: signal ?? null,
         cache: "no-store",
@@ -126,7 +131,7 @@ export async function ask<T>(
         };
     }
     if (!response.ok) throw await refusal(response);
-    const answer = { body: await read(response), facts, fresh: true };
+    const answer = { body: await read(response, before), facts, fresh: true };
     const tag = response.headers.get("etag");
     if (tag) {
         kept.delete(key);

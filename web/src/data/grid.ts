@@ -32,6 +32,9 @@ const MAGIC = "LIQGRID1";
 const UNKNOWN = 65535;
 
 interface BinaryHead extends GridHead {
+    /** End of the last column that is left out, and that of the first column of the whole grid. */
+    since?: number;
+    begin?: number;
     rows: number;
     times: number[];
     values: "u16" | "f32" | "f64";
@@ -82,8 +85,38 @@ export function gridOfJson(reply: any): Grid {
     };
 }
 
-/** Reads the form in bytes: magic, length of the head, the head, padding to 8, prices, then values column by column. */
-export function gridOfBytes(buffer: ArrayBuffer): Grid {
+/**
+ * What to ask for to have only the columns that follow those of a grid, in the same rows. A column is what the map was at
+ * that instant, so it does not change; only the last is partial. Undefined where the price has come near the last row.
+ */
+export function newer(grid: Grid): { low: number; high: number; since: number } | undefined {
+    const [low, high] = [grid.prices[0], grid.prices[grid.rows - 1]];
+    const since = grid.times[grid.columns - 2];
+    if (low === undefined || high === undefined || since === undefined) return undefined;
+    const inside = grid.currentPrice > low * 1.04 && grid.currentPrice < high / 1.04;
+    return inside ? { low, high, since } : undefined;
+}
+
+/** Puts new columns behind those of an earlier grid, of which a part may have left the range. */
+function joined(before: Grid, after: Grid, begin: number, since: number): Grid {
+    const first = before.times.indexOf(begin);
+    const end = before.times.indexOf(since) + 1;
+    if (first < 0 || end <= first || before.rows !== after.rows) throw new Error("the new columns do not follow");
+    const { rows } = after;
+    const times = new Float64Array(end - first + after.columns);
+    times.set(before.times.subarray(first, end));
+    times.set(after.times, end - first);
+    const values = new Float32Array(rows * times.length);
+    values.set(before.values.subarray(first * rows, end * rows));
+    values.set(after.values, (end - first) * rows);
+    return { ...after, times, values, columns: times.length, every: length(times) };
+}
+
+/**
+ * Reads the form in bytes: magic, length of the head, the head, padding to 8, prices, then values column by column. Where
+ * it has new columns alone, they are put behind those of `before`.
+ */
+export function gridOfBytes(buffer: ArrayBuffer, before?: Grid): Grid {
     const magic = new TextDecoder().decode(new Uint8Array(buffer, 0, 8));
     if (magic !== MAGIC) throw new Error(`a grid begins with ${MAGIC}, not with ${JSON.stringify(magic)}`);
     const size = new DataView(buffer).getUint32(8, true);
@@ -110,7 +143,11 @@ export function gridOfBytes(buffer: ArrayBuffer): Grid {
             values[i] = code === 0 ? 0 : code === UNKNOWN ? Number.NaN : head.low * Math.exp((code - 1) * scale);
         }
     }
-    return { ...head, prices, times, values, rows, columns, step: spacing(prices), every: length(times) };
+    const { since, begin, ...members } = head;
+    const grid = { ...members, prices, times, values, rows, columns, step: spacing(prices), every: length(times) };
+    if (since === undefined || begin === undefined) return grid;
+    if (!before) throw new Error("new columns came without those before them");
+    return joined(before, grid, begin, since);
 }
 
 /** The row whose band holds a price, or -1. */
@@ -152,4 +189,21 @@ export function sideOf(grid: Grid, row: number, column: number): "long" | "short
     const middle = grid.explain?.sides?.row[column];
     if (middle === undefined) return undefined;
     return row < middle ? "long" : row > middle ? "short" : "both";
+}
+
+/** The ends of the colours for the rows between two prices: the largest value, and one that most values exceed. */
+export function colourEnds(grid: Grid, low: number, high: number): { vmin: number; vmax: number } {
+    const row = (price: number) => Math.round(Math.log(price / (grid.prices[0] ?? 1)) / grid.step);
+    const [first, end] = [Math.max(0, row(low)), Math.min(grid.rows, row(high) + 1)];
+    const known: number[] = [];
+    for (let c = 0; c < grid.columns; c++) {
+        for (let r = first; r < end; r++) {
+            const value = grid.values[c * grid.rows + r] ?? 0;
+            if (value > 0) known.push(value);
+        }
+    }
+    known.sort((a, b) => a - b);
+    const top = known[known.length - 1] ?? 10;
+    const vmin = Math.min(known[Math.floor(known.length * 0.2)] ?? 1, top / 10);
+    return { vmin: Number(vmin.toPrecision(2)), vmax: Number(top.toPrecision(3)) };
 }

@@ -1,6 +1,6 @@
 // What one region shows: one question, its last answer, and what stands in its way.
 import { type Signal, signal } from "@preact/signals";
-import { ask, type Facts, Refusal } from "./api";
+import { ask, type Facts, type Read, Refusal } from "./api";
 
 export type Trouble =
     | { is: "refused"; message: string; parameter: string | undefined; status: number }
@@ -31,7 +31,8 @@ export class Loader<T> {
     constructor(
         private readonly onTrouble: (trouble: Trouble) => void,
         private readonly accept?: string,
-        private readonly read?: (response: Response) => Promise<T>,
+        private readonly read?: Read<T>,
+        private readonly newer?: (before: T) => Record<string, number> | undefined,
     ) {}
 
     /** Asks another question. What was answered to the one before is not shown for this one. */
@@ -59,7 +60,7 @@ export class Loader<T> {
         const asked = this.region.peek();
         if (asked.body === undefined) this.region.value = { ...asked, loading: true };
         try {
-            const answer = await ask<T>(question, control.signal, this.accept, this.read);
+            const answer = await ask<T>(question, control.signal, this.accept, this.read, this.newer);
             if (control.signal.aborted) return;
             const before = this.region.peek();
             const same = !answer.fresh && before.body === answer.body;

@@ -2,7 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { candleLength, periodLength } from "../chart/axis";
 import { path } from "../data/api";
-import { GRID_TYPE, type Grid, gridOfBytes, gridOfJson } from "../data/grid";
+import { colourEnds, GRID_TYPE, type Grid, gridOfBytes, gridOfJson, newer } from "../data/grid";
 import { Loader, type Region, type Trouble } from "../data/loader";
 import type { StreamState } from "../data/stream";
 import type {
@@ -80,11 +80,11 @@ function trouble(found: Trouble): void {
 
 export const index = new Loader<Index>(trouble);
 
-async function readGrid(response: Response): Promise<Grid> {
-    return gridOfBytes(await response.arrayBuffer());
+async function readGrid(response: Response, before: Grid | undefined): Promise<Grid> {
+    return gridOfBytes(await response.arrayBuffer(), before);
 }
 
-export const heatmap = new Loader<Grid>(trouble, GRID_TYPE, readGrid);
+export const heatmap = new Loader<Grid>(trouble, GRID_TYPE, readGrid, newer);
 export const liqmap = new Loader<LiqMap>(trouble);
 export const measured = new Loader<LiqMap>(trouble);
 export const servedGrid = new Loader<Data<Served[]>>(trouble);
@@ -103,11 +103,13 @@ export const coverage = new Loader<Data<Coverage[]>>(trouble);
 export const gaps = new Loader<Data<Gap[]>>(trouble);
 export const ready = new Loader<Ready>(trouble);
 
+type Reloads = Pick<Loader<unknown>, "load">;
+
 /** Which answers a kind of change makes old. */
 export const KINDS = {
-    estimate: [heatmap, liqmap, levels, pain, bars] as Loader<never>[],
-    realised: [overview, coins, exchanges, undercount, periods, largestOrders, cascades] as Loader<never>[],
-    record: [coverage, gaps, measured, servedGrid, servedMap] as Loader<never>[],
+    estimate: [heatmap, liqmap, levels, pain, bars] as Reloads[],
+    realised: [overview, coins, exchanges, undercount, periods, largestOrders, cascades] as Reloads[],
+    record: [coverage, gaps, measured, servedGrid, servedMap] as Reloads[],
 };
 
 const LENGTH: Record<string, string> = {
@@ -285,29 +287,12 @@ effect(() => {
     if (shown && fitted.peek()?.of !== gridName(shown)) fitColours();
 });
 
-/** Rows of the prices in view, or those around the price. */
-function near(shown: Grid): [number, number] {
-    const [low, high] = view.peek().p ?? [shown.currentPrice * 0.92, shown.currentPrice * 1.08];
-    const row = (price: number) => Math.round(Math.log(price / (shown.prices[0] ?? 1)) / shown.step);
-    return [Math.max(0, row(low)), Math.min(shown.rows, row(high) + 1)];
-}
-
 export function fitColours(): void {
     const shown = grid.peek();
     if (!shown) return;
     // The rows that are in view at first: what lies far from the price is often much more, and never near it.
-    const [low, high] = near(shown);
-    const known: number[] = [];
-    for (let c = 0; c < shown.columns; c++) {
-        for (let r = low; r < high; r++) {
-            const value = shown.values[c * shown.rows + r] ?? 0;
-            if (value > 0) known.push(value);
-        }
-    }
-    known.sort((a, b) => a - b);
-    const top = known[known.length - 1] ?? 10;
-    const vmin0 = Math.min(known[Math.floor(known.length * 0.2)] ?? 1, top / 10);
-    fitted.value = { of: gridName(shown), vmin: Number(vmin0.toPrecision(2)), vmax: Number(top.toPrecision(3)) };
+    const [low, high] = view.peek().p ?? [shown.currentPrice * 0.92, shown.currentPrice * 1.08];
+    fitted.value = { of: gridName(shown), ...colourEnds(shown, low, high) };
     const { vmin, vmax } = view.peek();
     if (vmin !== undefined || vmax !== undefined) change({ vmin: undefined, vmax: undefined });
 }
