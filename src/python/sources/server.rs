@@ -23,6 +23,12 @@ use crate::{market, server};
 /// Interval at which a closing thread checks for the end of the server and for signals.
 const TICK: Duration = Duration::from_millis(5);
 
+/// The module that draws the live chart in a notebook.
+#[pyfunction]
+pub(crate) fn live_module() -> &'static str {
+    include_str!("../../../web/dist/live.js")
+}
+
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
