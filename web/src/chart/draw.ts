@@ -176,7 +176,7 @@ export function strip(
     const unit = source.relative ? "" : " USD";
     const scale = source.relative
         ? "relative amounts"
-        : `bars to ${short(most)}${unit} · line to ${short(mostSum)}${unit}`;
+        : `bars to ${short(most)}${unit} · line, the sum from the price, to ${short(mostSum)}${unit}`;
     words(context, [`${source.word} · map ${source.map.range}`, ...source.lines, scale], x + 2, box.y, width - 4, look);
     context.restore();
 }

@@ -232,7 +232,11 @@ export function Readout() {
                     <span class="faint">{told.notes.join(" · ")}</span>
                 </>
             ) : (
-                <span class="faint">Point at the map, or go over it with Shift and the arrows, to read a cell.</span>
+                <span class="faint">
+                    {phone.value
+                        ? "Touch the map to read a cell."
+                        : "Point at the map, or go over it with Shift and the arrows, to read a cell."}
+                </span>
             )}
         </p>
     );

@@ -107,8 +107,13 @@ const brief = computed(() => {
     return [`${symbol} · ${WORD[source]} · m${model} · ${words}`, "compares inside this map only"];
 });
 
+const MARKS = "over it REALISED orders: discs longs, diamonds shorts";
+
 export const canvasWords = computed<Words>(() => ({
-    plane: phone.value ? brief.value : [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)],
+    plane: [
+        ...(phone.value ? brief.value : [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)]),
+        phone.value ? MARKS : `${MARKS}, area by USD; marks at the foot: cascades`,
+    ],
     instead: instead.value || undefined,
     realised: damaged.value
         ? [...realisedWords.value, `${damaged.value} files damaged: rows are missing`]
