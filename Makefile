@@ -77,7 +77,7 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 licences: ## the licence texts of what is compiled in, in THIRD-PARTY.txt (needs cargo-about)
 	cargo about generate --offline --locked --all-features -c deploy/licences/about.toml deploy/licences/about.hbs -o THIRD-PARTY.txt
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba, the page in a browser; writes docs/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
@@ -88,6 +88,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/decode.py
 	$(BIN)/python tests/bench/estimate.py
+	$(BIN)/python tests/bench/page.py
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/floors.py
 
@@ -97,7 +98,7 @@ scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated market
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
 		--config 'profile.test.package.liqdata.opt-level=2'
-	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
+	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python tests/page
 
 # How long each target runs, and which ones.
 FUZZ_SECONDS ?= 600
