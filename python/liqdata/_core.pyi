@@ -52,6 +52,7 @@ __all__ = [
     "instant",
     "limits",
     "liquidation_price",
+    "live_module",
     "max_leverage",
     "merge_archives",
     "model_version",
@@ -189,6 +190,7 @@ def decode_all(
     instruments: Sequence[tuple[str, str, str, str, str]] | None,
     seen: Callable[[int], object] | None = None,
 ) -> Table: ...
+def live_module() -> str: ...
 def read_reply(endpoint: str, body: bytes, pieces: int | None = None) -> Any: ...
 
 @final

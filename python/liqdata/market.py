@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .grids import Heatmap, LiquidationMap
+    from .live import Live
     from .model import Model
     from .recording.recorded import Recordings
     from .records import Record
     from .rows import Rows
+    from .server import Server
     from .stream import CascadeStream, OrderStream
     from .types import (
         ArchiveTable,
@@ -1270,6 +1272,108 @@ class Market:
 
         done = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
         return Exported(**done._asdict())
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0, **settings: Any) -> Server:
+        """Serve this market over HTTP, with the live page at ``/``.
+
+        Parameters
+        ----------
+        host : str
+            Address to listen on; loopback by default.
+        port : int
+            Port to listen on, 0 to 65535; 0 picks a free one.
+        **settings
+            The other parameters of :func:`liqdata.serve`, such as ``open=True`` to open the page in the browser.
+
+        Returns
+        -------
+        Server
+            A running server; a context manager with ``url`` and ``close()``.
+
+        Raises
+        ------
+        BadQuery
+            As :func:`liqdata.serve`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo().serve() as server, liqdata.Client(server.url) as client:
+        ...     client.levels("BTC")["symbol"]
+        'BTC'
+        """
+        from .server import serve
+
+        return serve(self, host, port, **settings)
+
+    def live(
+        self,
+        symbol: str = "BTC",
+        *,
+        range: HeatmapRange = "24h",
+        model: int | Model = 2,
+        source: str | None = None,
+        exchange: str | None = None,
+        as_of: Instant | None = None,
+        height: int = 480,
+        min_usd: float | Decimal | None = None,
+    ) -> Live:
+        """Show a live chart in a notebook. Needs anywidget (``pip install "liqdata[live]"``).
+
+        The kernel follows the market; the notebook opens no connection. A saved notebook shows a picture.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+        range : str
+            As in :meth:`heatmap`.
+        model : int or Model
+            As in :meth:`heatmap`.
+        source : str, optional
+            ``estimate``, the only source of a heatmap.
+        exchange : str, optional
+            Exchange to which the estimate and the orders are limited.
+        as_of : datetime, str or int, optional
+            Show the map as of an instant; nothing is followed then.
+        height : int
+            Height of the chart in pixels.
+        min_usd : float or Decimal, optional
+            Minimum value of a shown order in USD.
+
+        Returns
+        -------
+        Live
+            A widget; :meth:`liqdata.live.Live.close` ends it.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without anywidget.
+        BadQuery
+            As :meth:`heatmap`, and for another ``source``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> live = liqdata.demo().live("BTC", range="12h")
+        >>> live.snapshot().units
+        'usd'
+        >>> live.close()
+        """
+        from .live import live_of
+
+        return live_of(
+            self,
+            symbol,
+            range=range,
+            model=model,
+            source_name=source,
+            exchange=exchange,
+            as_of=as_of,
+            height=height,
+            min_usd=min_usd,
+        )
 
     def close(self) -> None:
         """Refuse further calls, receive no more data and end the streams of this market.

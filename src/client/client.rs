@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use futures_util::FutureExt as _;
 use log::{debug, warn};
-use reqwest::header::{DATE, HeaderMap};
+use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
@@ -238,7 +238,11 @@ impl Client {
             self.require(E::NAME, &beyond).boxed().await?;
             let mut request = question.request(self.dialect())?.with(extra.to_query());
             let mut reply = Explained::around(&mut *request.reply, extra);
-            let (path, query, headers) = (&request.path, &request.query, extra.headers());
+            let (path, query, mut headers) = (&request.path, &request.query, extra.headers());
+            // A header that the caller chose takes precedence.
+            if let Some(accept) = request.accept.filter(|_| !self.config().accepts()) {
+                headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            }
             let answer = self.answer(path, query, &headers, &mut reply);
             let answer = answer.boxed().await?;
             let (reply, time_unit, account) = match reply.finish() {

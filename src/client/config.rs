@@ -283,6 +283,11 @@ impl Config {
         self.headers.contains_key(reqwest::header::AUTHORIZATION)
     }
 
+    /// Whether the caller chose the header `Accept`.
+    pub(crate) fn accepts(&self) -> bool {
+        self.headers.contains_key(reqwest::header::ACCEPT)
+    }
+
     /// Builds the HTTP client. Reads the trusted certificates unless no connection can use TLS.
     ///
     /// # Errors

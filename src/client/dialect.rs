@@ -17,6 +17,8 @@ pub struct Request<R> {
     pub(crate) path: Cow<'static, str>,
     pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) reply: Box<dyn BodyReader<R>>,
+    /// The `Accept` header, if the reply has other forms than JSON.
+    pub(crate) accept: Option<&'static str>,
     /// Checks that a reply belongs to this question.
     pub(crate) judge: Option<Judge<R>>,
 }
@@ -31,6 +33,7 @@ impl<R> Request<R> {
             path: path.into(),
             query: Vec::new(),
             reply,
+            accept: None,
             judge: None,
         }
     }

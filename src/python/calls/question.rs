@@ -618,7 +618,7 @@ pub(crate) fn cascade_stream(
     last_event_id: &Bound<'_, PyAny>,
 ) -> PyResult<api::Stream> {
     let py = symbol.py();
-    let events = PyString::new(py, api::StreamEvents::Cascades.name()).into_any();
+    let events = PyString::new(py, &api::StreamEvents::CASCADES.to_string()).into_any();
     let arguments = arguments(py, &api::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
