@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from . import _core
 from .archive import Exported
-from .calls.arguments import datetime_of, folder, instant, number, switch, time_bounds
+from .calls.arguments import archive_folder, datetime_of, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints import (
@@ -1314,7 +1314,7 @@ def open(
             if value is not None:
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
-        return _archived(folder(path), at)
+        return _archived(archive_folder(path), at)
     from .cloud.objects import checked
     from .cloud.upload import day
 
