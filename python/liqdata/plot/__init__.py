@@ -33,6 +33,7 @@ __all__ = [
     "cascades",
     "chart",
     "coins",
+    "compare",
     "draw",
     "exchanges",
     "heatmap",
@@ -390,6 +391,43 @@ def liqmap(
 
     of_kind("liqmap", grid, "grid")
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
+
+
+def compare(maps: Mapping[str, LiquidationMap], ax: Axes | None = None) -> Axes:
+    """Draw several liquidation maps of one coin as outlines on the same axes.
+
+    Bins of different widths are scaled to the width of the first map, so that equal densities have equal heights.
+
+    Parameters
+    ----------
+    maps : mapping of str to LiquidationMap
+        Up to seven maps by their name in the legend, all of one coin and in the same units.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For anything else than such maps.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> maps = {range: market.liqmap("BTC", range) for range in ("1d", "7d")}
+    >>> ax = liqdata.plot.compare(maps, Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['1d', '7d']
+    """
+    _require_matplotlib()
+    from . import compared
+
+    return compared.compare(maps, ax)
 
 
 def levels(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:

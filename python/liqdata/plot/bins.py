@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import Normal, Stroke
 
 from liqdata.grids import unit_in_words
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Flags: TypeAlias = npt.NDArray[np.bool_]
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["liqmap"]
+__all__ = ["liqmap", "view_of"]
 
 _INTERVAL = "interval, 80 %"
 
@@ -34,26 +35,27 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     """Draw a liquidation map; see :func:`liqdata.plot.liqmap`."""
     ends = (bound_of(grid, "low"), bound_of(grid, "high")) if interval else None
     marks = marked(grid.symbol, levels, maxpain)
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
-    low, high = _view(grid)
+    low, high = view_of(grid)
     seen = (grid.prices >= low) & (grid.prices <= high)
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
     # The legend starts with the lowest leverage, which lies farthest from the price.
-    shades = colours.tiers(len(grid.leverages), ax)
+    shades = [colours.tiers(len(grid.leverages), side, ax) for side in (colours.LONG, colours.SHORT)]
     for i, leverage in enumerate(grid.leverages.tolist()):
-        entries.append(Patch(color=shades[i], label=f"{leverage}×"))
+        entries.append(tuple(Patch(color=of_side[i], label=f"{leverage}×") for of_side in shades))
         if len(grid.prices):
             usd = np.nan_to_num(grid.tiers[:, i])
-            ax.add_collection(_bars(grid, floor, floor + usd, shades[i]), autolim=False)
+            colour = np.where(grid.sides == "long", *(of_side[i] for of_side in shades)).tolist()
+            ax.add_collection(_bars(grid, floor, floor + usd, colour), autolim=False)
             floor = floor + usd
 
     curves = ax.twinx()
     highest = _curves(grid, (low, high), ax, curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
-        axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
+        axes.set_ylim(0.0, 1.06 * tallest / marks.below(ax) or 1.0)
     ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
         layout.note(ax, "no estimated liquidations")
@@ -76,14 +78,14 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     return ax
 
 
-def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
+def _bars(grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str]) -> PolyCollection:
     """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
     left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
-    return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
+    return PolyCollection(list(corners), facecolors=colour, linewidths=0)
 
 
-def _view(grid: LiquidationMap) -> tuple[float, float]:
+def view_of(grid: LiquidationMap) -> tuple[float, float]:
     """The lowest and highest price to show."""
     price = grid.current_price
     low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
@@ -103,7 +105,8 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
         reach = np.concatenate(([grid.current_price], grid.prices[order]))
         usd = np.concatenate(([0.0], running))
         highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
-        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
+        outlined = [Stroke(linewidth=3.4, foreground=ax.get_facecolor()), Normal()]
+        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative", path_effects=outlined)
         # Fill the curve behind the bars, so that it does not change their colours, which show the leverage.
         behind: Any = {"transform": curves.transData, "zorder": 0}
         outline = np.append(reach, reach[[-1, 0]]), np.append(usd, [0.0, 0.0])

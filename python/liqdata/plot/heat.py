@@ -102,7 +102,7 @@ def heatmap(
     marks = marked(grid.symbol, levels, maxpain)
     edges = starts(grid.times) if len(grid.times) else None
     line = _price(grid, price, edges)
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
     if line is not None:
         line = line.coarser(

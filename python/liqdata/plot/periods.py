@@ -35,13 +35,13 @@ def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
     long, short = np.where(sides == "LONG", usd, 0.0), np.where(sides == "SHORT", usd, 0.0)
     symbol = rows.meta.get("question", {}).get("symbol")
     title = f"{amounts.name(symbol)} liquidated by hour" if symbol else "Liquidated by hour"
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     return _mirrored(rows["hour"], long, short, _HOUR, ax=ax, title=title, meta=rows.meta, details=[])
 
 
 def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
     """Draw a history; see :func:`liqdata.plot.history`."""
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     times = rows["timestamp"]
     question = rows.meta.get("question", {})
     span = _span(times, interval if interval is not None else question.get("interval"))
