@@ -418,7 +418,7 @@ class Client(Generic[Amount]):
         limit : int
             Maximum number of rows, 1 to 1000.
         offset : int
-            ModelNumber of newest rows to skip.
+            Number of newest rows to skip.
         min_usd : float or Decimal, optional
             Only orders of at least this many USD. Needs ``liqdata serve``.
         start, end : int, datetime, str or timedelta, optional
@@ -748,7 +748,7 @@ class Client(Generic[Amount]):
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
         ...     client.liqmap("BTC").leverages.tolist()
-        [10, 25, 50, 100]
+        [2, 3, 5, 10, 25, 50, 100]
         """
         return self._source.ask_list(
             liqmap.liqmap(
@@ -1592,7 +1592,7 @@ class Client(Generic[Amount]):
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
         ...     client.gaps()
-        Rows(0 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
+        Rows(1 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
         """
         return self._source.ask(coverage.gaps(start, end, as_of=as_of))
 
@@ -1634,8 +1634,8 @@ class Client(Generic[Amount]):
         --------
         >>> import liqdata
         >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
-        ...     {row["sampling"] for row in client.undercount("1h")}  # a simulation shows everything
-        {'complete'}
+        ...     sorted({row["sampling"] for row in client.undercount("1h")})  # one exchange publishes a sample
+        ['complete', 'latest_or_largest']
         """
         return self._source.ask(undercount.undercount(range, as_of=as_of))
 

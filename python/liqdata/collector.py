@@ -123,7 +123,7 @@ class Collector:
         >>> import liqdata
         >>> unreachable = {"exchanges": {"okx": {"socket": "ws://127.0.0.1:1", "rest": "http://127.0.0.1:1"}}}
         >>> with liqdata.collect(tempfile.mkdtemp() + "/archive", exchanges="okx", settings=unreachable) as collector:
-        ...     len(collector.market().orders())
+        ...     len(collector.market().positions("BTC"))
         0
         """
         self._check_process()

@@ -337,7 +337,7 @@ class Heatmap(_Grid):
         >>> import liqdata
         >>> map = liqdata.demo().heatmap("BTC", "12h")
         >>> len(map.price), bool(map.price["close"][-1] == map.current_price)
-        (144, True)
+        (720, True)
         """
         if callable(self.bars):
             object.__setattr__(self, "bars", self.bars())  # read once; the field is not compared

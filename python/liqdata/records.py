@@ -52,7 +52,7 @@ class Record(dict[str, Any]):
     >>> list(totals), totals.units, totals.simulated
     (['1h', '4h', '12h', '24h'], 'usd', True)
     >>> totals.meta["covered"]
-    1.0
+    0.99375
     """
 
     meta: dict[str, Any]

@@ -9,7 +9,7 @@ use super::endpoint::{Endpoint, EndpointEntry, Member, ReplyShape};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::api::realised::cascades::Cascades;
 use crate::api::realised::stream::Stream;
-use crate::model::{Column, Kind, Side, Vocabulary};
+use crate::model::{Column, EstimateView, Kind, Side, Units, Vocabulary};
 
 /// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
@@ -178,17 +178,60 @@ fn reply(entry: &EndpointEntry) -> Value {
         return object(
             [
                 ("success", json!({"const": true})),
-                ("data", schema_of(entry.reply)),
+                ("data", with_extensions(entry)),
                 ("explain", explained),
             ],
             &["success", "data"],
         );
     }
-    let mut schema = schema_of(entry.reply);
+    let mut schema = with_extensions(entry);
     if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         members.insert("explain".to_owned(), explained);
     }
     schema
+}
+
+/// Returns the JSON schema of a reply without its envelope, with the members that follow those of the contract.
+fn with_extensions(entry: &EndpointEntry) -> Value {
+    let mut schema = schema_of(entry.reply);
+    let sides = |usd: fn() -> Value| {
+        object(
+            [("long_usd", usd()), ("short_usd", usd())],
+            &["long_usd", "short_usd"],
+        )
+    };
+    let usd = || json!({"type": "number"});
+    let within = || {
+        let sums = crate::model::DISTANCES.map(|percent| percent.to_string());
+        let names: Vec<&str> = sums.iter().map(String::as_str).collect();
+        object(names.iter().map(|name| (*name, sides(usd))), &names)
+    };
+    let columns = || json!({"type": "array", "items": {"type": ["number", "null"]}});
+    let extensions: Vec<(&str, Value)> = match entry.name {
+        "heatmap" => vec![("outside", sides(columns))],
+        "liqmap" => vec![
+            ("outside", sides(usd)),
+            ("within", within()),
+            ("measured", json!({"type": "object"})),
+        ],
+        "maxpain" => vec![("within", object([("d1", within()), ("d7", within())], &[]))],
+        "levels" => Vec::new(),
+        _ => return schema,
+    };
+    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let names = |words: Vec<&str>| json!({"type": "string", "enum": words});
+        members.insert("units".to_owned(), names(words::<Units>()));
+        members.insert("view".to_owned(), names(words::<EstimateView>()));
+        members.insert("simulated".to_owned(), json!({"type": "boolean"}));
+        for (name, member) in extensions {
+            members.insert(name.to_owned(), member);
+        }
+    }
+    schema
+}
+
+fn words<W: Vocabulary>() -> Vec<&'static str> {
+    W::ALL.iter().map(|word| word.name()).collect()
 }
 
 /// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.

@@ -5,6 +5,10 @@ use rust_decimal::Decimal;
 use crate::model::POWERS_OF_TEN_F64;
 
 /// An exchange, and the share of traders that use it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent traits of a feed"
+)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedVenue {
     pub(super) name: &'static str,

@@ -398,8 +398,8 @@ fn as_much_of_bitcoin_lies_near_the_price_as_was_measured() {
     let sides = 2.0 * f64::from(seeds.end);
     for seed in seeds {
         let market = simulate(seed.into(), END);
-        let bars = market.bars.iter().filter(|bar| bar.symbol == "BTC");
-        let price = bars.last().unwrap().close;
+        let mut bars = market.bars.iter().filter(|bar| bar.symbol == "BTC");
+        let price = bars.next_back().unwrap().close;
         for side in [Side::Long, Side::Short] {
             let open = || {
                 let of_coin = market.positions.iter().filter(|open| open.symbol == "BTC");

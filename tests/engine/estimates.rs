@@ -83,7 +83,7 @@ proptest! {
         let wanted: Vec<i64> = (0..count).rev().map(|i| definition.end() - i * 15 * MINUTE).collect();
         prop_assert_eq!(&ends, &wanted);
 
-        let kappa = if expected { 0.30 } else { 1.0 };
+        let kappa = if expected { 0.21 } else { 1.0 };
         let dust = 1e-12 * reply.matrix.iter().copied().fold(0.0, f64::max);
         for (column, at) in ends.iter().enumerate() {
             let is_known = known_from.is_none_or(|known| known <= *at);
@@ -310,7 +310,7 @@ fn columns_follow_the_range_and_longer_bars() {
         (2 * HOUR, HeatmapRange::H24, 12, 2 * HOUR),
         (12 * HOUR, HeatmapRange::M3, 180, 12 * HOUR),
         (4 * HOUR, HeatmapRange::M6, 180, DAY),
-        (8 * HOUR, HeatmapRange::Y1, 183, 2 * DAY),
+        (8 * HOUR, HeatmapRange::Y1, 182, 2 * DAY),
     ] {
         let observations = calm(interval, range.millis() / interval + 3);
         let view = observations.at(None);
@@ -766,9 +766,9 @@ fn an_estimate_says_what_it_rests_on() {
     let [theta, of_shorts] = three.theta.unwrap();
     assert_eq!(theta, of_shorts);
     assert_eq!(theta.len(), 14);
-    assert!(near(theta.iter().sum(), 0.30));
+    assert!(near(theta.iter().sum(), 0.21));
     assert!(near(theta[0] / theta[13], (125.0_f64 / 2.0).powf(0.75)));
-    assert_eq!(three.kappa, Some([0.30; 2]));
+    assert_eq!(three.kappa, Some([0.21; 2]));
 }
 
 #[test]
@@ -789,9 +789,9 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
     let mut own = Specification::default();
     assert_eq!(ask(Some(&own)), usual);
 
-    own.kappa0 = Some(0.60);
+    own.kappa0 = Some(0.42);
     let twice = ask(Some(&own));
-    assert_eq!(twice.explain.kappa, Some([0.60; 2]));
+    assert_eq!(twice.explain.kappa, Some([0.42; 2]));
     let cells = twice.reply.matrix.iter().zip(&usual.reply.matrix);
     assert!(
         cells

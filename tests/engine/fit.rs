@@ -248,7 +248,7 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
     let fit = map.explain.fit.unwrap();
     assert_eq!((fit.state, fit.interval), (FitState::Prior, None));
     assert!((150..190).contains(&fit.with_liquidations));
-    assert!((map.explain.kappa.unwrap()[0] - 0.30).abs() < 1e-12);
+    assert!((map.explain.kappa.unwrap()[0] - 0.21).abs() < 1e-12);
     let none = Observations::new(Vec::new(), path(7, 20).0, Vec::new(), None).unwrap();
     let map = liqmap(&none.at(None), COIN, MapRange::D1, Some(&expected())).unwrap();
     let fit = map.explain.fit.unwrap();

@@ -153,10 +153,11 @@ fn a_feed_without_an_order_for_a_day_is_unknown() {
 
 #[test]
 fn an_order_that_is_received_late_changes_nothing_before_its_receipt() {
-    let late = swinging(&[(20, 20), (100, 400), (590, 590)]);
+    // The bar of minute 155 crosses longs.
+    let late = swinging(&[(20, 20), (155, 400), (590, 590)]);
     let never = swinging(&[(20, 20), (590, 590)]);
-    let at_once = swinging(&[(20, 20), (100, 100), (590, 590)]);
-    let minutes = [90, 390, 405, 600];
+    let at_once = swinging(&[(20, 20), (155, 155), (590, 590)]);
+    let minutes = [140, 390, 405, 600];
     let [late, never, at_once] = [&late, &never, &at_once].map(|market| totals(market, &minutes));
     assert_eq!(late, never);
     assert_eq!(late[0], at_once[0]);

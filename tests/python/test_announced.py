@@ -40,6 +40,9 @@ BEYOND = {
     "source": "positions",
     "start": "2026-06-01",
     "symbol": "BTC",
+    "headline": "strongest",
+    "opened": "range",
+    "span": "all",
 }
 # Values of the contract's parameters that are not the contract's.
 VALUES = [
@@ -120,6 +123,7 @@ def test_a_service_of_ours_announces_all_the_rest(server):
     told |= {entry["name"]: {one["name"]: () for one in entry["parameters"]} for entry in listed["extensions"]}
     for name in [*CONTRACT, *EXTENSIONS]:
         taken = set(inspect.signature(getattr(Client, name)).parameters) - {"self"}
+        taken |= {"low", "high"} if "span" in taken else set()  # the ends of a span
         assert taken - everywhere == told[name].keys(), name
     for name, asked, said in VALUES:
         (parameter,) = asked

@@ -117,7 +117,7 @@ def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
             more = market.cascades(**asked)
             again = read() - before
             assert at in [row["start"] for row in more]
-            assert again < first / 40, (first, again)  # the coverage of the period is read, too
+            assert again < first / 10, (first, again)  # the coverage of the period is read, too
         writer.close()
         assert len(more) == len(told) + 5
 

@@ -70,7 +70,7 @@ def test_a_market_with_liquidations_shows_the_fitted_model(market: liqdata.Marke
         assert sum(theta) == pytest.approx(kappa)
     assert all(0.7 < one < 1.4 for one in fit["calibration"])
     assert market.maxpain("BTC")["d7"]["totalLong"] == pytest.approx(float(map.total[map.sides == "long"].sum()))
-    assert market.heatmap("BTC", "24h", 2).units == "USD of open interest exposed"
+    assert market.heatmap("BTC", "24h", 2).view == "exposed"
     assert market.liqmap("BTC", "7d", model=2).meta["explain"].get("fit") is None
 
 

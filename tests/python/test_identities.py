@@ -37,12 +37,14 @@ def near(value):
 @pytest.mark.parametrize("ranges", [ONE_DAY, ONE_WEEK], ids=["day", "week"])
 def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges):
     of_heatmap, of_map, of_pain = ranges
-    heatmap = market.heatmap(symbol, of_heatmap, 2, opened="range")
-    liqmap = market.liqmap(symbol, of_map, model=2)
+    heatmap = market.heatmap(symbol, of_heatmap, 2, opened="range", span="all")
+    liqmap = market.liqmap(symbol, of_map, model=2, span="all")
     pain = market.maxpain(symbol, model=2)[of_pain]
     assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
-    assert pain["totalLong"] == near(liqmap.total[liqmap.sides == "long"].sum())
-    assert pain["totalShort"] == near(liqmap.total[liqmap.sides == "short"].sum())
+    shown = market.liqmap(symbol, of_map, model=2)
+    assert pain["totalLong"] == near(shown.total[shown.sides == "long"].sum())
+    assert pain["totalShort"] == near(shown.total[shown.sides == "short"].sum())
+    assert shown.total.sum() + sum(shown.outside.values()) == near(liqmap.total.sum())
     assert liqmap.total.sum() > 0
     # Rows of the heatmap that lie wholly on one side of the price hold that side only.
     for side, sign in (("long", -1), ("short", 1)):
@@ -54,21 +56,22 @@ def test_the_last_column_the_map_and_max_pain_are_one_sum(market, symbol, ranges
 @pytest.mark.parametrize("range", ["24h", "7d"])
 def test_the_last_column_is_the_map_of_all_open_positions(market, symbol, range):
     heatmap, liqmap = market.heatmap(symbol, range), market.liqmap(symbol, "all", model=2)
-    assert heatmap.matrix[:, -1].sum() == near(liqmap.total.sum())
+    outside = sum(usd[-1] for usd in heatmap.outside.values())
+    assert heatmap.matrix[:, -1].sum() + outside == near(liqmap.total.sum())
     assert heatmap.meta["opened"] == liqmap.meta["opened"] == "ever"
     assert heatmap.meta["opened_since"] == liqmap.meta["opened_since"]
     within = market.liqmap(symbol, "7d")
     assert within.meta["opened"] == "range"
     assert within.meta["opened_since"] > liqmap.meta["opened_since"]
-    assert market.liqmap(symbol, "7d", opened="ever", model=2).total.tolist() == liqmap.total.tolist()
+    assert market.liqmap(symbol, "7d", opened="ever", model=2, span="all").total.tolist() == liqmap.total.tolist()
 
 
 @pytest.mark.parametrize("symbol", COINS)
 @pytest.mark.parametrize("range", ["12h", "24h"])
 def test_a_column_does_not_change_later(market, symbol, range):
     later, then = (
-        market.heatmap(symbol, range),
-        market.heatmap(symbol, range, as_of=market.now - timedelta(hours=2, minutes=7)),
+        market.heatmap(symbol, range, span="all"),
+        market.heatmap(symbol, range, span="all", as_of=market.now - timedelta(hours=2, minutes=7)),
     )
     assert then.meta["partial"] is not None
     times = np.intersect1d(later.times, then.times)
@@ -102,12 +105,14 @@ def test_a_bin_is_the_sum_of_its_tiers_and_lies_on_its_side(market, symbol, rang
 
 @pytest.mark.parametrize("symbol", COINS)
 def test_levels_are_bins_of_the_weeks_map(market, symbol):
-    liqmap, levels = market.liqmap(symbol, "7d"), market.levels(symbol)
+    liqmap, levels = market.liqmap(symbol, "7d", span="all"), market.levels(symbol, headline="strongest")
     assert levels["price"] == liqmap.current_price
-    assert list(levels["tiers"]) == [str(leverage) for leverage in liqmap.leverages]
-    largest = liqmap.tiers.max()
+    shown = liqmap.leverages.tolist()
+    assert list(levels["tiers"]) == [str(leverage) for leverage in shown if leverage >= 10]
+    largest = liqmap.tiers[:, shown.index(10) :].max()
     intensities = []
-    for place, tier in enumerate(levels["tiers"].values()):
+    for leverage, tier in levels["tiers"].items():
+        place = shown.index(int(leverage))
         for side in ("long", "short"):
             column = np.where(liqmap.sides == side, liqmap.tiers[:, place], -1.0)
             intensity = tier[f"{side}Intensity"]
@@ -123,7 +128,7 @@ def test_levels_are_bins_of_the_weeks_map(market, symbol):
 @pytest.mark.parametrize("ranges", [ONE_DAY, ONE_WEEK], ids=["day", "week"])
 def test_max_pain_is_the_largest_bin_of_either_side(market, symbol, ranges):
     _, of_map, of_pain = ranges
-    liqmap, whole = market.liqmap(symbol, of_map), market.maxpain(symbol)
+    liqmap, whole = market.liqmap(symbol, of_map, span="all"), market.maxpain(symbol, headline="strongest")
     for side, sign in (("long", -1), ("short", 1)):
         cluster = whole[of_pain][side]
         totals = np.where(liqmap.sides == side, liqmap.total, -1.0)

@@ -170,4 +170,4 @@ def test_recorded_snapshots_make_a_measured_map_without_the_one_that_was_made_up
     last = [level for level in levels if level["t"] == "2026-02-22T16:30:40Z"]
     at_liquidation = sum(float(level["value"]) * float(level["price"]) / 67541 for level in last)
     assert map.total.sum() == pytest.approx(at_liquidation)
-    assert (map.units, map.meta["view"]) == ("USD of observed positions", "measured")
+    assert (map.units, map.view) == ("usd", "measured")

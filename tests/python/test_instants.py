@@ -162,8 +162,8 @@ def test_the_map_of_every_range_is_the_last_column_of_its_heatmap():
     demo = samples.simulated()
     for range_ in ("12h", "24h", "3d", "7d", "1M", "all"):
         for opened in ("ever", "range"):
-            column = demo.heatmap("ETH", range_, opened=opened).matrix[:, -1].sum()
-            found = demo.liqmap("ETH", range_, opened=opened, model=2)
+            column = demo.heatmap("ETH", range_, opened=opened, span="all").matrix[:, -1].sum()
+            found = demo.liqmap("ETH", range_, opened=opened, model=2, span="all")
             assert found.total.sum() == pytest.approx(column, rel=1e-9)
 
 

@@ -21,8 +21,10 @@ TIERS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 33, 50, 75, 100, 125)
 WEIGHTS = tuple(k**-0.75 / sum(other**-0.75 for other in TIERS) for k in TIERS)
 CLOCKS = ((0.3, 0.1), (0.7, 16.0))
 KAPPA = 0.21
-SHOWN = (10, 25, 50, 100)  # the contract's, each for the tiers near it: through 17, 35, 70, and all above
-SHOWN_FOR = (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 3, 3)
+# Each for the tiers near it: through 2, 3, below 7, through 17, 35, 70, and all above.
+SHOWN = (2, 3, 5, 10, 25, 50, 100)
+SHOWN_FOR = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 6, 6, 6)
+LEVELS = SHOWN[3:]  # the contract's
 CLOSE = {"rtol": 1e-9, "atol": 0.0}
 
 
@@ -225,7 +227,7 @@ CASES = [
 def test_a_heatmap_is_the_ledger_column_by_column(coin, name, interval, seed, model):
     world = World(coin, interval, RANGES[name] // DAY + 9, seed)
     market = world.market()
-    found = market.heatmap(coin, name, model)
+    found = market.heatmap(coin, name, model, span="all")
     # How shares are fitted is held against the truth elsewhere; here the ledger is, with the shares it was told.
     explain = found.meta["explain"]
     shares = explain.get("theta", (WEIGHTS, WEIGHTS))
@@ -263,7 +265,7 @@ MAPS = [
 def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
     world = World(coin, interval, RANGES[name] // DAY + 8, seed)
     price, width, bins = world.liqmap(name)
-    found = world.market().liqmap(coin, name, model=2)
+    found = world.market().liqmap(coin, name, model=2, span="all")
     assert found.current_price == price
     assert found.bin_width == pytest.approx(width, rel=1e-12)
     assert found.leverages.tolist() == list(SHOWN)
@@ -277,10 +279,10 @@ def test_a_map_is_the_last_ledger_by_side_and_tier(coin, name, interval, seed):
 @pytest.mark.parametrize("missing", [3, 4, 30, 100])
 def test_time_without_bars_forgets_where_positions_are(missing):
     world = World("BTC", HOUR, 15, 11)
-    whole = world.market().liqmap("BTC", "7d", model=2)
+    whole = world.market().liqmap("BTC", "7d", model=2, span="all")
     del world.bars[-40 - missing : -40]
     price, _, bins = world.liqmap("7d")
-    found = world.market().liqmap("BTC", "7d", model=2)
+    found = world.market().liqmap("BTC", "7d", model=2, span="all")
     assert found.current_price == price
     np.testing.assert_allclose(found.tiers, list(bins.values()), **CLOSE)
     assert found.meta["explain"]["gaps"] == (missing > 3)
@@ -298,11 +300,11 @@ def strongest(bins, price, width, side, usd_of):
 def test_levels_are_the_strongest_clusters_of_the_week(coin, seed):
     world = World(coin, HOUR, 15, seed)
     price, width, bins = world.liqmap("7d")
-    largest = max(max(tiers) for tiers in bins.values())
-    found = world.market().levels(coin, model=2)
+    largest = max(max(tiers[3:]) for tiers in bins.values())
+    found = world.market().levels(coin, model=2, headline="strongest")
     assert (found["symbol"], found["price"], found["updatedAt"]) == (coin, price, NOW)
     assert list(found["tiers"]) == ["10", "25", "50", "100"]
-    for tier_place, tier in enumerate(found["tiers"].values()):
+    for tier_place, tier in enumerate(found["tiers"].values(), start=len(SHOWN) - len(LEVELS)):
         for side, name in enumerate(("long", "short")):
             centre, usd = strongest(bins, price, width, side, lambda tiers, tier_place=tier_place: tiers[tier_place])
             assert tier[f"{name}Price"] == pytest.approx(centre, rel=1e-12)
@@ -312,7 +314,8 @@ def test_levels_are_the_strongest_clusters_of_the_week(coin, seed):
 @pytest.mark.parametrize("coin,seed", [("BTC", 8), ("PEPE", 9)])
 def test_max_pain_is_the_strongest_bin_of_a_day_and_of_a_week(coin, seed):
     world = World(coin, HOUR, 15, seed)
-    found = world.market().maxpain(coin, model=2)
+    market = world.market()
+    found = market.maxpain(coin, model=2, headline="strongest")
     assert (found["symbol"], found["updatedAt"]) == (coin, NOW)
     for key, name in (("d1", "1d"), ("d7", "7d")):
         price, width, bins = world.liqmap(name)
@@ -322,8 +325,11 @@ def test_max_pain_is_the_strongest_bin_of_a_day_and_of_a_week(coin, seed):
             assert found[key][spot]["price"] == pytest.approx(centre, rel=1e-12)
             assert found[key][spot]["usd"] == pytest.approx(usd, rel=1e-9)
             assert found[key][spot]["distPct"] == pytest.approx(100 * (centre / price - 1), rel=1e-6)
+            shown = market.liqmap(coin, name, model=2)
+            of_side = shown.total[shown.sides == spot].sum()
+            assert found[key][total] == pytest.approx(of_side, rel=1e-9)
             whole = sum(sum(tiers) for (s, _), tiers in bins.items() if s == side)
-            assert found[key][total] == pytest.approx(whole, rel=1e-9)
+            assert of_side + shown.outside[f"{spot}_usd"] == pytest.approx(whole, rel=1e-9)
 
 
 def test_without_open_interest_the_estimate_keeps_its_shape():

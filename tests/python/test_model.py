@@ -29,7 +29,7 @@ def test_the_default_is_the_documented_model():
     np.testing.assert_allclose(model.weights, weights / weights.sum(), rtol=1e-12)
     assert model.clocks == ((0.3, 0.1), (0.7, 16.0))
     assert (model.entries, model.grid, model.phi0, model.kappa0) == (5, 5e-4, 0.05, 0.21)
-    assert (model.mmr, model.nu, model.name, model.view) == (None, None, None, "exposure")
+    assert (model.mmr, model.nu, model.name, model.view) == (None, None, None, "exposed")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_model_of_an_answer_is_a_model_again(market, coin, model):
     answer = market.heatmap(coin, "24h", model=model, explain=True)
     explain = answer.meta["explain"]
     again = Model(**explain["model"])
-    assert explain["modelNumber"] == answer.model == {"exposure": 2, "expected": 3}[again.view]
+    assert explain["modelNumber"] == answer.model == {"exposed": 2, "expected": 3}[again.view]
     assert again.version == explain["modelVersion"]
     assert again.view == answer.meta["view"]
     assert again == Model(**json.loads(json.dumps(explain["model"])))
@@ -165,13 +165,14 @@ def test_the_default_model_gives_the_documented_answers(market):
     assert market.maxpain(model=Model(nu=2.0)) == market.maxpain() != market.maxpain(model=2), "the demo is fitted"
 
 
-def test_tiers_are_shown_in_the_contracts_four(market):
-    found = market.liqmap("BTC", "7d", model=Model(tiers=[17, 18, 35, 36, 70, 71]))
-    assert found.leverages.tolist() == [10, 25, 50, 100]
-    alone = [market.liqmap("BTC", "7d", model=Model(tiers=[tier])) for tier in (17, 18, 35, 36, 70, 71)]
-    shown = [int(np.flatnonzero(each.tiers.sum(0))[0]) for each in alone]
-    assert shown == [0, 1, 1, 2, 2, 3]
-    total = sum(each.total.sum() for each in alone) / 6
+def test_tiers_are_shown_by_the_leverage_near_them(market):
+    tiers = [2, 3, 4, 6, 7, 17, 18, 35, 36, 70, 71]
+    found = market.liqmap("BTC", "7d", model=Model(tiers=tiers), span="all")
+    assert found.leverages.tolist() == [2, 3, 5, 10, 25, 50, 100]
+    alone = [market.liqmap("BTC", "7d", model=Model(tiers=[tier]), span="all") for tier in tiers]
+    shown = [int(found.leverages[np.flatnonzero(each.tiers.sum(0))[0]]) for each in alone]
+    assert shown == [2, 3, 5, 5, 10, 10, 25, 25, 50, 50, 100]
+    total = sum(each.total.sum() for each in alone) / len(tiers)
     np.testing.assert_allclose(found.total.sum(), total, rtol=1e-9)
 
 
@@ -179,7 +180,7 @@ def test_an_own_model_says_its_version_and_view(market):
     found = market.liqmap("BTC", model=OWN)
     assert found.meta["explain"]["modelVersion"] == OWN.version
     assert found.meta["explain"]["clocks"] == [[0.5, 0.2], [0.5, 4.0]]
-    assert found.meta["view"] == "exposure"
+    assert found.meta["view"] == "exposed"
     expected = market.heatmap("BTC", "12h", Model(kappa0=0.1))
     assert (expected.model, expected.meta["view"]) == (3, "expected")
     assert expected.meta["explain"]["model"]["kappa0"] == 0.1
@@ -232,7 +233,7 @@ def test_several_instants_are_the_single_answers(market):
 
 @pytest.mark.parametrize("range", ["12h", "7d", "1M"])
 def test_the_sides_of_a_heatmap_are_its_cells(market, range):
-    found = market.heatmap("SOL", range, opened="range")
+    found = market.heatmap("SOL", range, opened="range", span="all")
     assert found.long.shape == found.short.shape == found.matrix.shape
     np.testing.assert_allclose(found.long + found.short, found.matrix, rtol=1e-12)
     for column in np.linspace(0, found.times.size - 1, 7).astype(int):
@@ -240,7 +241,7 @@ def test_the_sides_of_a_heatmap_are_its_cells(market, range):
         if longs.size and shorts.size:
             assert longs.max() <= shorts.min()
     if range == "7d":
-        week = market.liqmap("SOL", "all", model=2)
+        week = market.liqmap("SOL", "7d", model=2, span="all")
         for side in ("long", "short"):
             np.testing.assert_allclose(
                 getattr(found, side)[:, -1].sum(), week.total[week.sides == side].sum(), rtol=1e-9
@@ -248,11 +249,11 @@ def test_the_sides_of_a_heatmap_are_its_cells(market, range):
 
 
 def test_what_a_move_sweeps_is_told_by_side_and_leverage(market):
-    found = market.liqmap("BTC", "7d")
+    found = market.liqmap("BTC", "7d", span="all")
     price = found.current_price
     still = found.swept()
     assert (still["long_usd"], still["short_usd"]) == (0.0, 0.0)
-    assert list(still["long"]) == [10, 25, 50, 100]
+    assert list(still["long"]) == [2, 3, 5, 10, 25, 50, 100]
     all_of_it = found.swept(low=1e-9, high=1e12)
     for side in ("long", "short"):
         assert all_of_it[f"{side}_usd"] == pytest.approx(found.total[found.sides == side].sum(), rel=1e-9)

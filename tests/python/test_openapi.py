@@ -189,7 +189,9 @@ def test_a_value_has_the_form_that_is_described_where_the_server_takes_it(told, 
                 status, body = fetch(server.url, f"{path}?{query}")
                 # What is taken may still be out of what a market knows.
                 reason = body["error"]["message"] if status == 400 else ""
-                refused = reason != "" and "the newest observation" not in reason
+                if status == 400 and body["error"]["parameter"] != each["name"]:
+                    reason = ""  # an interval that has too many periods in this range
+                refused = reason != "" and "observation" not in reason
                 assert refused != taken, (path, query, body)
                 asked += 1
     assert asked > 200

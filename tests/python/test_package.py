@@ -158,12 +158,15 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
         "largest": ("symbol", "exchange", "min_usd"),
         "orders": ("min_usd", "start", "end"),
         "heatmap": ("exchange",),
-        "liqmap": ("model", "bin", "exchange", "source"),
+        "liqmap": ("model", "bin", "opened", "exchange", "source"),
         "levels": ("model",),
         "maxpain": ("model",),
     }
     ours = dict.fromkeys((*further.get(method, ()), "as_of"))
     ours |= {"groups": False} if method == "orders" else {}
+    ours |= {"span": "reach"} if method in {"heatmap", "liqmap"} else {}
+    ours |= {"opened": "ever"} if method == "heatmap" else {}
+    ours |= {"headline": "reach"} if method in {"levels", "maxpain"} else {}
     assert named(function) == ours | ({"explain": False} if "model" in SIGNATURES[method] or "model" in ours else {})
 
 

@@ -313,7 +313,7 @@ def test_a_tiny_price_is_written_with_the_digits_it_has():
 @pytest.mark.parametrize("draw", ["heatmap", "liqmap"])
 def test_far_leverages_are_told_and_do_not_flatten_what_is_near(ax, draw):
     with liqdata.demo() as market:
-        grid = getattr(market, draw)("BTC")
+        grid = getattr(market, draw)("BTC", span="all")
     grid.plot(ax, **({"price": False} if draw == "heatmap" else {}))
     low, high = ax.get_ylim() if draw == "heatmap" else ax.get_xlim()
     price = grid.current_price

@@ -271,7 +271,7 @@ def every_order(market):
     return rows
 
 
-@pytest.mark.parametrize("page_size", [37, 250, 1000])
+@pytest.mark.parametrize("page_size", [211, 500, 1000])
 def test_a_walk_gives_every_order_once(server, connect, every_order, page_size):
     assert connect(server).iter_orders(page_size=page_size) == every_order
 
@@ -300,7 +300,7 @@ def test_a_walk_may_be_filtered(server, connect, every_order):
             for row in every_order
             if (symbol is None or row["symbol"] == symbol.upper()) and (exchange is None or row["exchange"] == exchange)
         ]
-        assert client.iter_orders(symbol, exchange, page_size=100) == wanted
+        assert client.iter_orders(symbol, exchange, page_size=250) == wanted
 
 
 def test_a_walk_gives_floats_on_request(server, connect):
@@ -378,10 +378,11 @@ def test_a_bar_of_progress_is_silent_where_nobody_looks(server):
 def test_the_served_estimates_agree_with_each_other(server, connect):
     client = connect(server)
     for range_, window, key in (("24h", "1d", "d1"), ("7d", "7d", "d7")):
-        last = client.heatmap("BTC", range_).matrix[:, -1].sum()
-        liqmap = client.liqmap("BTC", window)
-        pain = client.maxpain("BTC")[key]
-        assert math.isclose(last, liqmap.total.sum(), rel_tol=1e-9)
+        heatmap = client.heatmap("BTC", range_, opened="range", span="all")
+        last = heatmap.matrix[:, -1].sum()
+        liqmap = client.liqmap("BTC", window, model=2)
+        pain = client.maxpain("BTC", model=2)[key]
+        assert math.isclose(last, liqmap.total.sum() + sum(liqmap.outside.values()), rel_tol=1e-9)
         assert math.isclose(pain["totalLong"], liqmap.total[liqmap.sides == "long"].sum(), rel_tol=1e-9)
         assert math.isclose(pain["totalShort"], liqmap.total[liqmap.sides == "short"].sum(), rel_tol=1e-9)
         assert np.allclose(liqmap.tiers.sum(axis=1), liqmap.total, rtol=1e-9)

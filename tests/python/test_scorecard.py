@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def parts():
     """The generator's own modules."""
     sys.path.insert(0, FOLDER)
     try:
-        names = ("tables", "simulated", "measured", "realised", "page", "baseline_maps")
+        names = ("tables", "simulated", "measured", "realised", "page", "baseline_maps", "tried")
         yield {name: importlib.import_module(name) for name in names}
     finally:
         sys.path.remove(FOLDER)
@@ -47,11 +48,34 @@ def test_the_gates_of_simulated_markets_stand_on_the_page():
     assert all(line.endswith("| pass |") for line in gates), gates
 
 
+def test_the_share_near_the_price_of_btc_is_the_measured_one(parts):
+    folder = os.environ.get("LIQDATA_REAL_DATA")
+    if not folder:
+        pytest.skip("LIQDATA_REAL_DATA names no folder of recordings")
+    found = parts["measured"].Measured(Path(folder) / "market")
+    gated: list[tuple[str, ...]] = []
+    parts["page"].measured(found.shares(), found.meta(), gated)
+    assert [gate[1:] for gate in gated] == [("6 of 6", "6 of 6", "pass")]
+
+
+def test_sums_of_usd_are_those_that_the_ratios_are_of(parts):
+    simulated = parts["simulated"]
+    market = samples.simulated()
+    rows = simulated.scored(market, simulated.truth(market), liqdata.Model())
+    for near in simulated.NEAR:
+        ratio = rows[f"map_{near}pct"] / rows[f"true_{near}pct"]
+        # A bin of the map is wholly within or not, and the scorer splits it.
+        assert ratio.to_numpy() == pytest.approx(rows[f"ratio_{near}pct"].to_numpy(), rel=0.35 / near)
+    scores = simulated.pooled(rows)
+    assert scores["ratio_5pct"] == rows["map_5pct"].sum() / rows["true_5pct"].sum()
+    assert scores["median_5pct"] == rows["ratio_5pct"].median()
+
+
 def test_a_market_seen_well_scores_as_it_is(parts):
     simulated = parts["simulated"]
     market = samples.simulated()
     seen, positions = simulated.Seen(market), simulated.truth(market)
-    own = liqdata.score_truth(market, symbols=simulated.COINS).to_pandas()
+    own = simulated.scored(market, positions, liqdata.Model())
     with seen.market() as same:
         pd.testing.assert_frame_equal(simulated.scored(same, positions, liqdata.Model()), own)
     found = {}
@@ -83,19 +107,19 @@ def test_the_usual_habits_are_the_demo_and_others_are_not(parts):
 def test_a_map_that_is_the_truth_beats_a_uniform_one_by_its_entropy(parts):
     grid = samples.simulated().liqmap("BTC", "7d", model=2)
     count = 60
-    curves = parts["measured"].of_map(grid, 0)
+    curves = parts["tried"].of_map(grid, 0)
     within = [curves.long.over(grid.current_price * (1 - far)) for far in np.linspace(0, 0.3, count + 1)]
     usd = np.diff(within)
     share = usd / usd.sum()
     far = (np.arange(count) + 0.5) * 0.005
-    logs, inside, total = parts["measured"]._score(grid, "long", far, usd, reach=0.30)
-    floor = parts["measured"].FLOOR
+    logs, inside, total = parts["tried"]._score(grid, "long", far, usd, reach=0.30)
+    floor = parts["tried"].FLOOR
     mixed = (1 - floor) * share + floor / count
     assert logs / inside == pytest.approx((share * np.log(mixed * count)).sum(), rel=1e-9)
     assert logs / inside > 0
     assert inside == total == pytest.approx(usd.sum())
     # Where the map has nothing, the floor is what is left.
-    empty = parts["measured"]._score(grid, "long", np.asarray([0.0]), np.asarray([1.0]), reach=0.30)
+    empty = parts["tried"]._score(grid, "long", np.asarray([0.0]), np.asarray([1.0]), reach=0.30)
     assert empty[0] >= math.log(floor) - 1e-9
 
 

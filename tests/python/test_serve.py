@@ -220,10 +220,12 @@ def test_the_ten_paths_answer_without_parameters(server):
     for path in ("liq-levels", "liq-maxpain"):
         assert fetch(f"{server.url}/api/{path}")[2].keys() == {"success", "data"}
     assert list(fetch(f"{server.url}/api/liq-heatmap")[2]) == [
-        *("symbol", "range", "model", "updatedAt", "currentPrice", "prices", "times", "matrix")
+        *("symbol", "range", "model", "updatedAt", "currentPrice", "prices", "times", "matrix"),
+        *("units", "view", "simulated", "outside"),
     ]
     assert list(fetch(f"{server.url}/api/liq-map")[2]) == [
-        *("symbol", "range", "updatedAt", "currentPrice", "binWidth", "leverages", "bins")
+        *("symbol", "range", "updatedAt", "currentPrice", "binWidth", "leverages", "bins"),
+        *("units", "view", "simulated", "outside", "within"),
     ]
 
 

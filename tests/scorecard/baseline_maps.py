@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from simulated import COINS, MODELS
+from simulated import COINS, MODELS, NEAR
 
 import liqdata
 from liqdata.scoring.columns import LONG, SHORT, Table
@@ -25,7 +25,7 @@ def others(market: liqdata.Market) -> pd.DataFrame:
     for coin in COINS:
         bars, interest = market.bars(coin).to_pandas(), market.open_interest(coin).to_pandas()
         path_bars = read_bars(bars, coin)
-        # What was liquidated in the market's last day, every order of which is published: the pool is fitted to it.
+        # The pool is fitted to the liquidations that were published.
         path = read_path(realised(orders, coin, PERIOD), path_bars)
         mapped, crossed = {}, {}
         for name, model in MODELS.items():
@@ -69,7 +69,14 @@ def _scored(
     at = truth.floats("liquidation_price")
     long = np.asarray([side.lower() == "long" for side in truth.texts("side")])
     return [
-        {"source": name, "symbol": coin, "side": side, **scores([pair])}
+        {
+            "source": name,
+            "symbol": coin,
+            "side": side,
+            **scores([pair]),
+            **{f"map_{near}pct": usd for near, usd in zip(NEAR, pair.map_near, strict=True)},
+            **{f"true_{near}pct": usd for near, usd in zip(NEAR, pair.true_near, strict=True)},
+        }
         for name, one in mapped.items()
         for side, pair in against(one, price, long, at, truth.floats("qty") * at).items()
     ]

@@ -4,18 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from simulated import FAR, MODELS, OTHERS
+from simulated import COINS, FAR, MODEL, MODELS, REACH
 
 import liqdata
-from liqdata.scoring.maps.curves import of_map
 
-BIN = 0.005
-FLOOR = 0.01
-FIXED = (("20 %", 0.20, FLOOR), ("30 %", 0.30, FLOOR), ("30 % with 5 % uniform", 0.30, 0.05))
-GATED = "30 %"
-COVERED = "as far as the map has mass"
-MOCK = 1e5  # the price of a snapshot that is none
-APART = 0.02
+DISTANCES = (0.01, 0.02, 0.05, 0.10, 0.30)
+GATED_COIN = "BTC"
+GATED = (0.05, 0.10, 0.30)
+SIDES = ("long", "short")
+SPAN = ("2025-12-20", "2026-02-24")
+DRAWS = 2000
 
 
 def recorded(folder: Path, start: str, end: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -38,80 +36,102 @@ def recorded(folder: Path, start: str, end: str) -> tuple[pd.DataFrame, pd.DataF
     return within(bars), within(interest)
 
 
+def hourly(folder: Path, coin: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Hourly bars of Binance and open interest of Hyperliquid, of the span of the snapshots and the weeks before."""
+    bars = pd.read_parquet(folder / "unlicense_hourly_candles_multi_venue.parquet")
+    bars = bars[(bars["coin"] == coin) & (bars["venue"] == "binance")]
+    names = {"o": "open", "h": "high", "l": "low", "c": "close", "v": "volume"}
+    interest = pd.read_parquet(folder / "unlicense_hourly_open_interest.parquet")
+    interest = interest[(interest["coin"] == coin) & (interest["venue"] == "hyperliquid")]
+
+    def within(frame: pd.DataFrame) -> pd.DataFrame:
+        of_span = frame[(frame["timestamp"] >= SPAN[0]) & (frame["timestamp"] < SPAN[1])]
+        return of_span.sort_values("timestamp", ignore_index=True).assign(symbol=coin)
+
+    bars = within(bars.rename(columns=names))[["symbol", "timestamp", *names.values()]]
+    interest = within(interest.rename(columns={"oi_usd": "open_interest_usd"}))
+    return bars, interest[["symbol", "timestamp", "open_interest_usd"]]
+
+
 class Measured:
-    """The snapshots, and the maps as of each."""
+    """Snapshots of positions of many accounts."""
 
     def __init__(self, folder: Path) -> None:
-        bars, interest = recorded(folder, "2025-12-20", "2026-02-24")
-        self.market = liqdata.Market(bars=bars, open_interest=interest)
-        positions = pd.read_csv(folder / "hl_top_trader_btc_liqmap_20260126_20260222.csv")
-        self.positions = positions.assign(symbol="BTC", t=pd.to_datetime(positions["t"], utc=True))
+        self.folder = folder
+        found = pd.read_csv(folder / "hl_positions_btc_eth_sol_20260204_20260222.csv.gz")
+        found["t"] = pd.to_datetime(found["t"], utc=True, format="ISO8601")
+        found["side"] = found["side"].str.lower()
+        # A position without a liquidation price is at no distance.
+        found["far"] = (found["liquidation_price"] / (found["value"] / found["size"]) - 1).abs()
+        self.positions = found
 
-    def truth(self) -> tuple[pd.DataFrame, int, float]:
-        """What `score_truth` says, by model, how many snapshots it used, and how many prices one has."""
-        frames, used = [], 0
-        for name, model in MODELS.items():
-            rows = liqdata.score_truth(self.market, positions=self.positions, model=model)
-            used = rows.meta["snapshots"]["BTC"]
-            frames.append(rows.to_pandas().assign(model=name))
-        return pd.concat(frames, ignore_index=True), used, float(self.positions.groupby("t").size().mean())
+    def shares(self) -> pd.DataFrame:
+        """Share of the USD of all positions within each distance, one row per coin, side and distance.
 
-    def log_scores(self) -> pd.DataFrame:
-        """Mean over the positions, by their USD, of the logarithm of the map's share of a bin over a uniform one's.
-
-        In windows that end at a reach, or at the farthest price that the map has mass at on that side. Of the map's
-        share `FLOOR` is taken to be uniform, so that an empty bin costs something finite.
+        ``measured``, its 95 % interval over resampled accounts (``low``, ``high``), and the ``model``: the mean over
+        the snapshots of USD of the seven-day map within the distance, over the open interest.
         """
-        sums: dict[tuple[str, str, str], np.ndarray] = {}
-        for at, snapshot in self.positions.groupby("t"):
-            instant = int(at.timestamp() * 1000)
-            for name, model in {**MODELS, **OTHERS}.items():
-                grid = self.market.liqmap("BTC", "7d", model=model, as_of=instant)
-                if abs(snapshot["cur"].iloc[0] / grid.current_price - 1) > APART:
-                    continue
-                for side in ("long", "short"):
-                    mine = snapshot[snapshot["side"] == side]
-                    far = (mine["price"] / mine["cur"] - 1).abs().to_numpy()
-                    table = grid.prices[(grid.sides == side) & (grid.total > 0)]
-                    covered = float(np.abs(table / grid.current_price - 1).max()) if len(table) else 0.0
-                    for window, reach, floor in (*FIXED, (COVERED, covered, FLOOR)):
-                        found = _score(grid, side, far, mine["value"].to_numpy(), reach=reach, floor=floor)
-                        sums[window, name, side] = sums.get((window, name, side), np.zeros(3)) + found
-        rows = [
-            {"window": window, "model": model, "side": side, "score": logs / inside, "inside": inside / total}
-            for (window, model, side), (logs, inside, total) in sums.items()
-        ]
+        chance = np.random.default_rng(0)
+        rows = []
+        for coin in COINS:
+            told = self._told(coin)
+            for side in SIDES:
+                mine = self.positions[(self.positions["coin"] == coin) & (self.positions["side"] == side)]
+                value = mine.groupby("account")["value"].sum()
+                drawn = chance.integers(0, len(value), (DRAWS, len(value)))
+                for distance in DISTANCES:
+                    near = mine[mine["far"] <= distance].groupby("account")["value"].sum()
+                    near = near.reindex(value.index, fill_value=0.0).to_numpy()
+                    whole = value.to_numpy()
+                    low, high = np.quantile(near[drawn].sum(axis=1) / whole[drawn].sum(axis=1), [0.025, 0.975])
+                    rows.append(
+                        {
+                            "coin": coin,
+                            "side": side,
+                            "distance": distance,
+                            "measured": near.sum() / whole.sum(),
+                            "low": low,
+                            "high": high,
+                            "model": told[side, distance],
+                        }
+                    )
         return pd.DataFrame(rows)
 
+    def _told(self, coin: str) -> dict[tuple[str, float], float]:
+        """The shares of the model by side and distance."""
+        bars, interest = recorded(self.folder, *SPAN) if coin == GATED_COIN else hourly(self.folder, coin)
+        times = self.positions.loc[self.positions["coin"] == coin, "t"].drop_duplicates().sort_values()
+        asked = [at.to_pydatetime() for at in times]
+        found: dict[tuple[str, float], list[float]] = {(side, far): [] for side in SIDES for far in DISTANCES}
+        with liqdata.Market(bars=bars, open_interest=interest) as market:
+            maps = market.liqmap(coin, "7d", model=MODELS[MODEL], span="all", as_of=asked)
+            for at, grid in zip(times, maps, strict=True):
+                last = interest[interest["timestamp"] <= at].iloc[-1]
+                in_usd = "open_interest_usd" in interest
+                usd = last["open_interest_usd"] if in_usd else last["open_interest"] * grid.current_price
+                far = np.abs(grid.prices / grid.current_price - 1)
+                for (side, distance), told in found.items():
+                    within = grid.total[(grid.sides == side) & (far <= distance)].sum()
+                    told.append(float(within / usd))
+        return {place: float(np.mean(shares)) for place, shares in found.items()}
+
     def near(self) -> dict[str, float]:
-        """Share of the measured USD within some distances, the mean of both sides; without the mock."""
-        real = self.positions[self.positions["cur"] < MOCK]
-        far = (real["price"] / real["cur"] - 1).abs()
-        sides = [real["side"] == side for side in ("long", "short")]
+        """BTC: share of the USD within some distances over that within `REACH` %, the mean of both sides."""
+        mine = self.positions[(self.positions["coin"] == GATED_COIN) & (self.positions["far"] <= REACH / 100)]
+        sides = [mine[mine["side"] == side] for side in SIDES]
         return {
             f"within_{near}": float(
-                np.mean([real["value"][of & (far <= near / 100)].sum() / real["value"][of].sum() for of in sides])
+                np.mean([of["value"][of["far"] <= near / 100].sum() / of["value"].sum() for of in sides])
             )
             for near in FAR
         }
 
-
-def _score(
-    grid: liqdata.LiquidationMap, side: str, far: np.ndarray, usd: np.ndarray, *, reach: float, floor: float = FLOOR
-) -> np.ndarray:
-    """Sum of USD times logarithms, USD inside the window, all USD."""
-    count = max(1, round(reach / BIN))
-    inside = far <= reach
-    if not inside.any():
-        return np.asarray([0.0, 0.0, usd.sum()])
-    edges = np.linspace(0.0, reach, count + 1)
-    curves, now = of_map(grid, 0), grid.current_price
-    if side == "long":
-        within = [curves.long.over(now * (1 - edge)) for edge in edges]
-    else:
-        within = [curves.short.under(now * (1 + edge)) for edge in edges]
-    mass = np.diff(within)
-    share = mass / mass.sum() if mass.sum() > 0 else np.full(count, 1 / count)
-    share = (1 - floor) * share + floor / count
-    place = np.minimum((far[inside] / reach * count).astype(np.int64), count - 1)
-    return np.asarray([(usd[inside] * np.log(share[place] * count)).sum(), usd[inside].sum(), usd.sum()])
+    def meta(self) -> dict[str, object]:
+        """How many snapshots and accounts there are, and of which days."""
+        times = self.positions["t"]
+        return {
+            "snapshots": times.nunique(),
+            "accounts": self.positions["account"].nunique(),
+            "start": times.min(),
+            "end": times.max(),
+        }

@@ -41,7 +41,7 @@ def main() -> None:
         recordings = Path(folder) / "market"
         print("measured positions …", flush=True)
         positions = measured.Measured(recordings)
-        parts.append(page.measured(*positions.truth(), positions.log_scores(), gated))
+        parts.append(page.measured(positions.shares(), positions.meta(), gated))
         print("liquidations …", flush=True)
         parts.append(page.realised(*realised.on_recorded_bars(recordings)))
         parts.append(page.by_day(realised.by_day(recordings)))

@@ -1,6 +1,7 @@
 """Maps against the true positions of simulated markets: as they are, seen badly, and of traders with other habits."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ NOW = 1_780_272_000_000
 REACH = 30
 FAR = (2, 6, 12, 20)
 SCORES = ("overlap", "rank_correlation", "ratio_1pct", "ratio_2pct", "ratio_5pct", "ratio_10pct")
+NEAR = (1, 2, 5, 10)
 MINUTE = 60_000
 
 
@@ -41,7 +43,28 @@ def truth(market: liqdata.Market) -> pd.DataFrame:
 
 
 def scored(market: liqdata.Market, positions: pd.DataFrame, model: liqdata.Model) -> pd.DataFrame:
-    return liqdata.score_truth(market, positions=positions, symbols=COINS, model=model).to_pandas()
+    """What `score_truth` says, and the USD that its ratios are of, as ``map_5pct`` and ``true_5pct``."""
+    found = liqdata.score_truth(market, positions=positions, symbols=COINS, model=model).to_pandas()
+    for coin in COINS:
+        grid = market.liqmap(coin, "7d", model=model)
+        of_coin = positions[positions["symbol"] == coin]
+        distance = (of_coin["price"] / grid.current_price - 1).abs()
+        for side in ("LONG", "SHORT"):
+            row = (found["symbol"] == coin) & (found["side"] == side)
+            for near in NEAR:
+                chosen = (of_coin["side"] == side) & (distance <= near / 100)
+                found.loc[row, f"map_{near}pct"] = grid.within[str(near)][f"{side.lower()}_usd"]
+                found.loc[row, f"true_{near}pct"] = of_coin.loc[chosen, "value_usd"].sum()
+    return found
+
+
+def pooled(found: pd.DataFrame) -> pd.Series:
+    """The scores of many markets: means of the shape, ratios of sums, and the medians of the ratios."""
+    scores = {name: found[name].mean() for name in ("overlap", "rank_correlation")}
+    for near in NEAR:
+        scores[f"ratio_{near}pct"] = found[f"map_{near}pct"].sum() / found[f"true_{near}pct"].sum()
+        scores[f"median_{near}pct"] = found[f"ratio_{near}pct"].median()
+    return pd.Series(scores)
 
 
 # --- as it is
@@ -54,9 +77,9 @@ def as_it_is(
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in MODELS}
     for seed in seeds:
         with liqdata.demo(seed=seed) as market:
+            positions = truth(market)
             for name, model in MODELS.items():
-                rows = liqdata.score_truth(market, symbols=COINS, model=model).to_pandas()
-                found[name].append(rows.assign(seed=seed))
+                found[name].append(scored(market, positions, model).assign(seed=seed))
             if others is not None:
                 for name, rows in others(market).groupby("source", sort=False):
                     found.setdefault(str(name), []).append(rows.drop(columns="source").assign(seed=seed))
@@ -149,7 +172,11 @@ QUALITIES: dict[str, Callable[[Seen], liqdata.Market]] = {
     "bars of 4 hours": lambda seen: seen.market(coarse(seen, 240)),
     "a tenth of the bars missing": lambda seen: seen.market(without_bars(seen, 0.1, 0)),
     "bars without their volume": lambda seen: seen.market(
-        {coin: bars.assign(volume=1.0) for coin, bars in seen.bars.items()}
+        {
+            # What is usual of a bar of its length.
+            coin: bars.assign(volume=bars.groupby("interval")["volume"].transform("mean"))
+            for coin, bars in seen.bars.items()
+        }
     ),
 }
 
@@ -189,9 +216,9 @@ def of_habits(seeds: Iterable[int]) -> pd.DataFrame:
     for habits, drawn in HABITS.items():
         for seed in seeds:
             with _demo(seed, NOW, drawn) as market:
-                known = facts(market)
+                known, positions = facts(market), truth(market)
                 for name, model in {**MODELS, **OTHERS}.items():
-                    found = liqdata.score_truth(market, symbols=COINS, model=model).to_pandas()
+                    found = scored(market, positions, model)
                     rows.append(found.assign(habits=habits, model=name, seed=seed, **known))
     return pd.concat(rows, ignore_index=True)
 
@@ -206,12 +233,14 @@ def facts(market: liqdata.Market) -> dict[str, float]:
     usd = traders["qty"] * traders["liquidation_price"]
     distance = (traders["liquidation_price"] / price - 1).abs()
     near = usd[distance <= REACH / 100].sum()
-    orders: list[dict[str, Any]] = [row for row in market.iter_orders() if row["symbol"].startswith("BTC")]
+    # Of the last day, as they were published.
+    orders: list[dict[str, Any]] = [row for row in market.iter_orders(start="-1d") if row["symbol"].startswith("BTC")]
     value = np.asarray([float(row["value_usd"]) for row in orders])
     long = np.asarray([row["side"] == "LONG" for row in orders])
     at = np.asarray([row["timestamp"] for row in orders])
     hours = np.bincount((at - at.min()) // (60 * MINUTE), value, 24) if len(at) else np.zeros(24)
-    volume = market.bars("BTC").to_pandas().tail(288)
+    volume = market.bars("BTC").to_pandas()
+    volume = volume[volume["timestamp"] >= market.now - timedelta(days=1)]
     traded = float((volume["volume"] * volume["close"]).sum())
     return {
         "leverage": float(np.average(traders["leverage"], weights=traders["qty"])),

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from baseline_maps import by_venue
-from measured import FLOOR, _score, recorded
+from measured import recorded
 from realised import LEVERAGES, LIVES, MARGIN, TRADERS, WEIGHTS, traders
 from simulated import SCORES
 
 import liqdata
+from liqdata.scoring.maps.curves import of_map
 
 SHORT_SPAN = ("2026-03-24 12:00", "2026-06-11 00:00")  # of which there are bars of five minutes too
 LONG_SPAN = ("2025-12-01", "2026-06-12")
 SEEDS = range(3)
+BIN = 0.005
+FLOOR = 0.01
 
 
 def five_minutes(folder: Path) -> pd.DataFrame:
@@ -120,6 +123,31 @@ def of_venue(folder: Path) -> pd.DataFrame:
         for (half, name, side), (logs, inside, _) in sums.items()
     ]
     return pd.DataFrame(rows)
+
+
+def _score(
+    grid: liqdata.LiquidationMap, side: str, far: np.ndarray, usd: np.ndarray, *, reach: float, floor: float = FLOOR
+) -> np.ndarray:
+    """Sum of USD times logarithms, USD inside the window, all USD.
+
+    The logarithm is that of the map's share of a bin over a uniform share. A part of the map's share is taken to be
+    uniform, so that an empty bin costs something finite.
+    """
+    count = max(1, round(reach / BIN))
+    inside = far <= reach
+    if not inside.any():
+        return np.asarray([0.0, 0.0, usd.sum()])
+    edges = np.linspace(0.0, reach, count + 1)
+    curves, now = of_map(grid, 0), grid.current_price
+    if side == "long":
+        within = [curves.long.over(now * (1 - edge)) for edge in edges]
+    else:
+        within = [curves.short.under(now * (1 + edge)) for edge in edges]
+    mass = np.diff(within)
+    share = mass / mass.sum() if mass.sum() > 0 else np.full(count, 1 / count)
+    share = (1 - floor) * share + floor / count
+    place = np.minimum((far[inside] / reach * count).astype(np.int64), count - 1)
+    return np.asarray([(usd[inside] * np.log(share[place] * count)).sum(), usd[inside].sum(), usd.sum()])
 
 
 def of_venues(_: Path) -> pd.DataFrame:

@@ -18,7 +18,7 @@ mass: float = float(heat.matrix.sum())
 many = market.levels(["BTC", "ETH"])
 level: float = many["BTC"]["price"]
 hours = market.history("BTC", interval="1h", by=("exchange",), start=market.now - timedelta(days=1))
-usd: Decimal = sum((row["total_usd"] for row in hours), Decimal(0))
+usd: Decimal = sum((row["total_usd"] or Decimal(0) for row in hours), Decimal(0))
 symbol: str | None = liqdata.symbols.parse("BTC-USDT-SWAP", exchange="okx").native_id
 
 with liqdata.Client("https://data.example", timeout=5) as client:
@@ -35,7 +35,8 @@ with liqdata.Client("https://data.example", decimals="float") as quick:
     walked: float = sum(order["value_usd"] * 2.5 for order in quick.iter_orders("BTC", min_usd=1000))
     with quick.stream_orders() as stream:
         arrived: float = next(stream)["price"] / 2.5
-    longs: float = quick.coins()[0]["long_usd"] + quick.history("BTC")[0]["long_usd"] + quick.chart()[0]["total_usd"]
+    known: float | None = quick.history("BTC")[0]["long_usd"]
+    longs: float = quick.coins()[0]["long_usd"] + quick.chart()[0]["total_usd"]
 
 
 def exact(client: liqdata.Client, row: OrderRow) -> Decimal:
@@ -60,4 +61,5 @@ async def both() -> float:
         rows, levels = await asyncio.gather(client.coins(limit=3), client.levels("BTC"))
         async for order in client.iter_orders(max_rows=10):
             print(order["price"])
-        return rows[0]["total_usd"] + levels["price"]
+        price: float = levels["price"]
+        return rows[0]["total_usd"] + price

@@ -11,8 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, Stroke
 
-from liqdata.grids import unit_in_words
-
 from . import amounts, colours, layout
 from .marks import marked
 from .view import REACH, bound_of, bulk, outside
@@ -130,7 +128,7 @@ def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
     if not have.small:
         tall = have.height - 1.3 * have.scale
         ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)
-        unit = layout.broken([f"per {amounts.price(grid.bin_width)} USD bin", unit_in_words(grid)], tall, size)
+        unit = layout.broken([f"per {amounts.price(grid.bin_width)} USD bin", layout.unit(grid)], tall, size)
         ax.set_ylabel(unit, fontsize=size)
         curves.set_ylabel(layout.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
         curves.yaxis.label.set_color(colours.ink(ax))

@@ -18,7 +18,6 @@ from matplotlib.transforms import Bbox, TransformedBbox
 from liqdata.calls.arguments import number
 from liqdata.errors import BadQuery
 from liqdata.frames.price import Course, course
-from liqdata.grids import unit_in_words
 
 from . import amounts, colours, layout
 from .clock import clock
@@ -231,7 +230,7 @@ def _mesh(
     if not have.small:
         size = 8.0 * have.scale
         words = layout.broken(
-            [f"{unit_in_words(grid)} per cell", "comparable only inside one map"], have.height - 1.1 * have.scale, size
+            [f"{layout.unit(grid)} per cell", "comparable only inside one map"], have.height - 1.1 * have.scale, size
         )
         bar.set_label(words, color=colours.faint(ax), fontsize=size, labelpad=3.0)
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
+    from liqdata.grids import Heatmap, LiquidationMap
+
 __all__ = [
     "Fit",
     "Room",
@@ -407,3 +409,8 @@ def known(meta: Mapping[str, Any]) -> list[str]:
     if (when := meta.get("as_of")) is not None:
         said.append(f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
     return said
+
+
+def unit(grid: Heatmap | LiquidationMap) -> str:
+    """The unit of a grid's amounts in words, such as ``USD of open interest exposed``."""
+    return grid._unit  # noqa: SLF001 - the words that its repr uses

@@ -45,8 +45,10 @@ def bulk(prices: Floats, mass: Floats, low: float, high: float) -> tuple[float, 
 def outside(grid: Heatmap | LiquidationMap, mass: Floats, low: float, high: float) -> str:
     """The share of the estimate outside the visible range, as text; empty if it is small."""
     mass = np.nan_to_num(mass)
-    beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum())
-    share = beyond / float(mass.sum()) if beyond else 0.0
+    # Of a heatmap, the amounts of the last column.
+    unshown = sum(float(np.nan_to_num(np.ravel(usd)[-1])) for usd in (grid.outside or {}).values())
+    beyond = float(mass[(grid.prices < low) | (grid.prices > high)].sum()) + unshown
+    share = beyond / (float(mass.sum()) + unshown) if beyond else 0.0
     return f"{share:.0%} lie beyond the view" if share > 1.0 - MASS else ""
 
 

@@ -112,12 +112,31 @@ impl CoveredTime {
         })
     }
 
-    /// The time from the first to the last order of all exchanges.
+    /// The covered time of a table, which is complete between its first and its last order for each exchange in it.
+    ///
+    /// Each exchange gets the hours of all, so it covers an hour once the orders that show it were received. Before the
+    /// first order of an exchange was received, nothing of it was known.
     #[must_use]
-    pub fn span(&self) -> Option<TimeRange> {
-        let start = self.hours().map(|(_, _, hour)| hour.first).min()?;
-        let end = self.hours().map(|(_, _, hour)| hour.last).max()?;
-        Some(TimeRange { start, end })
+    pub fn of_table(&self) -> Self {
+        let mut all = BTreeMap::new();
+        for (number, hour) in self.0.iter().flat_map(|one| &one.hours) {
+            all.entry(*number)
+                .and_modify(|known: &mut CoveredHour| known.join(*hour))
+                .or_insert(*hour);
+        }
+        let exchanges = self.0.iter().filter_map(|one| {
+            let (_, first) = one.hours.first_key_value()?;
+            let mut hours = all.clone();
+            for hour in hours.values_mut() {
+                hour.last_known = hour.last_known.max(first.known_at);
+                hour.known_at = hour.known_at.max(first.known_at);
+            }
+            Some(CoveredExchange {
+                hours,
+                ..one.clone()
+            })
+        });
+        Self(exchanges.collect())
     }
 
     /// Drops all hours but the first and the last of each exchange, which later parts of the source continue.
@@ -210,6 +229,38 @@ mod tests {
             sessions(&[(5, 6)], Some(span)),
             [(0, 5, 6), (5, 4 * hour, 4 * hour)]
         );
+    }
+
+    #[test]
+    fn an_exchange_of_a_table_covers_the_time_of_another_once_its_orders_were_received() {
+        let hour = Millis::HOUR;
+        let mut covered = CoveredTime::default();
+        // The last order of Binance came an hour late, and OKX was silent after its first one.
+        let orders = [
+            ("binance", 5, 6),
+            ("okx", hour, hour + 3),
+            ("binance", 2 * hour, 2 * hour + 1),
+            ("binance", 3 * hour, 4 * hour),
+        ];
+        for (exchange, at, received_at) in orders {
+            let (at, received_at) = (Millis(at), Millis(received_at));
+            covered.add(exchange, Completeness::Complete, at, received_at);
+        }
+        let sessions = covered.of_table().sessions(None);
+        let of = |exchange: &str| -> Vec<(i64, i64, i64)> {
+            let of_one = sessions.iter().filter(|one| one.exchange == exchange);
+            of_one
+                .map(|one| (one.start.0, one.end.0, one.known_at.0))
+                .collect()
+        };
+        let later = [
+            (5, hour, hour + 3),
+            (hour, 2 * hour, 2 * hour + 1),
+            (2 * hour, 3 * hour, 4 * hour),
+        ];
+        let first = |known_at: i64| [[(5, 5, known_at)].as_slice(), &later].concat();
+        assert_eq!(of("binance"), first(6));
+        assert_eq!(of("okx"), first(hour + 3));
     }
 
     #[test]

@@ -36,8 +36,7 @@ pub fn ingest_tables(
     let mut writer = Archive::create_or_open(path)?;
     let mut covered = tables.orders.covered_time();
     covered.join(covered_before);
-    // A table is complete between its first and its last order, for each exchange in it.
-    let sessions = covered.sessions(covered.span());
+    let sessions = covered.of_table().sessions(None);
     let scope = ImportScope {
         sessions: &sessions,
         until: machine().back(LATE),

@@ -117,7 +117,8 @@ pub fn covered_share(recorded: &RecordedRanges, range: TimeRange, exchange: Opti
 )]
 pub(crate) fn mean(shares: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = shares.len().max(1) as f64;
-    shares.sum::<f64>() / count
+    // The sum of no numbers is -0.
+    shares.fold(0.0, |sum, share| sum + share) / count
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ const ALL: (i64, &str, Opened) = (Millis::ALL, "all", Opened::Ever);
 ///
 /// `instants` may be unsorted.
 ///
-/// Each map equals that of [`liqmap_with`] with these options, whose range is [`MapRange::All`], as of its instant.
+/// Each map equals that of [`liqmap_with`] with these options as of its instant; their range is `all`.
 ///
 /// # Examples
 ///

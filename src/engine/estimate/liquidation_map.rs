@@ -169,7 +169,7 @@ fn full(
 /// USD near the price.
 pub(crate) fn within_of(bins: &[MapBin], price: f64) -> Within {
     within(
-        bins.iter().map(|bin| (bin.side, bin.price, bin.total)),
+        &bins.iter().map(|bin| (bin.side, bin.price, bin.total)),
         price,
     )
 }

@@ -123,7 +123,7 @@ impl SidePains {
         let side = |side| {
             let cells = cells_of(map, side, None);
             let level = headline(&cells, price, map.bin_width, by_reach.as_ref());
-            let told = level.and_then(|level| reach.map(|reach| reach.at(level.price)));
+            let chance = level.and_then(|level| reach.map(|reach| reach.at(level.price)));
             let strongest = headline(&cells, price, map.bin_width, None);
             let strongest = strongest.map(|level| StrongestLevel {
                 price: level.price,
@@ -140,7 +140,7 @@ impl SidePains {
                 usd: level.usd,
                 dist_pct: 100.0 * (level.price / price - 1.0),
             });
-            (cluster, told, strongest)
+            (cluster, chance, strongest)
         };
         let (long, long_reach, long_strongest) = side(Side::Long);
         let (short, short_reach, short_strongest) = side(Side::Short);

@@ -191,7 +191,10 @@ pub(crate) fn headline(
 }
 
 /// USD by side up to each of the [`DISTANCES`] from the current price.
-pub(crate) fn within(bins: impl Iterator<Item = (Side, f64, f64)> + Clone, price: f64) -> Within {
+pub(crate) fn within(
+    bins: &(impl Iterator<Item = (Side, f64, f64)> + Clone),
+    price: f64,
+) -> Within {
     DISTANCES
         .into_iter()
         .map(|percent| {
@@ -265,6 +268,7 @@ const NOTE: &str = "the price touches a level as often as any equally far price,
                     reported USD were 0.23 (1d) and 0.09 (7d) of reach * usd; totals lean to shorts: compare the sides \
                     by `within`";
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the derive calls it")]
 fn as_name<S: serde::Serializer>(headline: &Headline, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(crate::model::Vocabulary::name(*headline))
 }
@@ -398,7 +402,7 @@ mod tests {
             (Side::Short, 101.0, 8.0),
             (Side::Short, 111.0, 16.0),
         ];
-        let found = within(bins.into_iter(), 100.0);
+        let found = within(&bins.into_iter(), 100.0);
         let sides: Vec<(f64, f64)> = found
             .values()
             .map(|usd| (usd.long_usd, usd.short_usd))

@@ -1,4 +1,4 @@
-//! EstimateLabels of an estimate: its unit, its view, and whether the market is simulated.
+//! Labels of an estimate: its unit, its view, and whether the market is simulated.
 
 use std::fmt;
 
@@ -80,10 +80,7 @@ impl EstimateLabels {
     }
 
     /// Serializes the labels as members of an estimate.
-    pub(crate) fn serialize_into<S: SerializeStruct>(
-        &self,
-        object: &mut S,
-    ) -> Result<(), S::Error> {
+    pub(crate) fn serialize_into<S: SerializeStruct>(self, object: &mut S) -> Result<(), S::Error> {
         optional(object, "units", self.units.map(Units::name).as_ref())?;
         optional(object, "view", self.view.map(EstimateView::name).as_ref())?;
         optional(object, "simulated", self.simulated.as_ref())
@@ -102,6 +99,7 @@ pub(crate) fn optional<S: SerializeStruct>(
     }
 }
 
+#[expect(clippy::ref_option, reason = "as the derive calls it")]
 fn as_name<S: Serializer, W: Vocabulary>(
     word: &Option<W>,
     serializer: S,

@@ -12,6 +12,8 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from liqdata import plot
 from liqdata.calls.arguments import datetime_of
 from liqdata.cli.command import flag, option
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from liqdata.cli.asked import Asked
     from liqdata.cli.source import Origin
+    from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
 
 __all__ = ["Form", "as_csv", "as_json", "as_json_line", "options", "taken", "write"]
@@ -166,6 +169,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 def plain(answer: Any) -> Any:
     """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
     from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.records import Record
 
     if isinstance(answer, Heatmap):
         return {
@@ -177,6 +181,7 @@ def plain(answer: Any) -> Any:
             "prices": answer.prices.tolist(),
             "times": answer.times.astype("datetime64[ms]").astype("int64").tolist(),
             "matrix": [[_known(cell) for cell in row] for row in answer.matrix.tolist()],
+            **_labels(answer),
         }
     if isinstance(answer, LiquidationMap):
         names = [str(leverage) for leverage in answer.leverages.tolist()]
@@ -198,8 +203,26 @@ def plain(answer: Any) -> Any:
                 )
             ],
             **_measured(answer.meta),
+            **_labels(answer),
+            **({} if answer.within is None else {"within": answer.within}),
         }
+    if isinstance(answer, Record) and getattr(answer, "view", None) is not None:
+        labels = {"units": answer.units, "view": getattr(answer, "view", None), "simulated": answer.simulated}
+        beyond = {**labels, "within": answer.within}
+        return {**answer, **{name: value for name, value in beyond.items() if value is not None}}
     return answer if isinstance(answer, dict) else list(answer)
+
+
+def _labels(answer: Heatmap | LiquidationMap) -> dict[str, Any]:
+    """The labels of an estimate, and its sums outside of what it shows."""
+    labels = {"units": answer.units, "view": answer.view, "simulated": answer.meta.get("simulated")}
+    found: dict[str, Any] = {name: value for name, value in labels.items() if value is not None}
+    if answer.outside is None:
+        return found
+    outside = {}
+    for side, usd in answer.outside.items():
+        outside[side] = [_known(cell) for cell in usd.tolist()] if isinstance(usd, np.ndarray) else usd
+    return {**found, "outside": outside}
 
 
 def _measured(meta: Mapping[str, Any]) -> dict[str, Any]:
