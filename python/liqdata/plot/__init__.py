@@ -15,11 +15,12 @@ are estimated or simulated. Matplotlib is imported on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import plotly.graph_objects as go
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
@@ -52,6 +53,27 @@ def _require_matplotlib() -> None:
     except ModuleNotFoundError as error:
         message = 'pictures need matplotlib: pip install "liqdata[plot]"'
         raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def _is_plotly(backend: str, ax: Axes | None) -> bool:
+    """Check the backend and that its library is installed."""
+    from liqdata.errors import BadQuery
+
+    _require_matplotlib()
+    if backend not in {"matplotlib", "plotly"}:
+        msg = f"backend: {backend!r} is not allowed; allowed: 'matplotlib', 'plotly'"
+        raise BadQuery(msg, parameter="backend")
+    if backend == "matplotlib":
+        return False
+    if ax is not None:
+        msg = "ax: plotly draws no matplotlib axes; allowed: no ax with backend='plotly'"
+        raise BadQuery(msg, parameter="ax")
+    try:
+        import plotly  # noqa: F401 - import tests whether it is installed
+    except ModuleNotFoundError as error:
+        message = 'backend="plotly" needs plotly: pip install "liqdata[plotly]"'
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return True
 
 
 def overview(totals: Mapping[str, Any], ax: Axes | None = None) -> Axes:
@@ -194,7 +216,27 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
     return periods.chart(rows, ax)
 
 
-def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = None) -> Axes:
+@overload
+def history(
+    rows: Rows[HistoryRow],
+    ax: Axes | None = None,
+    *,
+    interval: Any = None,
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def history(rows: Rows[HistoryRow], *, interval: Any = None, backend: Literal["plotly"]) -> go.Figure: ...
+
+
+def history(
+    rows: Rows[HistoryRow],
+    ax: Axes | None = None,
+    *,
+    interval: Any = None,
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw liquidations over time: shorts upward, longs downward.
 
     Several coins or exchanges are drawn as stacked bars of their totals instead. Periods are merged if there are too
@@ -208,10 +250,12 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
         Where to draw; a new figure by default.
     interval : str, timedelta or int, optional
         Length of a period; by default the ``interval`` of the query, which the rows store.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
 
     Raises
     ------
@@ -227,7 +271,10 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     >>> ax.get_xlabel()
     'time, UTC'
     """
-    _require_matplotlib()
+    if _is_plotly(backend, ax):
+        from .interactive import periods as interactive
+
+        return interactive.history(rows, interval=interval)
     from . import periods
 
     return periods.history(rows, ax, interval=interval)
@@ -269,6 +316,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     return events.cascades(rows, ax, price=price)
 
 
+@overload
 def heatmap(
     grid: Heatmap,
     ax: Axes | None = None,
@@ -282,7 +330,42 @@ def heatmap(
     threshold: float | None = None,
     levels: Mapping[str, Any] | None = None,
     maxpain: Mapping[str, Any] | None = None,
-) -> Axes:
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def heatmap(
+    grid: Heatmap,
+    *,
+    price: Price | Literal[False] | None = None,
+    candles: bool = True,
+    bound: Literal["low", "high"] | None = None,
+    cmap: str | Colormap | None = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    threshold: float | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["plotly"],
+) -> go.Figure: ...
+
+
+def heatmap(
+    grid: Heatmap,
+    ax: Axes | None = None,
+    *,
+    price: Price | Literal[False] | None = None,
+    candles: bool = True,
+    bound: Literal["low", "high"] | None = None,
+    cmap: str | Colormap | None = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    threshold: float | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw a heatmap with a log colour scale, candles and the current price.
 
     The visible prices include most of the estimate, the price and the current price; zoom out to see all cells.
@@ -312,10 +395,12 @@ def heatmap(
         The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
         The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
 
     Raises
     ------
@@ -332,15 +417,44 @@ def heatmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation heatmap · estimate, simulated market'
     """
-    _require_matplotlib()
+    on_page = _is_plotly(backend, ax)
     from . import heat
     from .pictures import of_kind
 
     of_kind("heatmap", grid, "grid")
     scale = heat.Scale(cmap, vmin, vmax, threshold)
+    if on_page:
+        from .interactive import heat as interactive
+
+        return interactive.heatmap(
+            grid, price=price, candles=candles, bound=bound, scale=scale, levels=levels, maxpain=maxpain
+        )
     return heat.heatmap(
         grid, ax, price=price, candles=candles, bound=bound, scale=scale, levels=levels, maxpain=maxpain
     )
+
+
+@overload
+def liqmap(
+    grid: LiquidationMap,
+    ax: Axes | None = None,
+    *,
+    interval: bool = False,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def liqmap(
+    grid: LiquidationMap,
+    *,
+    interval: bool = False,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["plotly"],
+) -> go.Figure: ...
 
 
 def liqmap(
@@ -350,7 +464,8 @@ def liqmap(
     interval: bool = False,
     levels: Mapping[str, Any] | None = None,
     maxpain: Mapping[str, Any] | None = None,
-) -> Axes:
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw a liquidation map: bars stacked by leverage, and cumulative curves.
 
     Parameters
@@ -365,10 +480,12 @@ def liqmap(
         The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
         The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
         The axes of the bars; the cumulative curves are on twin axes.
 
     Raises
@@ -385,11 +502,16 @@ def liqmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation map · estimate, simulated market'
     """
-    _require_matplotlib()
-    from . import bins
+    on_page = _is_plotly(backend, ax)
     from .pictures import of_kind
 
     of_kind("liqmap", grid, "grid")
+    if on_page:
+        from .interactive import bins as interactive
+
+        return interactive.liqmap(grid, interval=interval, levels=levels, maxpain=maxpain)
+    from . import bins
+
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
 
 

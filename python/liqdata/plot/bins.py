@@ -13,7 +13,7 @@ from matplotlib.patheffects import Normal, Stroke
 
 from . import amounts, colours, layout
 from .marks import marked
-from .view import REACH, bound_of, bulk, outside
+from .view import bound_of, outside, view_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Flags: TypeAlias = npt.NDArray[np.bool_]
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["liqmap", "view_of"]
+__all__ = ["liqmap"]
 
 _INTERVAL = "interval, 80 %"
 
@@ -53,7 +53,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     highest = _curves(grid, (low, high), ax, curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
-        axes.set_ylim(0.0, 1.06 * tallest / marks.below(ax) or 1.0)
+        axes.set_ylim(0.0, 1.06 * tallest / marks.fitting(ax)[1] or 1.0)
     ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
         layout.note(ax, "no estimated liquidations")
@@ -81,15 +81,6 @@ def _bars(grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str]) ->
     left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
     return PolyCollection(list(corners), facecolors=colour, linewidths=0)
-
-
-def view_of(grid: LiquidationMap) -> tuple[float, float]:
-    """The lowest and highest price to show."""
-    price = grid.current_price
-    low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
-    low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
-    margin = 0.03 * (high - low) or 0.01 * high
-    return low - margin, high + margin
 
 
 def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: Axes, entries: list[Any]) -> float:

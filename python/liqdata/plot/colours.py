@@ -26,6 +26,8 @@ __all__ = [
     "faint",
     "ink",
     "is_dark",
+    "light",
+    "shades",
     "tiers",
 ]
 
@@ -45,19 +47,29 @@ None of them is like :data:`LONG` or :data:`SHORT`, which are the sides."""
 
 OTHERS = "#94979f"
 
-_ON_LIGHT = {LONG: ("#a9d6e3", "#08374a"), SHORT: ("#f6c9b1", "#6b2306")}
-_ON_DARK = {LONG: ("#0e4d61", "#c9eefa"), SHORT: ("#7a2f0f", "#ffe3d3")}
+_ON_LIGHT = {LONG: ("#4699b4", "#06303f"), SHORT: ("#d9774a", "#581c04")}
+_ON_DARK = {LONG: ("#15687f", "#d4f2fc"), SHORT: ("#a8431a", "#ffe3d3")}
 """Colours of the lowest and the highest leverage of a side; the highest has the most contrast."""
 
 
 def tiers(count: int, side: str, ax: Axes) -> list[str]:
     """Shades of the colour of a side for ``count`` leverages, lowest leverage first."""
-    weak, strong = map(to_rgb, (_ON_DARK if is_dark(ax) else _ON_LIGHT)[side])
+    return shades(count, side, dark=is_dark(ax))
+
+
+def shades(count: int, side: str, *, dark: bool) -> list[str]:
+    """Shades of the colour of a side, weakest first."""
+    weak, strong = map(to_rgb, (_ON_DARK if dark else _ON_LIGHT)[side])
     shares = [place / max(count - 1, 1) for place in range(count)]
     return [
         to_hex(tuple((1.0 - share) * a + share * b for a, b in zip(weak, strong, strict=True)))  # type: ignore[arg-type]
         for share in shares
     ]
+
+
+def light(side: str) -> str:
+    """The colour of text on a dark background, for the colour of a side."""
+    return {LONG: "#7fd3ec", SHORT: "#ffb48a"}[side]
 
 
 def ink(ax: Axes) -> str:

@@ -12,7 +12,7 @@ from liqdata.errors import BadQuery
 from liqdata.grids import unit_in_words
 
 from . import amounts, colours, layout
-from .bins import view_of
+from .view import view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Mark", "Marks", "marked"]
 
 
+_LEAST = 0.4
+"""Least share of the height of a liquidation map that its bars keep."""
+
+
 class Mark(NamedTuple):
     """A marked price with its label."""
 
@@ -27,13 +31,21 @@ class Mark(NamedTuple):
 class Marks(list[Mark]):
     """The marks of one map."""
 
-    def below(self, ax: Axes) -> float:
-        """The share of the height of a liquidation map that is left below the labels."""
+    def fitting(self, ax: Axes) -> tuple[list[Mark], float]:
+        """The marks of a liquidation map with labels that fit, and the share of the height left below them.
+
+        Without enough height, labels lose their amount; without enough for that, they are not drawn.
+        """
         have = layout.room(ax)
-        if not self or have.small:
-            return 1.0
-        longest = max(layout.wide(f"← {mark.words} {amounts.price(mark.price)}", _size(have)) for mark in self)
-        return max(0.6, 1.0 - (longest + 0.1) / max(0.6, have.height - 1.7 * have.scale))
+        height = max(0.6, have.height - 1.7 * have.scale)
+        for marks in (self, [mark._replace(words=mark.words.partition(",")[0]) for mark in self]):
+            widest = max(
+                (layout.wide(f"← {each.words} {amounts.price(each.price)}", _size(have)) for each in marks), default=0.0
+            )
+            left = 1.0 - (widest + 0.1) / height
+            if not self or (left > _LEAST and not have.small):
+                return list(marks), left if self else 1.0
+        return [mark._replace(words="") for mark in self], 1.0
 
     def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
         """Draw each mark as a line with a label at its end.
@@ -43,9 +55,10 @@ class Marks(list[Mark]):
         """
         have = layout.room(ax)
         low, high = view
-        end = 1.0 if upright else self.below(ax) - 0.02
+        marks, below = (list(self), 1.0) if upright else self.fitting(ax)
+        end = below if below == 1.0 else below - 0.02
         labels = []
-        for mark in sorted(self):
+        for mark in sorted(marks):
             colour = colours.LONG if mark.side == "long" else colours.SHORT
             words = mark.words
             seen = low <= mark.price <= high
@@ -60,9 +73,11 @@ class Marks(list[Mark]):
                     ax.axhline(mark.price, **look)
                 else:
                     ax.axvline(mark.price, 0.0, end, **look)
-            else:
+            elif words:
                 arrow = ("↓" if upright else "←") if mark.price < low else ("↑" if upright else "→")
                 words = f"{arrow} {words} {amounts.price(mark.price)}"
+            if not words:
+                continue
             labels.append(_Label(min(max((mark.price - low) / (high - low), 0.0), 1.0), words, colour, seen))
         if not have.small:
             _spread(ax, labels, end, upright=upright)
@@ -87,19 +102,10 @@ def _spread(ax: Axes, labels: list[_Label], end: float, *, upright: bool) -> Non
     size = _size(have)
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
     gap = 1.7 * size / length
-    places = [max(0.5 * gap, min(1.0 - 0.5 * gap, label.place)) for label in labels]
-    for _ in range(len(places)):
-        for one in range(1, len(places)):
-            places[one] = max(places[one], places[one - 1] + gap)
-        over = places[-1] + 0.5 * gap - 1.0 if places else 0.0
-        if over <= 1e-9:  # noqa: PLR2004 - rounding
-            break
-        places[-1] -= over
-        for one in range(len(places) - 2, -1, -1):
-            places[one] = min(places[one], places[one + 1] - gap)
+    places = apart([label.place for label in labels], gap)
     dark = colours.is_dark(ax)
     for place, label in zip(places, labels, strict=True):
-        colour = _LIGHT[label.colour] if dark else label.colour
+        colour = colours.light(label.colour) if dark else label.colour
         ends = ((0.0, label.place), (-0.012, place)) if upright else ((label.place, end), (place, end + 0.018))
         if label.leader:
             across, along = zip(*ends, strict=True)
@@ -127,8 +133,16 @@ def _spread(ax: Axes, labels: list[_Label], end: float, *, upright: bool) -> Non
         )
 
 
-_LIGHT = {colours.LONG: "#7fd3ec", colours.SHORT: "#ffb48a"}
-"""Text colours of labels on a dark background, for the colour of their side."""
+def apart(places: list[float], gap: float) -> list[float]:
+    """Move sorted places (0 to 1) at least ``gap`` apart."""
+    places = [max(0.5 * gap, min(1.0 - 0.5 * gap, place)) for place in places]
+    for one in range(1, len(places)):
+        places[one] = max(places[one], places[one - 1] + gap)
+    if places and places[-1] > 1.0 - 0.5 * gap:
+        places[-1] = 1.0 - 0.5 * gap
+        for one in range(len(places) - 2, -1, -1):
+            places[one] = min(places[one], places[one + 1] - gap)
+    return places
 
 
 def marked(symbol: str, levels: Any, maxpain: Any) -> Marks:
