@@ -99,8 +99,8 @@ def on(ax: Axes | None) -> Axes:
         return fresh()
     if any(artist.get_gid() == _DRAWN for artist in ax.get_children()):
         msg = (
-            "ax: it already has a plot of liqdata, whose title and axes a second one would cover; allowed: other axes, "
-            "ax.clear() before, or liqdata.plot.compare for several liquidation maps"
+            "ax: it already has a plot of liqdata, and a second one would cover its title and axes; "
+            "allowed: other axes, ax.clear() before, or liqdata.plot.compare for several liquidation maps"
         )
         raise BadQuery(msg, parameter="ax")
     return ax

@@ -127,7 +127,7 @@ def _serve(**given: Any) -> None:
 
 
 def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of the watch beside the server; ``None`` without a receiver."""
+    """The arguments of the watch that runs with the server; ``None`` without a receiver."""
     coins = given.pop("alert_symbol")
     found = alert_arguments(given)
     if "webhook" not in found and "command" not in found:

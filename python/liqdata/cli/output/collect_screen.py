@@ -116,7 +116,7 @@ def serve(
     served : dict
         Arguments of :func:`liqdata.serve`.
     alerts : dict, optional
-        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`, which runs beside the server.
+        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`, which runs while the server runs.
     screen : bool, optional
         As in :func:`collect`.
     """

@@ -132,7 +132,7 @@ def watch(
     webhook : str, optional
         An ``http`` or ``https`` address to which the alert is posted as JSON, with exact amounts as text.
     webhook_format : {"json", "telegram", "discord", "slack"}, optional
-        The body that is posted; by default that of the service whose host the address has, or JSON.
+        The body that is posted; by default the format of the service at the host of the address, or JSON.
     webhook_secret : bytes, optional
         Key of a signature, which is sent in ``X-Liqdata-Signature``: ``sha256=`` and the HMAC with SHA-256, in hex, of
         the header ``X-Liqdata-Timestamp``, a full stop and the body.

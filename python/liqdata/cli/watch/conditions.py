@@ -41,7 +41,7 @@ class Thresholds:
     order_usd : optional
         Smallest order that is alerted.
     cluster_usd : optional
-        Smallest cluster of the liquidation map of a week whose approach is alerted.
+        Smallest cluster of the weekly liquidation map that is alerted when the price comes near.
     distance : float
         Distance of the price from the near edge of a cluster at which it is alerted, in percent.
     coverage : bool

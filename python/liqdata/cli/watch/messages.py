@@ -78,7 +78,7 @@ def format_of(webhook: str, name: str | None) -> tuple[Format, str, str | None]:
     webhook : str
         A checked address.
     name : str, optional
-        Name of the format; by default that of the service whose host the address has.
+        Name of the format; by default the format of the service at the host of the address.
 
     Returns
     -------

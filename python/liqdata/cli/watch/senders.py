@@ -124,7 +124,7 @@ class _Sender:
     ) -> None:
         self._receiver, self._deliver, self._say, self._format = receiver, deliver, say, format_
         self._waiting: queue.Queue[Event | None] = queue.Queue(_QUEUE_LENGTH)
-        self._busy = 0  # the number of alerts whose delivery is under way
+        self._busy = 0  # the number of alerts that are being delivered
         self._stopped = threading.Event() if stopped is None else stopped
         self._thread = threading.Thread(target=self._run, name=f"liqdata-watch-{receiver}", daemon=True)
         self._thread.start()
