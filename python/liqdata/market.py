@@ -145,7 +145,7 @@ class Market:
 
     Open interest that is implausible compared with the volume of the bars, but would be plausible in the other unit
     (USD or base units), is refused; the message shows both interpretations. At prices between 0.03 and 30 USD the two
-    units are too similar for this check; ``docs/model.md`` describes the limits.
+    units are too similar for this check; ``docs/explanation/model.md`` describes the limits.
 
     Queries take ``as_of=``, which sets *now* and hides rows received later. A bar is used only after it has closed. A
     table of orders covers the time between its first and its last row; answers about realised orders warn with
@@ -1446,7 +1446,7 @@ def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, pr
 def _demo(
     seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
 ) -> Market:
-    """Simulate a market, optionally with other trader habits (``docs/simulation.md``).
+    """Simulate a market, optionally with other trader habits (``docs/explanation/simulation.md``).
 
     Markets with equal seed, instant and habits share one immutable native market while any of them exists.
     """

@@ -266,7 +266,7 @@ def test_resources_and_prompts(market):
 
 
 def test_the_score_note_is_that_of_the_scorecard():
-    page = (ROOT / "docs/scorecard.md").read_text()
+    page = (ROOT / "docs/explanation/scorecard.md").read_text()
     table = page.split("## Gates")[1].split("\n## ")[0]
     rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in table.splitlines() if line.startswith("| ")][2:]
     plain = [re.sub(r"[\s|*\\]+", " ", " ".join(row)).strip() for row in rows]

@@ -1,4 +1,4 @@
-"""The steps of ``docs/serving.md``, done as they stand there: a token, an authority, a server, and a question to it."""
+"""The steps of ``docs/how-to/serving.md``, done as they stand there: a token, an authority, a server, and a question to it."""
 
 import http.client
 import os
@@ -16,7 +16,7 @@ from liqdata import _core
 from liqdata.cli.commands import serve as server
 from liqdata.cli.commands import serve_options as served
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "serving.md").read_text(encoding="utf-8")
 WHO_MAY_ASK = PAGE[PAGE.index("## Who may ask") : PAGE.index("## What one client can cost")]
 PLACE = "data.example.org:8080"
 

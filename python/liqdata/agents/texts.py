@@ -56,7 +56,7 @@ NOTE_COLUMNS = [
     column("result", "text", "pass or fail."),
 ]
 
-# The gates of docs/scorecard.md; a test compares them.
+# The gates of docs/explanation/scorecard.md; a test compares them.
 SCORES = [
     ("simulated: overlap with the true positions", "≥ 0.73", "0.75", "pass"),
     ("simulated: USD within 5 % over the true ones", "0.7 to 1.5", "1.39", "pass"),
