@@ -110,12 +110,11 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in targe
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
 	$(BIN)/python tests/python/notebooks.py
 
-docs: $(STAMP)/test $(ANY) ## the Python reference in docs/reference, and the Rust documentation in target/doc
-	$(BIN)/python tests/python/reference.py
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
+	$(BIN)/python tests/site/build.py
 
 clean: ## remove the environment, the build and the pictures
-	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
+	rm -rf .venv site target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP)/pip:

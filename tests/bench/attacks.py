@@ -1,4 +1,4 @@
-"""What one client can cost the others: live answers of a server under attack; writes ``docs/dev/benchmarks-attacks.md``.
+"""What one client can cost the others: live answers under attack; writes ``docs/dev/benchmarks-attacks.md``.
 
 The server serves an archive in a process of its own, those who attack are another, and live answers are asked for here.
 Every attack is measured between two quiet stretches of the same run.

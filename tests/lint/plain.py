@@ -92,7 +92,7 @@ def banned_words(path: Path) -> list[str]:
 
 
 def page_parts(source: str):
-    """Yield ``(line, kind, text)`` for each line of prose of a page; code is left out, and so are addresses of links."""
+    """Yield ``(line, kind, text)`` for each line of a page, without code and addresses of links."""
     blank = CODE_BLOCK.sub(lambda found: "\n" * found[0].count("\n"), source)
     for line, text in enumerate(blank.splitlines(), 1):
         yield line, "prose", re.sub(r"`[^`]*`|\]\([^)]*\)", " ", text)

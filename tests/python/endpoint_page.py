@@ -1,4 +1,4 @@
-"""``docs/reference/endpoints.md``, made of the table of endpoints: ``python tests/python/endpoint_page.py`` writes it."""
+"""``docs/reference/endpoints.md``, from the table of endpoints: ``python tests/python/endpoint_page.py``."""
 
 from pathlib import Path
 

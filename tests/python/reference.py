@@ -1,4 +1,4 @@
-"""``docs/reference/python``, made of the docstrings: ``python tests/python/reference.py`` writes it (``make reference``).
+"""``docs/reference/python``, made of the docstrings: ``python tests/python/reference.py`` (``make docs``).
 
 A page for each class and function of the package and for each public module; griffe reads the docstrings, which are
 those that ``help()`` shows.

@@ -16,8 +16,17 @@ BINANCE = {
     "e": "forceOrder",
     "E": 1_790_000_000_100,
     "o": {
-        **{"s": "BTCUSDT", "S": "SELL", "o": "LIMIT", "f": "IOC", "X": "FILLED", "T": 1_790_000_000_000},
-        **{"q": "1.437", "p": "59000", "ap": "59500", "l": "0.037", "z": "1.437"},
+        "s": "BTCUSDT",
+        "S": "SELL",
+        "o": "LIMIT",
+        "f": "IOC",
+        "X": "FILLED",
+        "T": 1_790_000_000_000,
+        "q": "1.437",
+        "p": "59000",
+        "ap": "59500",
+        "l": "0.037",
+        "z": "1.437",
     },
 }
 BYBIT = {
@@ -31,7 +40,10 @@ OKX = {
     "arg": {"channel": "liquidation-orders", "instType": "SWAP"},
     "data": [
         {
-            **{"instFamily": "BTC-USDT", "instId": "BTC-USDT-SWAP", "instType": "SWAP", "uly": "BTC-USDT"},
+            "instFamily": "BTC-USDT",
+            "instId": "BTC-USDT-SWAP",
+            "instType": "SWAP",
+            "uly": "BTC-USDT",
             "details": [{**DETAIL, "bkPx": "59000", "sz": "13"}, {**DETAIL, "bkPx": "58900", "sz": "7"}],
         }
     ],
@@ -44,7 +56,9 @@ class Client:
     """What ccxt resolves its messages with."""
 
     url = ""
-    subscriptions = {}
+
+    def __init__(self):
+        self.subscriptions = {}
 
     def resolve(self, result, _hash):
         return result
@@ -64,7 +78,9 @@ def by_liqdata(exchange):
 def test_the_table_says_what_both_make_of_the_frame(exchange):
     theirs, ours = by_ccxt(exchange), by_liqdata(exchange)
     said = [f"{len(theirs)} × `{theirs[0]['side']}`, {theirs[0]['contracts']:g}"]
-    said.append(f"{len(ours)} × `{ours[0]['side']}`, {' and '.join(format(row['qty'].normalize(), 'f') for row in ours)}")
+    said.append(
+        f"{len(ours)} × `{ours[0]['side']}`, {' and '.join(format(row['qty'].normalize(), 'f') for row in ours)}"
+    )
     page = PAGE.read_text(encoding="utf-8")
     row = re.search(rf"^\| `{exchange}`.*$", page, re.MULTILINE)
     assert row is not None

@@ -903,7 +903,9 @@ def test_a_shell_completes_commands_options_and_their_values(shell, tmp_path):
 
 def test_the_page_of_the_command_line_has_every_command_and_option():
     told = command_page.PAGE.read_text(encoding="utf-8")
-    assert told == command_page.page(), "docs/reference/command-line.md is old: python tests/python/command_page.py writes it"
+    assert told == command_page.page(), (
+        "docs/reference/command-line.md is old: python tests/python/command_page.py writes it"
+    )
     for name, entry in entries().items():
         assert f"### liqdata {name}\n" in told
         for parameter in entry.make().params:

@@ -1,4 +1,4 @@
-"""The steps of ``docs/how-to/serving.md``, done as they stand there: a token, an authority, a server, and a question to it."""
+"""The steps of ``docs/how-to/serving.md``, done as written: a token, an authority, a server, and a request."""
 
 import http.client
 import os
