@@ -344,10 +344,10 @@ def rebuild(
 ) -> Rebuilt:
     """Decode the stored frames of an archive again, and correct the orders.
 
-    A collector stores the frames (raw messages of the exchanges) that orders are decoded from (``docs/reference/archive.md``). If
-    an earlier version decoded an order wrongly, such as in a wrong unit, the decoders of this version correct it.
-    Answers as of an instant before the correction still have the previous order. Orders without a stored frame do not
-    change.
+    A collector stores the frames (raw messages of the exchanges) that orders are decoded from
+    (``docs/reference/archive.md``). If an earlier version decoded an order wrongly, such as in a wrong unit, the
+    decoders of this version correct it. Answers as of an instant before the correction still have the previous order.
+    Orders without a stored frame do not change.
 
     Parameters
     ----------

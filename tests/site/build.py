@@ -121,7 +121,8 @@ def exchanges():
         notes = re.sub(r"\]\((?!https?:)(?=[^)#])", "](../", notes)
         notes = notes.replace("](#", "](../feeds.md#")
         made[name] = (
-            f"# {name}\n\n| | |\n|---|---|\n{facts}\n\n[The table of all exchanges](../feeds.md#frames) explains the rows.\n"
+            f"# {name}\n\n| | |\n|---|---|\n{facts}\n\n"
+            "[The table of all exchanges](../feeds.md#frames) explains the rows.\n"
             + (f"\n## What is particular\n\n{notes}\n" if notes else "")
         )
     return made
