@@ -36,8 +36,12 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 	$(BIN)/python -m liqdata demo
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
-	cargo test --locked --no-default-features
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+	cargo test --locked --no-default-features --no-run
+	# Many tests of Rust wait: they run beside those of Python, and report after them.
+	@cargo test --locked --no-default-features > target/test-rust.log 2>&1 & rust=$$!; \
+		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile; python=$$?; \
+		wait $$rust; rust=$$?; cat target/test-rust.log; \
+		[ $$python = 0 ] && [ $$rust = 0 ] || { echo "make test: pytest ended with $$python, cargo test with $$rust"; exit 1; }
 
 lint: $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
 	cargo fmt --check

@@ -63,7 +63,7 @@ fn documented() -> Parameters {
     ];
     Parameters {
         clocks: vec![clock(0.3, 0.1), clock(0.7, 16.0)],
-        kappa: 0.30,
+        kappa: 0.21,
         ..Parameters::new(tiers(&leverages, 0.005, -0.75))
     }
 }

@@ -181,7 +181,8 @@ pub trait Rule {
     const FRACTION: bool = false;
     /// Whether the parameter may be absent.
     const OPTIONAL: bool = false;
-    /// Announced name for all values outside [`values`](Self::values), if allowed.
+    /// Name in the list of endpoints for every value outside [`values`](Self::values), such as "Model" for a caller's own
+    /// model; `None` if there are no such values.
     const OPEN: Option<&'static str> = None;
 
     /// Returns a description of the allowed values for error messages.

@@ -287,9 +287,26 @@ fn a_length_that_bars_cannot_be_made_into_is_a_400() {
     assert_eq!(nothing.unwrap(), []);
 }
 
+/// Number of bars by exchange.
+type BarCounts<'a> = Vec<(&'a str, usize)>;
+
+/// Bars by exchange of prices, of volumes and of open interest.
+fn venues(explain: &EstimateBasis) -> [BarCounts<'_>; 3] {
+    [
+        &explain.price_exchanges,
+        &explain.volume_exchanges,
+        &explain.open_interest_exchanges,
+    ]
+    .map(|venues| {
+        venues
+            .iter()
+            .map(|(name, bars)| (name.as_str(), *bars))
+            .collect()
+    })
+}
+
 #[test]
 fn an_estimate_names_the_exchanges_it_is_made_of() {
-    type Venues<'a> = Vec<(&'a str, usize)>;
     fn explain<E: MarketQuery>(
         market: &Market,
         question: &E,
@@ -297,20 +314,6 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
     ) -> EstimateBasis {
         market.answer(question, as_of).unwrap().explain.unwrap()
     }
-    fn venues(explain: &EstimateBasis) -> [Venues<'_>; 3] {
-        [
-            &explain.price_exchanges,
-            &explain.volume_exchanges,
-            &explain.open_interest_exchanges,
-        ]
-        .map(|venues| {
-            venues
-                .iter()
-                .map(|(name, bars)| (name.as_str(), *bars))
-                .collect()
-        })
-    }
-
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let day = 24 * 60;
@@ -387,7 +390,16 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
             ]
         );
         let pain = explain(&market, &Maxpain::new("BTC", None).unwrap(), None);
-        assert_eq!(pain.price_exchanges.get("okx"), Some(&pain.bars));
+        // Its longer range reads the first day, too.
+        assert_eq!(pain.bars, 576);
+        assert_eq!(
+            venues(&pain),
+            [
+                vec![("binance", 564), ("okx", 12)],
+                vec![("binance", 564), ("bybit", 144), ("okx", 576)],
+                vec![("bybit", 411), ("okx", 576)],
+            ]
+        );
         // It is said beside the reply and is no part of it.
         let text = serde_json::to_value(&map).unwrap();
         assert_eq!(text["priceExchanges"], serde_json::json!({"binance": 288}));

@@ -38,6 +38,10 @@ MONTH = 30
 SINGLE = 200
 BATCHES = 3
 SYMBOLS = 100
+YEAR = 365
+MAPS = 3_000
+QUESTIONS = 20
+COINS = 5
 
 Table = dict[str, Any]
 
@@ -258,7 +262,94 @@ def cores(rounds: int) -> Cores:
     return Cores(taken)
 
 
-def page(tape: Tape, many: Batch, one: Month, side_by_side: Cores, build: str) -> str:
+def minutes(days: int, symbols: int) -> tuple[Table, Table]:
+    """Bars of one minute and a reading of open interest every hour, made by chance."""
+    chance = np.random.default_rng(7)
+    count = days * 1440
+    end = at("2026-06-01T00:00:00+00:00")
+    bars: dict[str, list[Any]] = {}
+    interest: dict[str, list[Any]] = {}
+    opened = end - MINUTE * np.arange(count, 0, -1)
+    names = [f"C{place}" for place in range(symbols)]
+    for _ in names:
+        close = 60_000 * np.exp(np.cumsum(chance.normal(0, 0.0006, count)))
+        open_ = np.concatenate(([60_000.0], close[:-1]))
+        columns = {
+            "timestamp": opened,
+            "open": open_,
+            "high": np.maximum(open_, close) * np.exp(np.abs(chance.normal(0, 0.0003, count))),
+            "low": np.minimum(open_, close) * np.exp(-np.abs(chance.normal(0, 0.0003, count))),
+            "close": close,
+            "volume": chance.gamma(2.0, 5.0, count),
+        }
+        for name, cells in columns.items():
+            bars.setdefault(name, []).append(cells)
+        hours = opened[::60]
+        interest.setdefault("timestamp", []).append(hours)
+        held = 90_000 * np.exp(np.cumsum(chance.normal(0, 0.002, hours.size)))
+        interest.setdefault("open_interest", []).append(held)
+    tables = []
+    for table in (bars, interest):
+        joined: Table = {name: np.concatenate(parts) for name, parts in table.items()}
+        tables.append({"symbol": np.repeat(names, len(joined["timestamp"]) // symbols), **joined})
+    return tables[0], tables[1]
+
+
+@dataclass
+class Year:
+    """Seconds of questions about a year of one-minute bars, and the memory of such markets."""
+
+    first: float
+    after: dict[str, float]
+    column: float
+    maps: float
+    memory: int
+
+
+def year() -> Year:
+    """Ask about a market of a year, first and again, and at many instants."""
+    bars, interest = minutes(YEAR, 1)
+    end = int(bars["timestamp"][-1]) + MINUTE
+    with liqdata.Market(bars=bars, open_interest=interest) as market:
+        first = seconds(lambda: market.heatmap("C0", "24h"))
+        questions: dict[str, Callable[[], Any]] = {
+            'heatmap("24h")': lambda: market.heatmap("C0", "24h"),
+            'heatmap("1M")': lambda: market.heatmap("C0", "1M"),
+            'liqmap("all")': lambda: market.liqmap("C0", "all"),
+            "maxpain": lambda: market.maxpain("C0"),
+            "levels": lambda: market.levels("C0"),
+        }
+        after = {}
+        for name, question in questions.items():
+            question()
+            after[name] = statistics.median(seconds(question) for _ in range(QUESTIONS))
+        instants = [end - MINUTE * place for place in range(MAPS, 0, -1)]
+        each = []
+        for count in (MAPS // 10, MAPS):
+            asked = instants[-count:]
+            market.liqmap("C0", "all", as_of=asked[:1])
+            each.append(min(seconds(lambda asked=asked: market.liqmap("C0", "all", as_of=asked)) for _ in range(3)))
+        columns = [seconds(lambda at=at: market.heatmap("C0", "24h", as_of=at)) for at in instants[-QUESTIONS:]]
+    return Year(first, after, statistics.median(columns), each[1] / MAPS, memory())
+
+
+def memory() -> int:
+    """Bytes that a market of two years of minutes holds for each coin once every coin was asked about."""
+    bars, interest = minutes(2 * YEAR, COINS)
+    before = resident()
+    with liqdata.Market(bars=bars, open_interest=interest) as market:
+        for coin in dict.fromkeys(bars["symbol"].tolist()):
+            market.heatmap(coin, "24h")
+        gc.collect()
+        return (resident() - before) // COINS
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def page(tape: Tape, many: Batch, one: Month, side_by_side: Cores, old: Year, *, build: str) -> str:
     ours, theirs = statistics.median(one.ours), statistics.median(one.numba)
     ratio = statistics.median(b / a for a, b in zip(one.ours, one.numba, strict=True))
     rows = [
@@ -278,6 +369,9 @@ def page(tape: Tape, many: Batch, one: Month, side_by_side: Cores, build: str) -
             ]
             for count, taken in side_by_side.taken.items()
         ],
+    )
+    again = report.table(
+        ["", "after the first question"], [[name, report.took(each)] for name, each in old.after.items()]
     )
     count = f"{len(tape.bars['timestamp']):,}"
     each = report.took(many.together / many.instants)
@@ -313,7 +407,19 @@ timed once. All three give the same USD to 1e-9.
 
 `market.liqmap([…], "1M")`, bars made by chance, on so many cores.
 
-{threads}"""
+{threads}
+## A year of one-minute bars
+
+A market of {YEAR * 1440:,} bars made by chance, with open interest every hour. The first `heatmap("24h")` replays all
+of them: {report.took(old.first)}. Questions after it, the median of {QUESTIONS}:
+
+{again}
+A heatmap of 24 hours at each of {QUESTIONS} successive minutes takes {report.took(old.column)}, one new column each.
+`liqmap("all")` at {MAPS:,} successive minutes takes {report.took(old.maps)} a map.
+
+A market of two years of one-minute bars holds {old.memory / 1e6:,.0f} MB for each coin once it was asked about every
+coin, measured with {COINS} coins. A server with 100 such coins holds about {old.memory * 100 / 1e9:,.0f} GB.
+"""
 
 
 def main() -> None:
@@ -331,7 +437,9 @@ def main() -> None:
     print("cores", side_by_side.taken, file=sys.stderr)
     many = batch(tape)
     print("batch", many.together, many.alone, file=sys.stderr)
-    text = page(tape, many, one, side_by_side, options.build)
+    old = year()
+    print("year", old, file=sys.stderr)
+    text = page(tape, many, one, side_by_side, old, build=options.build)
     if options.print:
         print(text)
     else:

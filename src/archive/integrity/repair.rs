@@ -2,7 +2,7 @@
 //!
 //! A line is an SQL row of any journal table. The fresh journal gets every line that SQL can read and that has a
 //! matching checksum. Row ids are preserved. If a table may have lost rows, each day with journal rows of that table
-//! becomes a gap of every known exchange.
+//! becomes a gap of every known exchange; if those days cannot be read, all time until now does.
 //!
 //! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
 //! fresh one takes its name. If a repair is interrupted between the two renames, the next repair finishes it.

@@ -540,7 +540,7 @@ mod tests {
         };
         let all: Vec<OpenInterestRow> = (0..count).map(reading).collect();
         assert_eq!(read(&mut || ()), all);
-        // A writer appends rows and other records: they disturb nothing. Then it removes rows.
+        // During the read, a writer appends a counter and removes rows. The removal makes the read start again, once.
         let mut done = 0;
         let left = read(&mut || {
             done += 1;

@@ -566,7 +566,8 @@ impl StateMachine {
         Ok(())
     }
 
-    /// Handles the answer to a subscription; the last missing answer makes the connection live.
+    /// Handles the answer to a subscription; the last missing answer makes the connection live unless
+    /// other messages are still missing.
     fn on_answer(&mut self) {
         if self.subscriptions.is_control_refused() {
             self.drop_control("was refused by a message that names no topic");

@@ -11,8 +11,8 @@ use rust_decimal::Decimal;
 
 use crate::engine::View;
 use crate::engine::aggregates::row_groups::RowGroups;
+use crate::engine::coverage::feed_coverage::RecordedRanges;
 use crate::engine::coverage::feed_coverage::{mean, share};
-use crate::engine::coverage::undercount::RecordedRanges;
 use crate::model::{
     ExactSum, FiledColumns, FiledOrders, FixedPoint, Interner, Millis, Numbered, OrderBrief,
     PeriodRow, Side, Symbol, TimeRange, Vocabulary,

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::coverage::undercount::RecordedRanges;
 use crate::model::{Millis, TimeRange};
+
+/// Time ranges by exchange, sorted and disjoint.
+pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
 /// Recorded time ranges of each exchange, and its share of all liquidated USD.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,9 +10,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::engine::View;
+use crate::engine::{RecordedRanges, View};
 use crate::model::{
-    ExactSum, Millis, OrderBrief, Sampling, Side, SimulatedFeeds, TimeRange, UndercountRow, Window,
+    ExactSum, Millis, OrderBrief, Sampling, Side, SimulatedFeeds, UndercountRow, Window,
 };
 use fastrand::Rng;
 
@@ -26,9 +26,6 @@ const OUTSIDE: f64 = 0.05;
 const ENOUGH: f64 = 0.99;
 /// Sampling period of the exchanges: one order per second, in milliseconds.
 const SECOND: i64 = 1000;
-
-/// Time ranges by exchange, sorted and disjoint.
-pub type RecordedRanges = BTreeMap<String, Vec<TimeRange>>;
 
 /// The times in which everything that exchanges publish was recorded, and how much they publish.
 #[derive(Clone, Debug, Default)]
@@ -388,7 +385,7 @@ fn estimated(row: &mut UndercountRow, tape: &Tape, complete: &[(&str, &Tape)]) {
     if beyond > 0.0 {
         let percent = 100.0 * beyond;
         let more = format!(
-            "; {percent:.1} % of the published USD is in hours busier than all complete tapes"
+            "; {percent:.1} % of the published USD is in hours busier than any hour of these tapes"
         );
         row.method.push_str(&more);
     }

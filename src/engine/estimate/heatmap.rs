@@ -9,7 +9,8 @@ use crate::engine::estimate::liquidation_map::shown_span;
 use crate::engine::estimate::reach::{Reach, headline};
 use crate::engine::fit::day_of;
 use crate::engine::ledger::ledger::MassColumn;
-use crate::engine::ledger::replay::{LedgerState, ReplayWindow};
+use crate::engine::ledger::ledger_state::LedgerState;
+use crate::engine::ledger::replay::ReplayWindow;
 use crate::engine::{EngineError, Estimate, View};
 use crate::model::{
     Bar, ColumnUsd, FineGrid, HeatmapGrid, HeatmapRange, Millis, Model, Opened, ShownPrices,

@@ -86,7 +86,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// The moves from `price` within `length` milliseconds.
+    /// The expected price moves from `price` within `length` milliseconds.
     pub(crate) fn new(price: f64, sigma_day: f64, length: i64) -> Self {
         Self {
             price,

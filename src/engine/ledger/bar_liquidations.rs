@@ -2,15 +2,13 @@
 
 use std::iter::Peekable;
 
+use crate::engine::ledger::ledger_state::BarQuantities;
 use crate::engine::observations::coin_history::{CoinHistory, KnownOrder};
 use crate::engine::{FeedCoverage, View};
 use crate::model::{Bar, Millis, TimeRange};
 
 /// A feed without an order for longer than this, and without recorded time, is unknown.
 const SILENCE: i64 = Millis::DAY;
-
-/// Long and short quantity of a bar; `None` if unknown.
-pub(crate) type BarQuantities = [Option<f64>; 2];
 
 /// Sums orders by bar. Bars must be passed in order of time.
 ///

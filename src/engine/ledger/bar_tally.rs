@@ -1,6 +1,6 @@
 //! Counts over the bars of an estimate.
 
-use crate::engine::ledger::replay::{LedgerCounts, is_gap};
+use crate::engine::ledger::ledger_state::{LedgerCounts, is_gap};
 use crate::engine::observations::bar_sources::BarCounts;
 use crate::engine::observations::coin_history::DerivedBar;
 use crate::engine::observations::open_interest_series::{FreshReadings, OpenInterestSeries};

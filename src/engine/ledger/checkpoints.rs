@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sha2::{Digest, Sha256};
 
 use crate::engine::ledger::ledger::Ledger;
+use crate::engine::ledger::ledger_state::{LedgerCounts, LedgerState, next_month};
 use crate::engine::ledger::parameters::{Parameters, version};
-use crate::engine::ledger::replay::{LedgerCounts, LedgerState, next_month};
 use crate::model::{Millis, Model, Specification};
 
 /// Number of checkpoints of a ledger that are no starts of months.

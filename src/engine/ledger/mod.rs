@@ -8,6 +8,7 @@ pub(super) mod bar_tally;
 pub(super) mod checkpoints;
 pub(super) mod forming_bar;
 pub(super) mod ledger;
+pub(super) mod ledger_state;
 pub(super) mod mass_cells;
 pub(super) mod parameters;
 pub(super) mod replay;

@@ -10,7 +10,7 @@ use crate::model::values::powers_of_ten::POWERS_OF_TEN_F64;
 const FIFTEEN_DIGITS: f64 = 1e15;
 /// Maximum number of digits after the point that [`ShortDecimal::from_f64`] tries.
 const DOUBLE_SCALE: usize = 9;
-/// Smallest absolute value that [`ShortDecimal::from_f64`] converts; smaller doubles are printed with an exponent.
+/// Smallest absolute value that [`ShortDecimal::from_f64`] converts; it returns `None` for smaller ones.
 const SMALLEST_DOUBLE: f64 = 1e-4;
 /// Size of a text buffer in bytes: for a sign, a point and the digits of a 64-bit integer.
 pub const SHORT_TEXT: usize = 24;

@@ -50,7 +50,7 @@ impl MarketState {
         let archive = market.archive();
         #[expect(
             clippy::redundant_closure_for_method_calls,
-            reason = "the type is of a room that this one does not use"
+            reason = "the path of the method would need the module `archive`, which the server may not use"
         )]
         let log_bytes = archive.map(|archive| archive.log_bytes());
         Self {

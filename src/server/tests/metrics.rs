@@ -124,7 +124,7 @@ async fn requests_are_counted_by_endpoint_and_status_and_unknown_paths_as_one() 
     ] {
         assert_eq!(found.get(series), Some(&count), "{series} of {found:#?}");
     }
-    // Buckets are cumulative and sorted by latency.
+    // One count for each bucket of latency, and one beyond them.
     let classes: Vec<f64> = found
         .iter()
         .filter(|(series, _)| series.contains("_bucket{endpoint=\"/api/liquidations/overview\""))

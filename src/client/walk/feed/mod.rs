@@ -91,7 +91,7 @@ pub(super) struct GrowingFeed {
     /// Number of rows on the longest page so far.
     longest: usize,
     /// Number of rows on the last page, if it was shorter than requested and no page was longer. The feed probably ends
-    /// there. But a service may always return fewer rows than requested, so one more page is read.
+    /// with that page. But a service may always return fewer rows than requested, so one more page is read.
     closed: Option<usize>,
     /// Whether the next page begins directly behind the last known row. If that page is empty, the feed ends there.
     beyond: bool,

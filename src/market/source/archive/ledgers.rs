@@ -221,7 +221,7 @@ impl ArchiveReader {
         None
     }
 
-    /// Open of the first bar of the coin.
+    /// Opening time of the first bar of the coin.
     fn first_open(&self, question: LedgerQuestion<'_>) -> Result<Option<Millis>, Refusal> {
         let filter = Filter {
             end: Some(question.now.on(1)),

@@ -1,0 +1,120 @@
+//! The state of a ledger between two bars, and how a bar changes it.
+
+use chrono::{Datelike, TimeZone, Utc};
+
+use crate::engine::observations::coin_history::DerivedBar;
+use crate::engine::observations::durations::days;
+use crate::engine::{Ledger, Step};
+use crate::model::{Bar, Millis};
+
+/// Long and short quantity of a bar; `None` if unknown.
+pub(crate) type BarQuantities = [Option<f64>; 2];
+
+/// A ledger during a replay.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LedgerState {
+    pub(crate) ledger: Ledger,
+    /// Whether a multiple of the volume replaces unknown open interest.
+    pub(crate) is_relative: bool,
+    /// Whether the replay has passed a bar with known open interest.
+    pub(crate) has_open_interest: bool,
+    /// Open of the first bar.
+    pub(crate) since: Millis,
+    pub(crate) last_close: Option<Millis>,
+    /// Length of the last bar.
+    pub(crate) last_interval: i64,
+    pub(crate) counts: LedgerCounts,
+}
+
+/// Counts over all bars of a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerCounts {
+    pub(crate) bars: usize,
+    /// Length of the longest bar.
+    pub(crate) interval: i64,
+    /// Bars with an exchange missing from the open interest.
+    pub(crate) partial: usize,
+    /// Gaps between bars.
+    pub(crate) gaps: usize,
+}
+
+/// Whether bars are missing between a close and the next bar.
+///
+/// A gap between bars of different lengths is measured in lengths of the shorter bar.
+pub(crate) fn is_gap(close: Millis, interval: i64, next: &Bar, longest: i64) -> bool {
+    let gap = next.open_time.0.saturating_sub(close.0);
+    gap > interval.min(next.interval).saturating_mul(longest)
+}
+
+impl LedgerState {
+    /// Advances by one bar.
+    pub(crate) fn take(&mut self, bar: &Bar, derived: &DerivedBar, realised: BarQuantities) {
+        if let Some(close) = self.last_close
+            && is_gap(close, self.last_interval, bar, self.ledger.parameters().gap)
+        {
+            self.ledger
+                .lapse(days(bar.open_time.0.saturating_sub(close.0)));
+        }
+        self.last_close = Some(bar.close_time());
+        self.last_interval = bar.interval;
+        self.counts.bars += 1;
+        self.counts.interval = self.counts.interval.max(bar.interval);
+        self.counts.partial += usize::from(derived.partial);
+        let open_interest = match derived.open_interest {
+            Some(level) if self.is_relative => {
+                self.rescale(level);
+                level
+            }
+            None if self.is_relative => derived.volume_per_day,
+            level => {
+                // Only later changes of the set of exchanges count: the initial open interest is of those known then.
+                if let Some(factor) = derived.regrouped.filter(|_| self.has_open_interest) {
+                    self.ledger.regroup(factor);
+                }
+                self.has_open_interest |= level.is_some();
+                level.unwrap_or(self.ledger.open_interest())
+            }
+        };
+        self.ledger.step(&Step {
+            low: bar.low,
+            high: bar.high,
+            close: bar.close,
+            volume_ratio: derived.volume_ratio,
+            days: days(bar.interval),
+            open_interest,
+            realised,
+        });
+    }
+
+    /// Changes the ledger from multiples of the volume to the first known open interest.
+    fn rescale(&mut self, level: f64) {
+        self.is_relative = false;
+        self.has_open_interest = true;
+        let factor = level / self.ledger.open_interest();
+        if factor.is_finite() && factor > 0.0 {
+            self.ledger.regroup(factor);
+        } else {
+            self.ledger = Ledger::new(self.ledger.parameters().clone(), level);
+        }
+    }
+
+    /// A copy that takes little memory.
+    pub(crate) fn compact(&self) -> Self {
+        let mut copy = self.clone();
+        copy.ledger.compact();
+        copy
+    }
+}
+
+/// The first start of a UTC month after `instant`.
+pub(crate) fn next_month(instant: Millis) -> Millis {
+    let at = Utc.timestamp_millis_opt(instant.0).single();
+    let next = at.and_then(|at| {
+        let (year, month) = match at.month() {
+            12 => (at.year() + 1, 1),
+            month => (at.year(), month + 1),
+        };
+        Utc.with_ymd_and_hms(year, month, 1, 0, 0, 0).single()
+    });
+    next.map_or(Millis(i64::MAX), |next| Millis(next.timestamp_millis()))
+}
