@@ -8,7 +8,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # The sections of promises, and how many there are at least.
 SHOWN = {"Exchanges": 80, "Positions": 10, "Undercount": 7}
-FILES = {"reliability": "dev/reliability", "promises": "dev/promises", "feeds": "reference/feeds"}
+FILES = {
+    "reliability": "dev/reliability",
+    "promises": "dev/promises",
+    "feeds": "reference/feeds",
+    "collecting": "reference/collecting",
+}
 PAGES = {name: (ROOT / "docs" / f"{file}.md").read_text(encoding="utf-8") for name, file in FILES.items()}
 NAMED_IN = re.compile(r"`([\w/]+\.(?:rs|py))::(\w+)`")
 NAMED = NAMED_IN.findall("".join(PAGES.values()))
@@ -47,6 +52,7 @@ def test_every_number_of_the_matrix_has_its_row_with_a_figure():
 def test_every_promise_in_bold_is_among_what_is_shown():
     shown = PAGES["promises"]
     _, _, columns = PAGES["feeds"].partition("### What the columns mean")
+    columns += PAGES["collecting"]
     promises = re.findall(r"^(?:- |  )?(\*\*.+?\*\*)", columns, re.MULTILINE)
     assert len(promises) > 20
     assert [promise for promise in promises if promise.strip(".") not in shown] == []
