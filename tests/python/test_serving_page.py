@@ -17,7 +17,7 @@ from liqdata.cli.commands import serve as server
 from liqdata.cli.commands import serve_options as served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "serving.md").read_text(encoding="utf-8")
-WHO_MAY_ASK = PAGE[PAGE.index("## Who may ask") : PAGE.index("## What one client can cost")]
+WHO_MAY_ASK = PAGE[PAGE.index("## Access") : PAGE.index("## Limits")]
 PLACE = "data.example.org:8080"
 
 
