@@ -553,7 +553,7 @@ def test_csv_and_parquet_of_an_object_have_its_numbers(capsys, tmp_path, name):
             assert [int(row["cnt"]) for row in rows] == [one["cnt"] for one in market.overview().values()]
 
 
-@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in {"draw", "picture"}])
+@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in {"compare", "draw", "picture"}])
 def test_every_answer_that_has_a_picture_is_drawn(capsys, tmp_path, name):
     pytest.importorskip("matplotlib")
     file = tmp_path / "picture.png"
