@@ -93,7 +93,7 @@ def test_an_authority_shown_as_a_servers_certificate_is_refused_in_the_words_of_
 
 def test_the_page_names_which_options_may_stand_in_a_file_and_which_may_not():
     sentence = PAGE[PAGE.index("`host`, `port`") : PAGE.index("```toml\nhost =")]
-    may, _, may_not = sentence.partition("the command line wins")
+    may, _, may_not = sentence.partition("The command line takes")
     assert set(re.findall(r"`(\w+)`", may)) == served._KINDS.keys()
     options = {parameter.name for parameter in server.command("serve", "s").params} - served._KINDS.keys()
     assert {name.replace("-", "_") for name in re.findall(r"`--([\w-]+)`", may_not)} == options - {

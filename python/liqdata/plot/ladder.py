@@ -122,7 +122,7 @@ def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> li
 def _within_reach(rungs: Sequence[_Rung], price: float) -> list[_Rung]:
     """Move far rungs to the edge of the visible range, or they would leave no room for the near ones."""
     distances = [abs(rung.price / price - 1.0) for rung in rungs]
-    reach = max([REACH, *([1.05 * min(distances)] if distances else [])])
+    reach = max(REACH, 1.05 * min(distances, default=0.0))
     return [
         rung
         if distance <= reach
