@@ -13,8 +13,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -330,7 +332,9 @@ def year() -> Year:
             market.liqmap("C0", "all", as_of=asked[:1])
             each.append(min(seconds(lambda asked=asked: market.liqmap("C0", "all", as_of=asked)) for _ in range(3)))
         columns = [seconds(lambda at=at: market.heatmap("C0", "24h", as_of=at)) for at in instants[-QUESTIONS:]]
-    return Year(first, after, statistics.median(columns), each[1] / MAPS, memory())
+    with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+        held = alone.submit(memory).result()
+    return Year(first, after, statistics.median(columns), each[1] / MAPS, held)
 
 
 def memory() -> int:
