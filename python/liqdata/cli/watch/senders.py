@@ -203,7 +203,7 @@ def _poster(
     """
 
     def deliver(events: list[Event]) -> None:
-        body = format_.body(events, chat)
+        body, status = format_.body(events, chat), _REFUSED
         for attempt in range(_ATTEMPTS):
             status, wait = _post(address, body, _signed(body, secret))
             if status in _SUCCESS:
