@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
+.PHONY: help demo page test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,10 @@ test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 		wait $$rust; rust=$$?; cat target/test-rust.log; \
 		[ $$python = 0 ] && [ $$rust = 0 ] || { echo "make test: pytest ended with $$python, cargo test with $$rust"; exit 1; }
 
-lint: $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
+page: $(STAMP)/page ## the page of web/ checked, tested, and held against web/dist
+	cd web && npm run --silent check
+
+lint: page $(STAMP)/test $(STAMP)/lint ## every check, those of Rust beside those of Python
 	cargo fmt --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -74,7 +77,7 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 licences: ## the licence texts of what is compiled in, in THIRD-PARTY.txt (needs cargo-about)
 	cargo about generate --offline --locked --all-features -c deploy/licences/about.toml deploy/licences/about.hbs -o THIRD-PARTY.txt
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba; writes docs/dev/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba, the page in a browser; writes docs/dev/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
@@ -84,7 +87,9 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/decode.py
+	$(BIN)/python tests/bench/vendors.py
 	$(BIN)/python tests/bench/estimate.py
+	$(BIN)/python tests/bench/page.py
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/floors.py
 
@@ -94,7 +99,7 @@ scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated market
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
 		--config 'profile.test.package.liqdata.opt-level=2'
-	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python
+	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python tests/page
 
 # How long each target runs, and which ones.
 FUZZ_SECONDS ?= 600
@@ -131,6 +136,10 @@ $(STAMP)/pip:
 $(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
 	@echo "== Python packages for $*, into .venv: some minutes at first; pip tells what goes wrong alone"
 	$(PIP) --group $*
+	touch $@
+
+$(STAMP)/page: web/package-lock.json | $(STAMP)/pip
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --silent
 	touch $@
 
 # Beside the environment's own programs, so that nothing is put where the user's are.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from .grids import Heatmap, LiquidationMap
+    from .live import Live
     from .model import Model
     from .records import Record
     from .rows import Rows
@@ -1716,6 +1717,74 @@ class Client(Generic[Amount]):
         Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
         """
         return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
+
+    def live(
+        self,
+        symbol: str = "BTC",
+        *,
+        range: HeatmapRange = "24h",
+        model: int | Model = 2,
+        source: str | None = None,
+        exchange: str | None = None,
+        as_of: Instant | None = None,
+        height: int = 480,
+        min_usd: float | Decimal | None = None,
+    ) -> Live:
+        """Show a live chart in a notebook. Needs anywidget (``pip install "liqdata[live]"``).
+
+        The kernel follows the market; the notebook opens no connection. A saved notebook shows a picture.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+        range : str
+            As in :meth:`heatmap`.
+        model : int or Model
+            As in :meth:`heatmap`.
+        source : str, optional
+            ``estimate``, the only source of a heatmap.
+        exchange : str, optional
+            Exchange to which the estimate and the orders are limited.
+        as_of : datetime, str or int, optional
+            Show the map as of an instant; nothing is followed then.
+        height : int
+            Height of the chart in pixels.
+        min_usd : float or Decimal, optional
+            Minimum value of a shown order in USD.
+
+        Returns
+        -------
+        Live
+            A widget; :meth:`liqdata.live.Live.close` ends it.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without anywidget.
+        BadQuery
+            As :meth:`heatmap`, and for another ``source``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.serve(liqdata.demo()) as server, liqdata.Client(server.url) as client:
+        ...     live = client.live("BTC", range="12h")
+        ...     live.close()
+        """
+        from .live import live_of
+
+        return live_of(
+            self,
+            symbol,
+            range=range,
+            model=model,
+            source_name=source,
+            exchange=exchange,
+            as_of=as_of,
+            height=height,
+            min_usd=min_usd,
+        )
 
     def close(self) -> None:
         """Refuse further calls, and close the connections when running calls have ended.

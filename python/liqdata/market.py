@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 from weakref import WeakValueDictionary
 
 from . import _core
@@ -38,9 +38,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .grids import Heatmap, LiquidationMap
+    from .live import Live
     from .model import Model
+    from .recording.recorded import Recordings
     from .records import Record
     from .rows import Rows
+    from .server import Server
     from .stream import CascadeStream, OrderStream
     from .types import (
         ArchiveTable,
@@ -237,10 +240,12 @@ class Market:
         """
         return list(self._source.core.coins)
 
-    def overview(self, *, as_of: Instant | None = None) -> Record:
+    def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -249,12 +254,16 @@ class Market:
         >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
         True
         """
-        return self._source.ask(totals.overview(as_of=as_of))
+        return self._of(source).ask(totals.overview(as_of=as_of))
 
-    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+    def coins(
+        self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
+    ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters and result are those of :meth:`liqdata.Client.coins`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -263,12 +272,16 @@ class Market:
         >>> [row["coin"] for row in market.coins("24h", limit=3)]
         ['SOL', 'BTC', 'ETH']
         """
-        return self._source.ask(totals.coins(range, limit, as_of=as_of))
+        return self._of(source).ask(totals.coins(range, limit, as_of=as_of))
 
-    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
+    def exchanges(
+        self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
+    ) -> Rows[ExchangeRow]:
         """Liquidated USD per exchange within a window.
 
         Parameters and result are those of :meth:`liqdata.Client.exchanges`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -277,7 +290,7 @@ class Market:
         >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
         ('binance', 'exchange')
         """
-        return self._source.ask(totals.exchanges(range, as_of=as_of))
+        return self._of(source).ask(totals.exchanges(range, as_of=as_of))
 
     @overload
     def largest(
@@ -338,6 +351,7 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
     @overload
@@ -352,6 +366,7 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
     def orders(
@@ -365,11 +380,15 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """One page of liquidation orders, newest first.
 
         Parameters and result are those of :meth:`liqdata.Client.orders`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`); the
+        column ``source`` names it.
 
         Examples
         --------
@@ -378,6 +397,13 @@ class Market:
         >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-2h"))
         (5, 3)
         """
+        if source is not None:
+            from .recording.recorded import with_source
+
+            found = self._recorded(source).orders(
+                symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
+            )
+            return cast("Rows[OrderRow] | dict[str, Rows[OrderRow]]", with_source(found, source.lower()))
         return self._source.ask_each(
             orders.orders(
                 symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
@@ -731,12 +757,15 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> OrderIterator:
         """Iterate over all orders, newest first, each exactly once.
 
         Parameters and result are those of :meth:`liqdata.Client.iter_orders`. An archive yields its whole history and
         reads one day at a time, so the history may be larger than memory. ``page_size`` has no effect.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -748,7 +777,7 @@ class Market:
         True
         """
         return orders.iter_orders_local(
-            self._source,
+            self._of(source),
             symbol,
             exchange,
             page_size=page_size,
@@ -793,11 +822,14 @@ class Market:
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
         sparse: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow]:
         """Liquidated USD per period and group.
 
         Parameters and result are those of :meth:`liqdata.Client.history`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -808,7 +840,7 @@ class Market:
         >>> sum(row["cnt"] for row in rows if row["cnt"]) == len(list(walk))
         True
         """
-        return self._source.ask(
+        return self._of(source).ask(
             history.history(
                 symbol,
                 interval=interval,
@@ -1023,6 +1055,7 @@ class Market:
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -1034,21 +1067,50 @@ class Market:
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
+    @overload
+    def maps(
+        self,
+        symbol: str | None = None,
+        *,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
+        version: None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str,
+        as_of: Instant | None = None,
+    ) -> Recordings: ...
+    @overload
+    def maps(
+        self,
+        symbol: Sequence[str],
+        *,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
+        version: None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str,
+        as_of: Instant | None = None,
+    ) -> dict[str, Recordings]: ...
     def maps(
         self,
         symbol: str | Sequence[str] | None = None,
         *,
-        kind: MapKind | None = None,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: str | None = None,
         as_of: Instant | None = None,
-    ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """The estimated maps that servers of an archive sent, unchanged.
+    ) -> Rows[MapRow] | dict[str, Rows[MapRow]] | Recordings | dict[str, Recordings]:
+        """The estimated maps that servers of an archive sent, unchanged; or recorded maps of another service.
 
         Parameters and result are those of :meth:`liqdata.Client.maps`. Only archives have any.
+
+        With ``source``, such as ``"coinglass"``, the result is the maps and rankings of a recording
+        (:func:`liqdata.record`) as objects, oldest first; ``kind`` may also be ``"coins"`` or ``"exchanges"``.
 
         Examples
         --------
@@ -1057,7 +1119,31 @@ class Market:
         >>> market.maps("BTC", kind="levels")  # only archives have any
         Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
         """
-        return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
+        if source is not None:
+            from .recording.recorded import recordings
+
+            if version is not None:
+                msg = f"version: {version!r} is not allowed with source; allowed: None"
+                raise BadQuery(msg, parameter="version")
+            of_source = self._recorded(source)
+            return recordings(of_source, source.lower(), symbol, kind, start=start, end=end, as_of=as_of)
+        question = maps.maps(symbol, kind=cast("MapKind", kind), version=version, start=start, end=end, as_of=as_of)
+        return self._source.ask_each(question)
+
+    def _of(self, source: str | None) -> LocalSource:
+        """The source of this market, or that of a recording."""
+        return self._source if source is None else self._recorded(source)._source  # noqa: SLF001 - the same class
+
+    def _recorded(self, source: str) -> Market:
+        """The market of the orders and maps that were recorded of another service."""
+        from .recording.recorded import recorded_market
+
+        self._source.open_core()
+        known = self._source.recorded.get(source) if isinstance(source, str) else None
+        if known is None:
+            known = recorded_market(self._source, source, _archived)
+            self._source.recorded[source] = known
+        return known
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
         """The open positions of a simulated market, to compare with an estimate.
@@ -1187,6 +1273,108 @@ class Market:
         done = export(folder, url, start=start, end=end, tables=tables, partition=partition, progress=progress)
         return Exported(**done._asdict())
 
+    def serve(self, host: str = "127.0.0.1", port: int = 0, **settings: Any) -> Server:
+        """Serve this market over HTTP, with the live page at ``/``.
+
+        Parameters
+        ----------
+        host : str
+            Address to listen on; loopback by default.
+        port : int
+            Port to listen on, 0 to 65535; 0 picks a free one.
+        **settings
+            The other parameters of :func:`liqdata.serve`, such as ``open=True`` to open the page in the browser.
+
+        Returns
+        -------
+        Server
+            A running server; a context manager with ``url`` and ``close()``.
+
+        Raises
+        ------
+        BadQuery
+            As :func:`liqdata.serve`.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo().serve() as server, liqdata.Client(server.url) as client:
+        ...     client.levels("BTC")["symbol"]
+        'BTC'
+        """
+        from .server import serve
+
+        return serve(self, host, port, **settings)
+
+    def live(
+        self,
+        symbol: str = "BTC",
+        *,
+        range: HeatmapRange = "24h",
+        model: int | Model = 2,
+        source: str | None = None,
+        exchange: str | None = None,
+        as_of: Instant | None = None,
+        height: int = 480,
+        min_usd: float | Decimal | None = None,
+    ) -> Live:
+        """Show a live chart in a notebook. Needs anywidget (``pip install "liqdata[live]"``).
+
+        The kernel follows the market; the notebook opens no connection. A saved notebook shows a picture.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``.
+        range : str
+            As in :meth:`heatmap`.
+        model : int or Model
+            As in :meth:`heatmap`.
+        source : str, optional
+            ``estimate``, the only source of a heatmap.
+        exchange : str, optional
+            Exchange to which the estimate and the orders are limited.
+        as_of : datetime, str or int, optional
+            Show the map as of an instant; nothing is followed then.
+        height : int
+            Height of the chart in pixels.
+        min_usd : float or Decimal, optional
+            Minimum value of a shown order in USD.
+
+        Returns
+        -------
+        Live
+            A widget; :meth:`liqdata.live.Live.close` ends it.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without anywidget.
+        BadQuery
+            As :meth:`heatmap`, and for another ``source``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> live = liqdata.demo().live("BTC", range="12h")
+        >>> live.snapshot().units
+        'usd'
+        >>> live.close()
+        """
+        from .live import live_of
+
+        return live_of(
+            self,
+            symbol,
+            range=range,
+            model=model,
+            source_name=source,
+            exchange=exchange,
+            as_of=as_of,
+            height=height,
+            min_usd=min_usd,
+        )
+
     def close(self) -> None:
         """Refuse further calls, receive no more data and end the streams of this market.
 
@@ -1205,6 +1393,8 @@ class Market:
         source = self._source
         source.closed = True
         source.core.end()
+        for recorded in source.recorded.values():
+            recorded.close()
         if source.mirrored is not None:
             source.mirrored.mirror.close()
 

@@ -196,6 +196,8 @@ def serve(
     limits: Limits | Mapping[str, object] | None = None,
     public: bool = False,
     access_log: bool = False,
+    page: bool = True,
+    open: bool = False,
 ) -> Server:
     """Serve a market over HTTP, for a team or for tests.
 
@@ -227,6 +229,11 @@ def serve(
     access_log : bool
         Log every reply to the logger ``liqdata.access`` at level INFO: client, request, status, size of the body in
         bytes (``-`` if not yet known) and milliseconds until the first byte of the reply.
+    page : bool
+        Serve the live page at ``/``. Its files contain no data and need no token. Without it, ``/`` lists the endpoints
+        as JSON, as ``/api`` does.
+    open : bool
+        Open the page in the default browser.
 
     Returns
     -------
@@ -271,8 +278,17 @@ def serve(
         "limits": {name: float(value) for name, value in chosen.items() if value is not None},
         "public": bool(public),
         "access_log": bool(access_log),
+        "page": bool(page),
     }
-    return Server(market, host, port, settings)
+    if open and not page:
+        msg = "open: there is no page to open with page=False; allowed: open=True with page=True"
+        raise BadQuery(msg, parameter="open")
+    server = Server(market, host, port, settings)
+    if open:
+        import webbrowser
+
+        webbrowser.open(server.url)
+    return server
 
 
 def limits_of(given: Limits | Mapping[str, object] | None) -> Limits:

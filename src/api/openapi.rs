@@ -9,7 +9,7 @@ use super::endpoint::{Endpoint, EndpointEntry, Member, ReplyShape};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::api::realised::cascades::Cascades;
 use crate::api::realised::stream::Stream;
-use crate::model::{Column, EstimateView, Kind, Side, Units, Vocabulary};
+use crate::model::{Column, EstimateView, GRID_TYPE, GridValues, Kind, Side, Units, Vocabulary};
 
 /// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
@@ -117,7 +117,27 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
             "description": "The same as explain=1, for services that may not support that parameter; \
              Preference-Applied confirms it.",
         }));
-        json!({"application/json": {"schema": reply(entry)}})
+        let mut content = json!({"application/json": {"schema": reply(entry)}});
+        if entry.name == "heatmap" {
+            let forms = words::<GridValues>();
+            parameters.push(json!({
+                "name": "values", "in": "query", "required": false, "x-extension": true,
+                "schema": {"type": "string", "enum": forms, "default": GridValues::default().name()},
+                "description": format!("The type of the values; only with Accept: {GRID_TYPE}."),
+            }));
+            parameters.push(json!({
+                "name": "since", "in": "query", "required": false, "x-extension": true,
+                "schema": {"type": "integer"},
+                "description": format!("The end of the last column that the client has, in epoch milliseconds. If the \
+                 heatmap that If-None-Match names has all columns up to it unchanged, they are left out; only with \
+                 Accept: {GRID_TYPE}."),
+            }));
+            if let Some(content) = content.as_object_mut() {
+                let bytes = json!({"schema": {"type": "string", "format": "binary"}});
+                content.insert(GRID_TYPE.to_owned(), bytes);
+            }
+        }
+        content
     };
     let mut get = described(entry.name, entry.meaning, &parameters, &content);
     if let Some(get) = get.as_object_mut() {

@@ -17,6 +17,8 @@ pub struct Request<R> {
     pub(crate) path: Cow<'static, str>,
     pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) reply: Box<dyn BodyReader<R>>,
+    /// The `Accept` header, if the reply has other forms than JSON.
+    pub(crate) accept: Option<&'static str>,
     /// Checks that a reply belongs to this question.
     pub(crate) judge: Option<Judge<R>>,
 }
@@ -31,6 +33,7 @@ impl<R> Request<R> {
             path: path.into(),
             query: Vec::new(),
             reply,
+            accept: None,
             judge: None,
         }
     }
@@ -101,6 +104,26 @@ macro_rules! dialect {
 
             /// The reason in the body of a refusal, if any.
             fn reason(&self, body: &[u8]) -> Option<String>;
+
+            /// Whether the body says that a retry cannot help, whatever the HTTP status.
+            fn is_final(&self, _body: &[u8]) -> bool {
+                false
+            }
+
+            /// Whether the body asks to slow down, whatever the HTTP status.
+            fn throttles(&self, _body: &[u8]) -> bool {
+                false
+            }
+
+            /// The requests per minute that the service allows every client; `None` if unknown.
+            fn per_minute(&self) -> Option<u32> {
+                None
+            }
+
+            /// The header in which the service states the requests per minute that it allows this client.
+            fn limit_header(&self) -> Option<&'static str> {
+                None
+            }
 
             $(
                 #[doc = concat!("How `", stringify!($name), "` is asked.")]

@@ -59,6 +59,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::time_unit::time_unit;
     #[pymodule_export]
+    use crate::python::calls::vendors::{scattered, sparse};
+    #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]
     use crate::python::ingest::content::{file_content, file_name};
@@ -85,7 +87,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::sources::order_walk::{History, walk_bounds};
     #[pymodule_export]
-    use crate::python::sources::server::{Server, limits};
+    use crate::python::sources::server::{Server, limits, live_module};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name Python's tools look for")]

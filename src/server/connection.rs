@@ -31,6 +31,7 @@ use crate::server::admission::backpressure::UnreadBytes;
 use crate::server::admission::connection_slots::{Answering, Connection, SlotGuard};
 use crate::server::admission::limits::Limits;
 use crate::server::admission::stream_slots::StreamSlots;
+use crate::server::answers::page_files::page_file;
 use crate::server::answers::response::sign;
 use crate::server::metrics::traffic::Traffic;
 
@@ -46,6 +47,8 @@ pub(crate) struct ServerState {
     pub(crate) local: bool,
     pub(crate) tls: Option<Tls>,
     pub(crate) access_log: bool,
+    /// Whether the live page is served at `/`.
+    pub(crate) page: bool,
     pub(crate) peers: Peers,
     pub(crate) streams: StreamSlots,
     pub(crate) traffic: Arc<Traffic>,
@@ -79,10 +82,15 @@ impl ServerState {
         if let Err(rejection) = self.limits.check(&request) {
             return (signed(rejection.into_response()), None);
         }
-        let passed = match self.access.check(&request, self.local) {
+        let page = self.page.then(|| page_file(&request)).flatten();
+        let passed = match self.access.check(&request, self.local, page.is_some()) {
             Ok(passed) => passed,
             Err(response) => return (signed(*response), None),
         };
+        if let Some(mut page) = page {
+            passed.tell(page.headers_mut());
+            return (page, None);
+        }
         if !self.access.is_open() {
             request.extensions_mut().insert(Guarded);
         }

@@ -56,6 +56,8 @@ pub struct ServerSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether each answer is logged to `liqdata::access`.
     pub access_log: bool,
+    /// Whether the live page is served at `/`. Otherwise `/` is the list of the endpoints.
+    pub page: bool,
 }
 
 /// Serves `router` on `listener` with the default [`ServerSettings`] until `shutdown` completes.
@@ -114,6 +116,7 @@ pub async fn run_with(
         tls,
         trusted_proxies,
         access_log,
+        page,
     } = settings;
     limits.validate()?;
     let local = listener.local_addr()?.ip().to_canonical().is_loopback();
@@ -129,6 +132,7 @@ pub async fn run_with(
         local,
         tls,
         access_log,
+        page,
         peers: Peers::new(trusted_proxies, limits.per_peer),
         streams: StreamSlots::new(&limits, Arc::clone(&places), tokens, stopping.clone()),
         unread: UnreadBytes::new(limits.answer_memory / OF_ONE_PEER),

@@ -263,7 +263,10 @@ pub(crate) async fn finish(
     };
     let headers = response.headers_mut();
     sign(headers);
-    headers.insert(VARY, HeaderValue::from_static("accept-encoding, prefer"));
+    headers.insert(
+        VARY,
+        HeaderValue::from_static("accept, accept-encoding, prefer"),
+    );
     headers.entry(CACHE_CONTROL).or_insert(REVALIDATE);
     headers.insert(NOW, HeaderValue::from(shared.market.now().0));
     if shared.market.is_simulated() {

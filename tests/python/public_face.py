@@ -31,6 +31,7 @@ MODULES = [
             "collector",
             "errors",
             "feeds",
+            "live",
             "margin",
             "plot",
             "scoring",

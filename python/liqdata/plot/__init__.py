@@ -15,7 +15,7 @@ are estimated or simulated. Matplotlib is imported on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
     from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow
+    from liqdata.vendors.comparison import Comparison
 
 __all__ = [
     "cascades",
@@ -515,43 +516,6 @@ def liqmap(
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
 
 
-def compare(maps: Mapping[str, LiquidationMap], ax: Axes | None = None) -> Axes:
-    """Draw several liquidation maps of one coin as outlines on the same axes.
-
-    Bins of different widths are scaled to the width of the first map, so that equal densities have equal heights.
-
-    Parameters
-    ----------
-    maps : mapping of str to LiquidationMap
-        Up to seven maps by their name in the legend, all of one coin and in the same units.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    BadQuery
-        For anything else than such maps.
-
-    Examples
-    --------
-    >>> import liqdata
-    >>> from matplotlib.figure import Figure
-    >>> market = liqdata.demo()
-    >>> maps = {range: market.liqmap("BTC", range) for range in ("1d", "7d")}
-    >>> ax = liqdata.plot.compare(maps, Figure().add_subplot())
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['1d', '7d']
-    """
-    _require_matplotlib()
-    from . import compared
-
-    return compared.compare(maps, ax)
-
-
 def levels(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw the strongest liquidation level on each side, for each leverage.
 
@@ -622,6 +586,53 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
     of_kind("maxpain", answer, "answer")
     return ladder.maxpain(answer, ax)
+
+
+def compare(comparison: Comparison | Mapping[str, LiquidationMap], ax: Axes | None = None) -> Axes:
+    """Draw maps on the same axes: of several sources over the distance from the price, or any maps of one coin.
+
+    A :class:`Comparison` is drawn over the distance from the price, each map as shares of its own sum. Maps by name are
+    drawn as outlines over the price; bins of different widths are scaled to the width of the first map, so that equal
+    densities have equal heights.
+
+    Parameters
+    ----------
+    comparison : Comparison or mapping of str to LiquidationMap
+        The result of :func:`liqdata.compare`, or up to seven maps of one coin and unit by their name in the legend.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For anything else.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> compared = liqdata.compare({"x": market, "y": market})
+    >>> ax = liqdata.plot.compare(compared, Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'distance from the price, %'
+    >>> maps = {range: market.liqmap("BTC", range) for range in ("1d", "7d")}
+    >>> ax = liqdata.plot.compare(maps, Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['1d', '7d']
+    """
+    _require_matplotlib()
+    from . import compared
+    from .pictures import of_kind
+
+    if getattr(comparison, "_picture", None) is None:
+        return compared.compare_maps(comparison, ax)
+    of_kind("compare", comparison, "comparison")
+    return compared.compare_sources(cast("Comparison", comparison), ax)
 
 
 def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:

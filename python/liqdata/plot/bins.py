@@ -37,10 +37,17 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     have = layout.room(ax)
     low, high = view_of(grid)
     seen = (grid.prices >= low) & (grid.prices <= high)
+    sides = "sides unknown" if (grid.sides == "unknown").any() else "longs below the price, shorts above"
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
     # The legend starts with the lowest leverage, which lies farthest from the price.
     shades = [colours.tiers(len(grid.leverages), side, ax) for side in (colours.LONG, colours.SHORT)]
+    if not len(grid.leverages):  # a map that has no leverages is drawn in one colour per side
+        floor = np.nan_to_num(grid.total)
+        plain = [colours.tiers(1, side, ax)[0] for side in (colours.LONG, colours.SHORT)]
+        entries.append(tuple(Patch(color=colour, label="all leverages") for colour in plain))
+        colour = np.where(grid.sides == "long", *plain).tolist()
+        ax.add_collection(_bars(grid, np.zeros(len(grid.prices)), floor, colour), autolim=False)
     for i, leverage in enumerate(grid.leverages.tolist()):
         entries.append(tuple(Patch(color=of_side[i], label=f"{leverage}×") for of_side in shades))
         if len(grid.prices):
@@ -54,7 +61,8 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
         axes.set_ylim(0.0, 1.06 * tallest / marks.fitting(ax)[1] or 1.0)
-    ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    if np.isfinite(grid.current_price):
+        ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
         layout.note(ax, "no estimated liquidations")
     ax.set_xlim(low, high)
@@ -65,7 +73,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
         ax,
         [f"{amounts.name(grid.symbol)} liquidation map", layout.estimate(grid.meta)],
         [
-            f"{grid.range} · longs below the price, shorts above",
+            f"{grid.range} · {sides}",
             outside(grid, grid.total, low, high),
             f"{grid.updated_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
         ],
@@ -78,9 +86,22 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
 
 def _bars(grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str]) -> PolyCollection:
     """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
-    left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
+    left, right = _edges(grid)
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
     return PolyCollection(list(corners), facecolors=colour, linewidths=0)
+
+
+def _edges(grid: LiquidationMap) -> tuple[Floats, Floats]:
+    """The low and the high end of each bin; without a width, bins meet in the middle between their prices."""
+    if np.isfinite(grid.bin_width):
+        return grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
+    known, place = np.unique(grid.prices, return_inverse=True)
+    middles = (known[:-1] + known[1:]) / 2
+    if not len(middles):
+        return grid.prices * 0.9995, grid.prices * 1.0005
+    low = np.concatenate(([2 * known[0] - middles[0]], middles))
+    high = np.concatenate((middles, [2 * known[-1] - middles[-1]]))
+    return low[place], high[place]
 
 
 def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: Axes, entries: list[Any]) -> float:
@@ -114,12 +135,14 @@ def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
     for axes in (ax, curves):
         axes.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
         axes.yaxis.set_major_formatter(amounts.dollars())
-    layout.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
+    if np.isfinite(grid.current_price):
+        layout.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
     layout.lower(ax)
     if not have.small:
         tall = have.height - 1.3 * have.scale
         ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)
-        unit = layout.broken([f"per {amounts.price(grid.bin_width)} USD bin", layout.unit(grid)], tall, size)
+        width = f"per {amounts.price(grid.bin_width)} USD bin" if np.isfinite(grid.bin_width) else "per bin"
+        unit = layout.broken([width, layout.unit(grid)], tall, size)
         ax.set_ylabel(unit, fontsize=size)
         curves.set_ylabel(layout.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
         curves.yaxis.label.set_color(colours.ink(ax))

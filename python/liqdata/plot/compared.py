@@ -1,4 +1,4 @@
-"""Draws several liquidation maps on the same axes, as outlines."""
+"""Draws several liquidation maps on the same axes, over the price or over the distance from it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from liqdata.grids import LiquidationMap
+    from liqdata.vendors.comparison import Comparison
 
-__all__ = ["compare"]
+__all__ = ["compare_maps", "compare_sources"]
 
 
-def compare(maps: Any, ax: Axes | None) -> Axes:
+def compare_maps(maps: Any, ax: Axes | None) -> Axes:
     """Draw several maps; see :func:`liqdata.plot.compare`."""
     grids = _checked(maps)
     first = next(iter(grids.values()))
@@ -86,3 +87,29 @@ def _checked(maps: Any) -> dict[str, LiquidationMap]:
         msg = f"maps: {len(maps)} are too many to tell apart; allowed: at most {len(colours.GROUPS)}"
         raise BadQuery(msg, parameter="maps")
     return {str(name): grid for name, grid in maps.items()}
+
+
+def compare_sources(comparison: Comparison, ax: Axes | None) -> Axes:
+    """Draw a comparison; see :func:`liqdata.plot.compare`."""
+    ax = layout.on(ax)
+    have = layout.room(ax)
+    entries = []
+    for place, name in enumerate(comparison.names):
+        colour = colours.GROUPS[place] if place < len(colours.GROUPS) else colours.OTHERS
+        ax.stairs(100.0 * comparison.shares[place], comparison.edges, color=colour, linewidth=1.4 * have.scale)
+        ax.axvline(comparison.centres[place], color=colour, linestyle=(0, (2, 3)), linewidth=1.0 * have.scale)
+        entries.append(Line2D([], [], color=colour, linewidth=1.8, label=name))
+    ax.axvline(0.0, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    ax.set_xlim(comparison.edges[0], comparison.edges[-1])
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel("distance from the price, %")
+    ax.set_ylabel("share of the map, %")
+    layout.bare(ax, "y")
+    layout.head(
+        ax,
+        [f"{amounts.name(comparison.symbol)} liquidation maps compared"],
+        [comparison.range, "each map as shares of its own sum", "dotted: centre of mass"],
+        entries=entries,
+    )
+    layout.fit(ax)
+    return ax

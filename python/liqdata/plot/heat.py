@@ -125,7 +125,8 @@ def heatmap(
 
     if line is not None:
         _candles(line, ax) if candles and line.bars else _line(line, ax)
-    ax.axhline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    if np.isfinite(grid.current_price):
+        ax.axhline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     _crop(grid, low, high, ax)
     if marks:
         marks.draw(ax, (low, high))
@@ -140,7 +141,8 @@ def _axes(grid: Heatmap, ax: Axes) -> None:
     layout.lower(ax)
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
-    layout.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
+    if np.isfinite(grid.current_price):
+        layout.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
     if not have.small:
         ax.set_xlabel("time, UTC", fontsize=8.6 * have.scale, labelpad=2.0)
         ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=7.0 * have.scale)

@@ -72,6 +72,8 @@ def bound_of(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
 def view_of(grid: LiquidationMap) -> tuple[float, float]:
     """The lowest and highest price to show."""
     price = grid.current_price
+    if not np.isfinite(price):  # the middle of the map, if the service sent no price
+        price = float(np.average(grid.prices, weights=grid.total)) if grid.total.sum() > 0 else 1.0
     low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
     low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
     margin = 0.03 * (high - low) or 0.01 * high
@@ -84,6 +86,9 @@ def view_of_heatmap(grid: Heatmap, mass: Floats | None, line: Course | None) -> 
     The range includes most of the estimate and the whole price line, as far as :data:`REACH` allows.
     """
     low = high = grid.current_price
+    if not np.isfinite(low):  # the middle of the newest column, if the service sent no price
+        newest = np.nan_to_num(grid.matrix[:, -1])
+        low = high = float(np.average(grid.prices, weights=newest if newest.sum() > 0 else None))
     if line is not None:
         lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
         low, high = min(low, float(np.nanmin(lows))), max(high, float(np.nanmax(highs)))

@@ -1,4 +1,4 @@
-//! `/api/liquidations/stream`: server-sent events with new orders or with finished cascades.
+//! `/api/liquidations/stream`: server-sent events with new orders, finished cascades, and what has changed.
 //!
 //! The stream is an extension of the contract.
 
@@ -15,32 +15,93 @@ use crate::api::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
 use crate::api::realised::cascades::{CascadeGap, gap_text};
 use crate::api::realised::history::{SymbolList, UsdAmount};
 use crate::api::refusal::BadQuery;
-use crate::model::{Millis, Order, Record, Symbol, Vocabulary, coin_of_pair};
+use crate::model::{Millis, Order, Record, Symbol, coin_of_pair};
 
-/// What the events of a stream contain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StreamEvents {
+/// What the events of a stream contain: at least one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamEvents {
     /// Each order, when it arrives.
-    #[default]
-    Orders,
+    pub orders: bool,
     /// Each cascade, when it is finished.
-    Cascades,
+    pub cascades: bool,
+    /// Which answers are no longer current, at most once a second.
+    pub changes: bool,
 }
 
-impl Vocabulary for StreamEvents {
-    const ALL: &'static [Self] = &[Self::Orders, Self::Cascades];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Orders => "orders",
-            Self::Cascades => "cascades",
-        }
-    }
+impl StreamEvents {
+    /// Orders alone.
+    pub const ORDERS: Self = Self {
+        orders: true,
+        cascades: false,
+        changes: false,
+    };
+    /// Cascades alone.
+    pub const CASCADES: Self = Self {
+        orders: false,
+        cascades: true,
+        changes: false,
+    };
+    /// No events.
+    pub(crate) const NONE: Self = Self {
+        orders: false,
+        cascades: false,
+        changes: false,
+    };
+    const NAMES: [&'static str; 3] = ["orders", "cascades", "changes"];
 }
 
 impl fmt::Display for StreamEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        let chosen = [self.orders, self.cascades, self.changes];
+        let names = Self::NAMES.iter().zip(chosen);
+        let names: Vec<&str> = names
+            .filter_map(|(name, chosen)| chosen.then_some(*name))
+            .collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// Rule for a list of distinct kinds of events.
+struct EventKinds;
+
+impl Rule for EventKinds {
+    type Value = StreamEvents;
+    type Raw<'a> = &'a str;
+
+    fn allowed() -> String {
+        "orders, cascades and changes, one or several with commas between them".to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^(?!.*\b(\w+)\b.*,\1(,|$))(orders|cascades|changes)(,(orders|cascades|changes)){0,2}$",
+        })
+    }
+
+    fn raw<'a>(name: &'static str, argument: Option<Argument<'a>>) -> Result<&'a str, BadQuery> {
+        text_of::<Self>(name, argument)
+    }
+
+    fn check(name: &'static str, text: &str) -> Result<StreamEvents, BadQuery> {
+        let mut events = StreamEvents::NONE;
+        let refused = || BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed());
+        for kind in text.split(',') {
+            let chosen = match kind.trim() {
+                "orders" => &mut events.orders,
+                "cascades" => &mut events.cascades,
+                "changes" => &mut events.changes,
+                _ => return Err(refused()),
+            };
+            if std::mem::replace(chosen, true) {
+                return Err(refused());
+            }
+        }
+        Ok(events)
+    }
+
+    fn text(events: &StreamEvents) -> Option<String> {
+        Some(events.to_string())
     }
 }
 
@@ -71,7 +132,7 @@ pub struct Stream {
     pub exchange: Option<String>,
     /// Minimum value of an order or cascade, in USD.
     pub min_usd: Option<Decimal>,
-    /// Whether the stream contains orders or cascades.
+    /// Which events the stream contains.
     pub events: StreamEvents,
     /// Maximum time between consecutive orders of a cascade, in milliseconds.
     pub gap: i64,
@@ -85,7 +146,7 @@ impl Default for Stream {
             symbols: Vec::new(),
             exchange: None,
             min_usd: None,
-            events: StreamEvents::Orders,
+            events: StreamEvents::ORDERS,
             gap: Self::GAP_MILLIS,
             last_event_id: None,
         }
@@ -118,10 +179,11 @@ impl Stream {
                 "trading pair such as BTCUSDT, or coin for all its pairs; for cascades also several, such as BTC,ETH",
             ),
             Parameter::new::<Option<Exchange>>("exchange", None, "exchange, such as binance"),
-            Parameter::new::<StreamEvents>(
+            Parameter::new::<EventKinds>(
                 "events",
                 Some("orders"),
-                "rows of the stream: orders as they arrive, or cascades as they close",
+                "events of the stream: orders as they arrive, cascades as they close, and changes, which say which answers \
+                 are no longer current",
             )
             .extension(),
             Parameter::new::<Option<CascadeGap>>(
@@ -148,6 +210,8 @@ impl Stream {
     };
     /// Name of the event that reports missing events; order events have no name.
     pub const GAP: &'static str = "gap";
+    /// Name of an event that says which answers are no longer current.
+    pub const CHANGES: &'static str = "changes";
     /// Name of an event that contains a cascade.
     pub const CASCADE: &'static str = "cascade";
     /// Response header with the keep-alive interval of the stream in seconds.
@@ -195,26 +259,24 @@ impl Stream {
                 ));
             }
         }
-        let events =
-            Option::<StreamEvents>::check("events", query.text("events"))?.unwrap_or_default();
+        let events = Option::<EventKinds>::check("events", query.text("events"))?
+            .unwrap_or(StreamEvents::ORDERS);
         let symbol = query.text("symbol");
-        let (one, several) = match events {
-            StreamEvents::Orders => (symbol, None),
-            StreamEvents::Cascades => (None, Option::<SymbolList>::check("symbol", symbol)?),
+        let (one, several) = if events.orders {
+            (symbol, None)
+        } else {
+            (None, Option::<SymbolList>::check("symbol", symbol)?)
         };
         let mut asked = Self::new(one, query.text("exchange"), query.text("last_event_id"))?;
         asked.symbols.extend(several.unwrap_or_default());
         let gap = Option::<CascadeGap>::check("gap", query.text("gap"))?;
-        match events {
-            StreamEvents::Orders if gap.is_some() => {
-                let problem = "is not allowed for a stream of orders";
-                return Err(BadQuery::new("gap", problem, "with events=cascades"));
-            }
-            StreamEvents::Cascades if asked.exchange.is_some() => {
-                let problem = "a cascade covers all exchanges";
-                return Err(BadQuery::new("exchange", problem, "with events=orders"));
-            }
-            _ => {}
+        if !events.cascades && gap.is_some() {
+            let problem = "is not allowed for a stream without cascades";
+            return Err(BadQuery::new("gap", problem, "with events=cascades"));
+        }
+        if events.cascades && asked.exchange.is_some() {
+            let problem = "a cascade covers all exchanges";
+            return Err(BadQuery::new("exchange", problem, "with events=orders"));
         }
         Ok(Self {
             min_usd: Option::<UsdAmount>::check("min_usd", query.text("min_usd"))?,
@@ -244,8 +306,10 @@ impl Stream {
         if let Some(least) = &self.min_usd {
             pairs.push(("min_usd", least.to_string()));
         }
-        if self.events == StreamEvents::Cascades {
+        if self.events != StreamEvents::ORDERS {
             pairs.push(("events", self.events.to_string()));
+        }
+        if self.events.cascades {
             pairs.push(("gap", gap_text(self.gap)));
         }
         pairs

@@ -11,10 +11,15 @@ pub struct ContractDialect;
 
 fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
     let asked = question.clone();
-    Request::new(E::PATH, wire::intake(E::ENVELOPED))
+    let mut request = Request::new(E::PATH, wire::intake(E::ENVELOPED))
         .with(question.to_query())
-        .judged(move |reply: &R| answers(&asked, &reply.echo()))
+        .judged(move |reply: &R| answers(&asked, &reply.echo()));
+    request.accept = (E::NAME == api::Heatmap::NAME).then_some(GRID_OR_JSON);
+    request
 }
+
+/// The forms of a heatmap that the client reads. Services that have no heatmaps in bytes answer with JSON.
+const GRID_OR_JSON: &str = "application/vnd.liqdata.grid, application/json;q=0.9";
 
 /// Checks that the parameters repeated in a reply match the question. Equivalent values match: a trading pair and its
 /// coin, or `1d` and `24h`.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
-use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage};
+use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage, grid_parts};
 use crate::wire::{self, BodyReader, DecodeError, Feed, Reading};
 
 /// Extra parameters of a question. They are sent only to a service that announces them.
@@ -122,6 +122,11 @@ impl Explanation {
 pub(crate) trait Headed: Feed {
     /// Receives the headers, before the body.
     fn see(&mut self, head: &HeaderMap);
+
+    /// The whole body, if it is kept.
+    fn body(&self) -> &[u8] {
+        &[]
+    }
 }
 
 /// Decodes a body and its explanation. Passes the body on as it arrives; copies it only if it contains an explanation.
@@ -155,7 +160,8 @@ impl<'a, R> Explained<'a, R> {
         if matches!(reading, Reading::Refused { .. }) {
             return Ok((reading, Explanation::default()));
         }
-        let sent: Option<Sent<'_>> = serde_json::from_slice(&body).ok();
+        let json = grid_parts(&body).map_or(&*body, |(head, _)| head);
+        let sent: Option<Sent<'_>> = serde_json::from_slice(json).ok();
         match sent.and_then(|sent| sent.explain) {
             Some(sent) => Ok((reading, Explanation::read(sent, self.extra.explain)?)),
             None => Err(DecodeError::at(

@@ -135,6 +135,10 @@ impl MarketQuery for History {
         QueryInputs::TimeRange
     }
 
+    fn begins(&self, now: Millis) -> Option<Millis> {
+        Some(about(self, now).start)
+    }
+
     fn period(&self, now: Millis) -> Option<TimeRange> {
         let asked = about(self, now);
         Some(TimeRange::new(asked.start, asked.end))

@@ -8,8 +8,8 @@ use crate::market::query::measured_map::{is_measured, measured};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    Chosen, Coin, EarlierBar, Headline, HeatmapRange, MapRange, Millis, Model, Opened, ShownPrices,
-    Symbol, TimeRange, Vocabulary, Window,
+    Chosen, Coin, EarlierBar, Headline, HeatmapGrid, HeatmapRange, MapRange, Millis, Model, Opened,
+    ShownPrices, Symbol, TimeRange, Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -129,6 +129,11 @@ pub trait MarketQuery: Endpoint {
         &[]
     }
 
+    /// The instant at which the rows of a short reply begin, as meant at `now`; `None` if replies of any begin can be long.
+    fn begins(&self, _now: Millis) -> Option<Millis> {
+        None
+    }
+
     /// The only exchange that the reply is about.
     fn exchange(&self) -> Option<&str> {
         None
@@ -161,6 +166,11 @@ pub trait MarketQuery: Endpoint {
 
     /// The requested names that do not occur in `reply` and may be misspelled.
     fn doubtful(&self, _reply: &Self::Reply) -> Option<QueryNames<'_>> {
+        None
+    }
+
+    /// The reply as a grid, if it is one.
+    fn grid(_reply: &Self::Reply) -> Option<&HeatmapGrid> {
         None
     }
 
@@ -366,6 +376,10 @@ fn options(question: &api::Liqmap) -> MapOptions {
 }
 
 impl MarketQuery for api::Heatmap {
+    fn grid(reply: &Self::Reply) -> Option<&HeatmapGrid> {
+        Some(reply)
+    }
+
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view
             .with_model(self.model.own())

@@ -46,6 +46,10 @@ impl MarketQuery for Gaps {
     fn material(&self) -> QueryInputs {
         QueryInputs::TimeRange
     }
+
+    fn begins(&self, now: Millis) -> Option<Millis> {
+        Some(TimeRange::bounded_at(self.start, self.end, now).start)
+    }
 }
 
 impl MarketQuery for Bars {
@@ -69,6 +73,10 @@ impl MarketQuery for Bars {
 
     fn material(&self) -> QueryInputs {
         QueryInputs::TimeRange
+    }
+
+    fn begins(&self, now: Millis) -> Option<Millis> {
+        Some(TimeRange::bounded_at(self.start, self.end, now).start)
     }
 
     /// Without a requested length, the reply has all bars.

@@ -100,26 +100,20 @@ impl Stream {
         question: api::Stream,
         closed: Arc<AtomicBool>,
     ) -> Self {
-        let source = match question.events {
-            StreamEvents::Orders => {
-                Source::Service(client::OrderStream::new(client, question).into())
-            }
-            StreamEvents::Cascades => {
-                Source::CascadesOfService(client::CascadeStream::new(client, question).into())
-            }
+        let source = if question.events == StreamEvents::CASCADES {
+            Source::CascadesOfService(client::CascadeStream::new(client, question).into())
+        } else {
+            Source::Service(client::OrderStream::new(client, question).into())
         };
         Self::new(source, closed)
     }
 
     /// Creates a stream from a market, which starts after the position in the query or with the next arrival.
     pub(crate) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
-        let source = match question.events {
-            StreamEvents::Orders => {
-                Source::Market(OrderFollower::new(market, question, PAGE)?.into())
-            }
-            StreamEvents::Cascades => {
-                Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
-            }
+        let source = if question.events == StreamEvents::CASCADES {
+            Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
+        } else {
+            Source::Market(OrderFollower::new(market, question, PAGE)?.into())
         };
         Ok(Self::new(source, Arc::default()))
     }

@@ -23,6 +23,12 @@ use crate::{market, server};
 /// Interval at which a closing thread checks for the end of the server and for signals.
 const TICK: Duration = Duration::from_millis(5);
 
+/// The module that draws the live chart in a notebook.
+#[pyfunction]
+pub(crate) fn live_module() -> &'static str {
+    include_str!("../../../web/dist/live.js")
+}
+
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
@@ -52,6 +58,7 @@ pub(crate) struct Given {
     limits: HashMap<String, f64>,
     public: bool,
     access_log: bool,
+    page: bool,
 }
 
 impl Given {
@@ -84,6 +91,7 @@ impl Given {
             tls: tls.transpose().map_err(named("tls"))?,
             limits: limits_of(&self.limits),
             access_log: self.access_log,
+            page: self.page,
             access: Access {
                 tokens,
                 hosts: self.hosts,

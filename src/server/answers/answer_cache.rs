@@ -14,7 +14,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use crate::market::{EstimateBasis, Revision};
-use crate::model::Millis;
+use crate::model::{GridHashes, Millis};
 use crate::server::reject::Rejection;
 
 /// Overhead of an entry in bytes.
@@ -31,6 +31,8 @@ pub(crate) enum CacheKey {
     Realised { question: String },
     /// A compressed answer: number of the uncompressed answer, and content encoding.
     Packed { number: u64, encoding: String },
+    /// The hashes of a heatmap: number of its answer.
+    Hashes { number: u64 },
 }
 
 /// An encoded estimate.
@@ -62,13 +64,14 @@ enum Entry {
     Estimate(Arc<Estimated>),
     Realised(Realised),
     Packed(Bytes),
+    Hashes(Arc<GridHashes>),
 }
 
 impl Entry {
     fn lasts(&self) -> bool {
         match self {
             Self::Realised(realised) => realised.revision.is_some(),
-            Self::Estimate(_) | Self::Packed(_) => true,
+            Self::Estimate(_) | Self::Packed(_) | Self::Hashes(_) => true,
         }
     }
 }
@@ -81,11 +84,13 @@ impl Weighter<CacheKey, Entry> for Weight {
         let name = match key {
             CacheKey::Estimate { question, .. } | CacheKey::Realised { question } => question.len(),
             CacheKey::Packed { encoding, .. } => encoding.len(),
+            CacheKey::Hashes { .. } => 0,
         };
         let bytes = match entry {
             Entry::Estimate(estimated) => estimated.body.len(),
             Entry::Realised(realised) => realised.body.len(),
             Entry::Packed(bytes) => bytes.len(),
+            Entry::Hashes(hashes) => hashes.size(),
         };
         (name + bytes + OVERHEAD) as u64
     }
@@ -157,11 +162,11 @@ impl Encoded {
         let make = async { Ok(Entry::Estimate(Arc::new(make.await?))) };
         let good = move |entry: &Entry| match entry {
             Entry::Estimate(estimated) => estimated.until.is_none_or(|until| now < until),
-            Entry::Realised(_) | Entry::Packed(_) => false,
+            Entry::Realised(_) | Entry::Packed(_) | Entry::Hashes(_) => false,
         };
         match self.entry(key, good, make).await? {
             Entry::Estimate(estimated) => Ok(estimated),
-            Entry::Realised(_) | Entry::Packed(_) => Err(Rejection::Defect),
+            _ => Err(Rejection::Defect),
         }
     }
 
@@ -177,11 +182,11 @@ impl Encoded {
             Entry::Realised(realised) => realised
                 .revision
                 .is_some_and(|of| of.number >= revision.number),
-            Entry::Estimate(_) | Entry::Packed(_) => false,
+            Entry::Estimate(_) | Entry::Packed(_) | Entry::Hashes(_) => false,
         };
         match self.entry(key, good, make).await? {
             Entry::Realised(realised) => Ok(realised),
-            Entry::Estimate(_) | Entry::Packed(_) => Err(Rejection::Defect),
+            _ => Err(Rejection::Defect),
         }
     }
 
@@ -194,7 +199,21 @@ impl Encoded {
         let make = async { Ok(Entry::Packed(make.await?)) };
         match self.entry(key, |_| true, make).await? {
             Entry::Packed(bytes) => Ok(bytes),
-            Entry::Estimate(_) | Entry::Realised(_) => Err(Rejection::Defect),
+            _ => Err(Rejection::Defect),
+        }
+    }
+
+    /// Stores the hashes of the heatmap with this number.
+    pub(crate) fn keep_hashes(&self, number: u64, hashes: Arc<GridHashes>) {
+        self.entries
+            .insert(CacheKey::Hashes { number }, Entry::Hashes(hashes));
+    }
+
+    /// Returns the hashes of the heatmap with this number, if they are still stored.
+    pub(crate) fn hashes(&self, number: u64) -> Option<Arc<GridHashes>> {
+        match self.entries.get(&CacheKey::Hashes { number })? {
+            Entry::Hashes(hashes) => Some(hashes),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
 use crate::market::{Dependency, Market, wall_clock};
-use crate::model::{CoverageGap, Damage, Millis};
+use crate::model::{CoverageGap, Damage, GRID_TYPE, Millis};
 use crate::server::reject::Rejection;
 
 /// A gap in the collection counts as current if it ended less than this many milliseconds ago.
@@ -26,6 +26,8 @@ pub(crate) struct Index<'a> {
     /// Accepted values of the `Prefer` header.
     preferences: [&'static str; 1],
     extensions: &'static [EndpointEntry],
+    /// Media types of heatmaps other than JSON.
+    forms: [&'static str; 1],
 }
 
 /// The body of `GET /health`.
@@ -63,6 +65,7 @@ impl<'a> Index<'a> {
             everywhere: EVERYWHERE,
             preferences: [EXPLAINED],
             extensions: EXTENSIONS,
+            forms: [GRID_TYPE],
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod answer_cache;
 pub(super) mod event_stream;
 pub(super) mod index;
+pub(super) mod page_files;
 pub(super) mod pages;
 pub(super) mod query;
 pub(super) mod response;

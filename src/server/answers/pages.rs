@@ -1,25 +1,31 @@
 //! The pages of the endpoints: parse the query, compute the answer or read it from the cache, and set validators.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::handler::Handler;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use crate::api::{self, CARRIED, RELATIVE, ReplyEnvelope};
+use crate::api::{self, BadQuery, CARRIED, Endpoint, Heatmap, RELATIVE, ReplyEnvelope};
 use crate::market::{
     Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
     ServedMap, VenueCoverage, wall_clock,
 };
-use crate::model::{EarlierBar, FineCells, Millis, PeriodCoverage, Sides, Window};
+use crate::model::{
+    EarlierBar, FineCells, GRID_TYPE, GridHashes, GridValues, HeatmapGrid, Millis, PeriodCoverage,
+    Sides, Window, cut_grid, encode_grid, explain_grid,
+};
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
-use crate::server::answers::query::{ParsedQuery, prefers_explained};
+use crate::server::answers::query::{ParsedQuery, SINCE, VALUES, accepts_grid, prefers_explained};
 use crate::server::answers::response::{encoded, encoded_within, json};
 use crate::server::answers::response_cache::Lasting;
-use crate::server::answers::validator::Validator;
+use crate::server::answers::validator::{Validator, numbers};
 use crate::server::reject::Rejection;
 use crate::server::shared::{Lane, PageState};
 
@@ -30,6 +36,10 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_A
 /// Maximum attempts to compute an answer without a change of the market meanwhile. After the last attempt, the answer
 /// gets a validator that matches no later answer.
 const TRIES: usize = 8;
+
+/// A time range is recent if it begins less than this many milliseconds before the newest observation. Queries about
+/// recent time ranges are answered like queries about the present.
+const RECENT: i64 = 48 * Millis::HOUR;
 
 /// Response extension: the lane of an answer for the compression layer, and the answer's number if the body is cached.
 #[derive(Clone, Copy, Debug)]
@@ -46,25 +56,39 @@ struct Asked {
     query: Vec<(&'static str, String)>,
     as_of: Option<Millis>,
     explain: bool,
+    /// The form of a heatmap in bytes. `None` means JSON.
+    form: Option<GridValues>,
+    /// The end of the last column of a heatmap that the client has.
+    since: Option<Millis>,
     /// Whether the answer includes the coverage of the data: the times at which each exchange was collected.
     of_record: bool,
-    /// Whether the query asks for a time range, which may span years.
-    of_range: bool,
+    /// The age of the time range that the query asks for, if any.
+    of_range: Option<RangeAge>,
+}
+
+/// How far a time range reaches back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RangeAge {
+    /// It begins less than [`RECENT`] ago.
+    Recent,
+    /// It may span years.
+    Past,
 }
 
 impl Asked {
     /// The lane of the answer: [`Lane::History`] for a historical query, else `usual`.
     fn lane(&self, usual: Lane) -> Lane {
-        if self.as_of.is_some() || self.of_range {
-            Lane::History
-        } else {
-            usual
+        match self.of_range {
+            _ if self.as_of.is_some() => Lane::History,
+            Some(RangeAge::Past) => Lane::History,
+            Some(RangeAge::Recent) => Lane::Slow,
+            None => usual,
         }
     }
 
     fn spelled(&self) -> String {
         let as_of = self.as_of.map(|as_of| as_of.0);
-        format!("{} {:?} {as_of:?}", self.name, self.query)
+        format!("{} {:?} {as_of:?} {:?}", self.name, self.query, self.form)
     }
 }
 
@@ -75,6 +99,10 @@ type Make = Box<dyn Fn(&Market) -> Result<Made, Rejection> + Send>;
 /// The body of an answer, and its explanation.
 struct Made {
     body: Vec<u8>,
+    /// The body in JSON, of a heatmap in bytes that is to be recorded.
+    json: Option<Vec<u8>>,
+    /// The hashes of a heatmap in bytes.
+    hashes: Option<GridHashes>,
     explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
     period: Option<PeriodCoverage>,
@@ -89,7 +117,16 @@ struct Plan {
 
 /// The request handler of an endpoint. All endpoints share this type, so that the page code is compiled only once.
 #[derive(Clone, Copy)]
-pub(crate) struct EndpointPage(fn(&PageState, &str, bool) -> Result<Plan, Rejection>);
+pub(crate) struct EndpointPage(fn(&PageState, &str, Wishes) -> Result<Plan, Rejection>);
+
+/// What the headers of a request ask for.
+#[derive(Clone, Copy)]
+struct Wishes {
+    /// An explanation.
+    explained: bool,
+    /// A heatmap in bytes.
+    grid: bool,
+}
 
 impl EndpointPage {
     pub(crate) fn of<E: MarketQuery>() -> Self {
@@ -105,7 +142,11 @@ impl Handler<(), PageState> for EndpointPage {
         Box::pin(async move {
             let query = parts.uri.query().unwrap_or_default();
             let preferred = prefers_explained(&parts.headers);
-            let answered = match self.0(&shared, query, preferred) {
+            let wishes = Wishes {
+                explained: preferred,
+                grid: accepts_grid(&parts.headers),
+            };
+            let answered = match self.0(&shared, query, wishes) {
                 Ok(plan) => respond(shared, &parts.headers, plan).await,
                 Err(rejection) => Err(rejection),
             };
@@ -121,22 +162,39 @@ impl Handler<(), PageState> for EndpointPage {
     }
 }
 
-/// Parses the query string for an endpoint. `preferred` says that the `Prefer` header asks for an explanation.
+/// Parses the query string for an endpoint.
 fn plan<E: MarketQuery>(
     shared: &PageState,
     query: &str,
-    preferred: bool,
+    wishes: Wishes,
 ) -> Result<Plan, Rejection> {
     let ParsedQuery {
         endpoint,
         explain,
         as_of,
+        values,
+        since,
     } = ParsedQuery::<E>::read(query)?;
-    let explain = explain || preferred;
+    let explain = explain || wishes.explained;
+    let grid = wishes.grid && E::PATH == <Heatmap as Endpoint>::PATH;
+    for (name, is_given) in [(VALUES, values.is_some()), (SINCE, since.is_some())] {
+        if is_given && !grid {
+            let allowed = format!("with the header Accept: {GRID_TYPE}");
+            return Err(BadQuery::new(name, "has no effect on JSON", allowed).into());
+        }
+    }
+    let form = grid.then(|| values.unwrap_or_default());
     let material = endpoint.material();
+    let of_range = (material == QueryInputs::TimeRange).then(|| {
+        let now = shared.market.now();
+        match endpoint.begins(now) {
+            Some(begins) if begins > now.back(RECENT) => RangeAge::Recent,
+            _ => RangeAge::Past,
+        }
+    });
     if as_of.is_some() {
         shared.past.check("as_of")?;
-    } else if material == QueryInputs::TimeRange {
+    } else if of_range == Some(RangeAge::Past) {
         let is_range = E::PARAMETERS.contains(&"start");
         shared
             .past
@@ -147,10 +205,12 @@ fn plan<E: MarketQuery>(
         query: endpoint.to_query(),
         as_of,
         explain,
+        form,
+        since,
         of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
-        of_range: material == QueryInputs::TimeRange,
+        of_range,
     };
-    let most = if asked.of_range {
+    let most = if asked.of_range.is_some() {
         shared.longest
     } else {
         usize::MAX
@@ -163,8 +223,22 @@ fn plan<E: MarketQuery>(
         } else {
             (None, None)
         };
+        let grid = form.zip(E::grid(&answered.reply));
+        let hashes = grid.map(|(_, grid)| GridHashes::of(grid));
+        let bytes = grid.map(|(values, grid)| in_bytes(grid, values));
+        // Served maps are recorded in JSON.
+        let is_recorded = as_of.is_none() && market.map_recorder().is_some();
+        let json = (bytes.is_none() || is_recorded)
+            .then(|| enveloped::<E, _>(answered.reply, most))
+            .transpose()?;
+        let (body, json) = match (bytes, json) {
+            (Some(bytes), json) => (bytes?, json),
+            (None, json) => (json.unwrap_or_default(), None),
+        };
         Ok(Made {
-            body: enveloped::<E, _>(answered.reply, most)?,
+            body,
+            json,
+            hashes,
             explain: answered.explain,
             earlier,
             period,
@@ -228,7 +302,7 @@ async fn realised(
     let (theirs, of) = (shared.clone(), basis.clone());
     let lane = asked.lane(Lane::Quick);
     // A slow answer is computed only once, even if the market changes during the computation.
-    let tries = if lane == Lane::History || asked.of_range {
+    let tries = if asked.of_range.is_some() || asked.as_of.is_some() {
         1
     } else {
         TRIES
@@ -282,22 +356,50 @@ async fn estimated(
         revision,
     };
     let lane = asked.lane(Lane::Slow);
-    let Asked { explain, as_of, .. } = asked;
+    let Asked {
+        explain,
+        as_of,
+        form,
+        since,
+        ..
+    } = asked;
     let make = estimate(shared.clone(), asked, needed, make);
     let cached = shared
         .encoded(lane)
         .estimate(&key, standing.now, make)
         .await?;
+    let prefix = format!("{:x}-e", shared.nonce);
+    let encoded = shared.encoded(lane);
+    let had = since.and_then(|since| {
+        let now = encoded.hashes(cached.number)?;
+        let (number, earlier) = numbers(headers, &prefix)
+            .into_iter()
+            .find_map(|number| Some((number, encoded.hashes(number)?)))?;
+        // A client that has the same map of another answer needs nothing.
+        let number = if *now == *earlier {
+            number
+        } else {
+            cached.number
+        };
+        Some((number, now.unchanged(&earlier, since)))
+    });
+    let (number, left_out) = had.unwrap_or((cached.number, None));
     let plain = Validator {
-        tag: format!("{:x}-e{:x}", shared.nonce, cached.number),
+        tag: format!("{prefix}{number:x}"),
         changed_at: cached.changed_at,
     };
+    let cut = left_out.and_then(|left_out| cut_grid(&cached.body, left_out));
+    let is_cut = cut.is_some();
+    let shown = cut.map_or_else(|| cached.body.clone(), |cut| shared.memory.count(cut));
     if !explain {
         if plain.is_current(headers) {
             return Ok(plain.not_modified());
         }
-        let mut response = plain.on(json(cached.body.clone()));
+        let mut response = plain.on(of_form(form, shown));
         warn_of_units(&mut response, cached.explain.as_ref());
+        if is_cut {
+            return Ok(unstored(response, lane));
+        }
         let extensions = response.extensions_mut();
         extensions.insert(Origin {
             lane,
@@ -332,24 +434,31 @@ async fn estimated(
     let work = move |market: &Market| {
         at_one_revision(market, &Dependency::Observations, TRIES, || {
             let estimate = cached.explain.as_ref();
-            explained(
-                &cached.body,
-                market,
-                as_of,
-                AnswerRecord::default(),
-                estimate,
-            )
+            explained(&shown, market, as_of, AnswerRecord::default(), estimate)
         })
     };
     // The estimate is already computed within the limit of its lane. Adding the explanation is quick.
     let (revision, body) = shared.make(Lane::Quick, work).await?;
     let body = shared.memory.count(body);
-    let mut response = shared.named(revision.map(name)).on(json(body));
+    let mut response = shared.named(revision.map(name)).on(of_form(form, body));
     warn_of_units(&mut response, scale.as_ref());
     response
         .extensions_mut()
         .insert(Origin { lane, number: None });
+    if is_cut {
+        return Ok(unstored(response, lane));
+    }
     Ok(response)
+}
+
+/// Marks an answer that is valid only together with what the client has.
+fn unstored(mut response: Response, lane: Lane) -> Response {
+    let unstored = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(CACHE_CONTROL, unstored);
+    response
+        .extensions_mut()
+        .insert(Origin { lane, number: None });
+    response
 }
 
 /// Adds headers that report relative units and the age of the open interest.
@@ -371,10 +480,20 @@ async fn estimate(
     make: Make,
 ) -> Result<Estimated, Rejection> {
     let lane = asked.lane(Lane::Slow);
-    let number = shared.encoded(lane).number();
+    let encoded = shared.encoded(lane).clone();
+    let number = encoded.number();
     let memory = shared.memory.clone();
     let work = move |market: &Market| {
-        let Made { body, explain, .. } = make(market)?;
+        let Made {
+            body,
+            json,
+            hashes,
+            explain,
+            ..
+        } = make(market)?;
+        if let Some(hashes) = hashes {
+            encoded.keep_hashes(number, Arc::new(hashes));
+        }
         let closed = explain.as_ref().map(|explain| explain.closed);
         let estimated = Estimated {
             number,
@@ -390,7 +509,8 @@ async fn estimate(
         if asked.as_of.is_none()
             && let (Some(maps), Some(closed)) = (market.map_recorder(), closed)
         {
-            maps.record(served(&asked, &needed.coin, closed, &estimated));
+            let body = json.map_or_else(|| estimated.body.clone(), |json| memory.count(json));
+            maps.record(served(&asked, &needed.coin, closed, &estimated, body));
         }
         Ok(estimated)
     };
@@ -398,7 +518,13 @@ async fn estimate(
 }
 
 /// The archive record of a served estimate.
-fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> ServedMap {
+fn served(
+    asked: &Asked,
+    coin: &str,
+    closed: Millis,
+    estimated: &Estimated,
+    body: Bytes,
+) -> ServedMap {
     let params: Vec<String> = asked
         .query
         .iter()
@@ -411,7 +537,7 @@ fn served(asked: &Asked, coin: &str, closed: Millis, estimated: &Estimated) -> S
         params: params.join("&"),
         closed,
         computed_at: estimated.changed_at,
-        body: estimated.body.clone(),
+        body,
         explain: estimated.explain.clone(),
     }
 }
@@ -470,6 +596,24 @@ fn encode(
         period: plain.period,
     };
     explained(&plain.body, market, asked.as_of, record, None)
+}
+
+/// Encodes a heatmap in bytes.
+fn in_bytes(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, Rejection> {
+    encode_grid(grid, values).map_err(|failure| {
+        log::error!("a heatmap could not be encoded: {failure}");
+        Rejection::Defect
+    })
+}
+
+/// A response with a body in JSON, or with a heatmap in bytes.
+fn of_form(form: Option<GridValues>, body: Bytes) -> Response {
+    let mut response = json(body);
+    if form.is_some() {
+        let kind = HeaderValue::from_static(GRID_TYPE);
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    response
 }
 
 fn enveloped<E: MarketQuery, T: Serialize>(reply: T, most: usize) -> Result<Vec<u8>, Rejection> {
@@ -531,8 +675,11 @@ fn explained(
     with_explanation(plain, &explanation)
 }
 
-/// Adds the field `explain` to `plain`, a JSON object with at least one member.
+/// Adds the field `explain` to `plain`: a JSON object with at least one member, or a heatmap in bytes.
 fn with_explanation(plain: &[u8], explanation: &[u8]) -> Result<Vec<u8>, Rejection> {
+    if let Some(grid) = explain_grid(plain, explanation) {
+        return Ok(grid);
+    }
     let Some(open) = plain.strip_suffix(b"}") else {
         log::error!("an answer is not a JSON object");
         return Err(Rejection::Defect);

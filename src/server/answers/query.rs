@@ -1,11 +1,12 @@
-//! Parses a query string: the endpoint's parameters, `explain` and `as_of`.
+//! Parses a query string: the endpoint's parameters, `explain`, `as_of`, and the form of a heatmap.
 
 use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, Arguments, BadQuery, allowed_instants, read_instant};
+use crate::api::{self, Arguments, BadQuery, Endpoint, Heatmap, allowed_instants, read_instant};
 use crate::market::MarketQuery;
-use crate::model::Millis;
+use crate::model::{GRID_TYPE, GridValues, Millis, Vocabulary};
 
 /// A parsed request.
 #[derive(Debug)]
@@ -16,18 +17,67 @@ pub(crate) struct ParsedQuery<E> {
     pub(crate) explain: bool,
     /// The instant of a historical query. `None` means the newest observation.
     pub(crate) as_of: Option<Millis>,
+    /// The type of a heatmap's values in bytes; only for requests that accept bytes.
+    pub(crate) values: Option<GridValues>,
+    /// The end of the last column of a heatmap that the client has; only for requests that accept bytes.
+    pub(crate) since: Option<Millis>,
 }
 
 impl<E: MarketQuery> ParsedQuery<E> {
     /// Parses a query string.
     pub(crate) fn read(query: &str) -> Result<Self, BadQuery> {
-        let query = Arguments::from_query(pairs(query)?, E::PARAMETERS)?;
+        let mut pairs = pairs(query)?;
+        let mut of_bytes = |wanted| {
+            let is_heatmap = E::PATH == <Heatmap as Endpoint>::PATH;
+            let named = pairs.iter().position(|(name, _)| name == wanted);
+            named.filter(|_| is_heatmap).map(|at| pairs.remove(at).1)
+        };
+        let (values, since) = (of_bytes(VALUES), of_bytes(SINCE));
+        let query = Arguments::from_query(pairs, E::PARAMETERS)?;
         Ok(Self {
             endpoint: E::from_arguments(&query)?,
             explain: query.text("explain").map_or(Ok(false), switch)?,
             as_of: query.text("as_of").map(instant).transpose()?,
+            values: values.as_deref().map(grid_values).transpose()?,
+            since: since.as_deref().map(column_end).transpose()?,
         })
     }
+}
+
+/// The parameter that selects the type of a heatmap's values in bytes.
+pub(crate) const VALUES: &str = "values";
+
+/// The parameter that names the last column of a heatmap that the client has.
+pub(crate) const SINCE: &str = "since";
+
+fn column_end(text: &str) -> Result<Millis, BadQuery> {
+    let refuse = |_| {
+        BadQuery::new(
+            SINCE,
+            format!("{text:?} is not allowed"),
+            "epoch milliseconds",
+        )
+    };
+    text.parse().map(Millis).map_err(refuse)
+}
+
+fn grid_values(text: &str) -> Result<GridValues, BadQuery> {
+    GridValues::parse(text).ok_or_else(|| {
+        let problem = format!("{text:?} is not allowed");
+        BadQuery::new(VALUES, problem, "u16, f32 or f64")
+    })
+}
+
+/// Whether the `Accept` header names the form of a heatmap in bytes.
+pub(crate) fn accepts_grid(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT).iter();
+    lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .any(|kind| {
+            let name = kind.split(';').next().unwrap_or_default().trim();
+            name.eq_ignore_ascii_case(GRID_TYPE)
+        })
 }
 
 /// Whether the `Prefer` header asks for an explanation.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, SERVER};
+use axum::http::header::{CONTENT_TYPE, SERVER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -82,7 +82,8 @@ pub(crate) fn json(body: impl Into<Body>) -> Response {
     ([(CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
-/// Adds the `Server` header.
+/// Adds the headers of every response: `Server`, and that a browser must not guess another content type.
 pub(crate) fn sign(headers: &mut HeaderMap) {
     headers.insert(SERVER, PRODUCT);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

@@ -1,6 +1,6 @@
 //! Cache of complete responses in front of the pages, for identical requests.
 //!
-//! Requests are identical if target, accepted encodings and preferences are equal as text. Apart from these, pages read
+//! Requests are identical if target, accepted encodings, accepted form and preferences are equal. Apart from these, pages read
 //! only conditional headers, which this cache evaluates. A cached response is sent again until the data that it depends
 //! on change.
 
@@ -25,7 +25,7 @@ use tower::{Service, ServiceExt};
 
 use crate::market::{Dependency, SourceState, wall_clock};
 use crate::model::Millis;
-use crate::server::answers::query::prefers_explained;
+use crate::server::answers::query::{accepts_grid, prefers_explained};
 use crate::server::answers::response::{DAMAGED, sign};
 use crate::server::answers::validator::Validator;
 use crate::server::reject::Rejection;
@@ -62,6 +62,7 @@ struct Asking<'a> {
     target: &'a str,
     encodings: Option<&'a [u8]>,
     explained: bool,
+    grid: bool,
 }
 
 impl<'a> Asking<'a> {
@@ -74,6 +75,7 @@ impl<'a> Asking<'a> {
             target,
             encodings,
             explained: prefers_explained(request.headers()),
+            grid: accepts_grid(request.headers()),
         })
     }
 
@@ -82,6 +84,7 @@ impl<'a> Asking<'a> {
             target: self.target.into(),
             encodings: self.encodings.map(Into::into),
             explained: self.explained,
+            grid: self.grid,
         }
     }
 }
@@ -92,6 +95,7 @@ struct Asked {
     target: Box<str>,
     encodings: Option<Box<[u8]>>,
     explained: bool,
+    grid: bool,
 }
 
 impl Equivalent<Asked> for Asking<'_> {
@@ -99,6 +103,7 @@ impl Equivalent<Asked> for Asking<'_> {
         self.target == &*asked.target
             && self.encodings == asked.encodings.as_deref()
             && self.explained == asked.explained
+            && self.grid == asked.grid
     }
 }
 

@@ -87,6 +87,22 @@ impl Validator {
     }
 }
 
+/// The numbers in the entity tags of `If-None-Match` that begin with `prefix`.
+pub(crate) fn numbers(headers: &HeaderMap, prefix: &str) -> Vec<u64> {
+    let lists = headers.get_all(IF_NONE_MATCH).iter();
+    lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .filter_map(|tag| {
+            let tag = tag.trim();
+            let tag = tag.strip_prefix("W/").unwrap_or(tag);
+            let number = tag.strip_prefix('"')?.strip_prefix(prefix)?;
+            let end = number.find(|digit: char| !digit.is_ascii_hexdigit())?;
+            u64::from_str_radix(number.get(..end)?, 16).ok()
+        })
+        .collect()
+}
+
 /// Whether a list of entity tags contains `tag`, weak or strong. A malformed list contains nothing.
 fn names(list: &[u8], tag: &[u8]) -> bool {
     let mut rest = list.trim_ascii();

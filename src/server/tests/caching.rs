@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use axum::http::header::{CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+};
 use futures_util::future::join_all;
 
 use crate::market::MarketFeed;
+use crate::model::{GRID_TYPE, grid_parts};
 use crate::server::tests::*;
 
 const PREFER: HeaderName = HeaderName::from_static(api::PREFER);
@@ -77,7 +80,7 @@ async fn every_answer_has_a_name_by_which_it_need_not_be_sent_again() {
                     assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri}");
                     assert!(nothing.is_empty());
                     assert_eq!(same[ETAG], headers[ETAG]);
-                    assert_eq!(same[VARY], "accept-encoding, prefer");
+                    assert_eq!(same[VARY], "accept, accept-encoding, prefer");
                     assert!(
                         !same.contains_key(CONTENT_TYPE) && !same.contains_key(CONTENT_ENCODING)
                     );
@@ -130,7 +133,7 @@ async fn an_explanation_is_sent_only_if_preferred() {
             let cached = [(PREFER, prefers), (IF_NONE_MATCH, text(&headers, &ETAG))];
             let (status, again, _) = get(&service, &uri, &cached).await;
             assert_eq!(status, StatusCode::NOT_MODIFIED, "{uri} {prefers:?}");
-            assert_eq!(again[VARY], "accept-encoding, prefer");
+            assert_eq!(again[VARY], "accept, accept-encoding, prefer");
             let packed = [(PREFER, prefers), (ACCEPT_ENCODING, "gzip")];
             let (_, headers, body) = get(&service, &uri, &packed).await;
             if !headers.contains_key(CONTENT_ENCODING) {
@@ -358,4 +361,80 @@ async fn a_gap_makes_an_explanation_another_answer_and_leaves_the_plain_one() {
     assert_eq!(statuses, [StatusCode::NOT_MODIFIED, StatusCode::OK]);
     drop(writer);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The head of a heatmap in bytes, and its columns of type f64.
+fn read_grid(body: &[u8]) -> (Value, Vec<Vec<u64>>) {
+    let (head, numbers) = grid_parts(body).unwrap();
+    let head: Value = serde_json::from_slice(head).unwrap();
+    let rows = usize::try_from(head["rows"].as_u64().unwrap()).unwrap();
+    let numbers: Vec<u64> = numbers
+        .chunks_exact(8)
+        .map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
+        .collect();
+    let columns = numbers[rows..].chunks(rows).map(<[u64]>::to_vec).collect();
+    (head, columns)
+}
+
+#[tokio::test]
+async fn of_a_heatmap_only_new_columns_are_sent_and_all_if_others_changed() {
+    let (_, service, feed) = growing();
+    let uri = "/api/liq-heatmap?low=58000&high=62000";
+    let form = (ACCEPT, GRID_TYPE);
+    let (_, headers, body) = get(&service, uri, std::slice::from_ref(&form)).await;
+    assert_eq!(headers[CONTENT_TYPE], GRID_TYPE);
+    let (head, had) = read_grid(&body);
+    let times = head["times"].as_array().unwrap();
+    let since = times.last().unwrap().as_i64().unwrap();
+    let tag = text(&headers, &ETAG).to_owned();
+    let cut = format!("{uri}&since={since}");
+    let conditional = [form.clone(), (IF_NONE_MATCH, &*tag)];
+    let (status, ..) = get(&service, &cut, &conditional).await;
+    assert_eq!(status, StatusCode::NOT_MODIFIED);
+    // The same map is asked for by other parameters.
+    let wide = format!("/api/liq-heatmap?low=57999.9&high=62000&since={since}");
+    let (status, ..) = get(&service, &wide, &conditional).await;
+    assert_eq!(status, StatusCode::NOT_MODIFIED);
+
+    let rows = Observations::new(vec![], vec![bar(NOW)], vec![], None).unwrap();
+    feed.append(rows.rows()).unwrap();
+    let (_, whole, body) = get(&service, uri, std::slice::from_ref(&form)).await;
+    let (all, columns) = read_grid(&body);
+    for explain in ["", "&explain=1"] {
+        let (status, headers, body) = get(&service, &format!("{cut}{explain}"), &conditional).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(headers[CACHE_CONTROL], "no-store");
+        let (head, new) = read_grid(&body);
+        assert_eq!(head["since"], since);
+        assert_eq!(head["begin"], all["times"][0]);
+        assert_eq!(head.get("explain").is_some(), !explain.is_empty());
+        assert_eq!(new.len(), 1);
+        let old = columns.len() - new.len();
+        assert_eq!(had[had.len() - old..], columns[..old]);
+        assert_eq!(new[..], columns[old..]);
+        assert_eq!(explain.is_empty(), headers[ETAG] == whole[ETAG]);
+    }
+    // Without the tag of what the client has, the answer is whole.
+    for tags in [
+        &[form.clone()][..],
+        &[form.clone(), (IF_NONE_MATCH, "\"x\"")],
+    ] {
+        let (_, _, body) = get(&service, &cut, tags).await;
+        assert_eq!(read_grid(&body).1, columns);
+    }
+    // The tag is that of a map with other columns.
+    let other = format!("{uri}&model=3");
+    let (_, headers, _) = get(&service, &other, std::slice::from_ref(&form)).await;
+    let others = [form.clone(), (IF_NONE_MATCH, text(&headers, &ETAG))];
+    let (status, _, body) = get(&service, &cut, &others).await;
+    let (head, again) = read_grid(&body);
+    assert_eq!((status, again), (StatusCode::OK, columns));
+    assert!(head.get("since").is_none());
+
+    let (status, _, body) = get(&service, &cut, &[]).await;
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(
+        (status, &body["error"]["parameter"]),
+        (StatusCode::BAD_REQUEST, &"since".into())
+    );
 }

@@ -14,10 +14,9 @@ fn within(limits: &Limits) -> (PageState, Router) {
     (shared.clone(), routes(shared))
 }
 
-/// Whether queries of `path` are about a time range or a snapshot. The data of both may be years old.
+/// Whether queries of `path` without parameters are about a time range or a snapshot. The data of both may be years old.
 fn of_a_range(path: &str) -> bool {
     [
-        api::History::PATH,
         api::Cascades::PATH,
         api::Gaps::PATH,
         api::Bars::PATH,
@@ -157,14 +156,28 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
 }
 
 #[tokio::test]
-async fn histories_are_made_in_the_lane_of_the_past() {
-    let (shared, service) = within(&Limits::default());
-    let path = "/api/liquidations/history?interval=5m&by=none";
-    let (status, headers, body) = plain(&service, path).await;
-    assert_eq!(status, StatusCode::OK);
-    let again = plain(&service, path).await;
-    assert_eq!((&again.1[ETAG], &again.2), (&headers[ETAG], &body));
-    assert_eq!(shared.encoded(Lane::History).made(), 1);
+async fn ranges_of_the_last_two_days_are_answered_like_questions_about_now() {
+    let (shared, service) = within(&Limits {
+        past: 0,
+        ..Limits::default()
+    });
+    for path in [
+        "/api/liquidations/history?interval=5m&by=none",
+        "/api/bars?interval=5m",
+        "/api/gaps?end=2026-06-11",
+    ] {
+        let from = |hours| format!("{path}&start={}", NOW.back(hours * Millis::HOUR).0);
+        let (status, headers, body) = plain(&service, &from(47)).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        let made = shared.encoded(Lane::Slow).made();
+        let again = plain(&service, &from(47)).await;
+        assert_eq!((&again.1[ETAG], &again.2), (&headers[ETAG], &body));
+        assert_eq!(shared.encoded(Lane::Slow).made(), made, "{path}");
+        let (status, _, body) = plain(&service, &from(49)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"]["parameter"], "start");
+    }
 }
 
 #[tokio::test]

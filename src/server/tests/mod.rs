@@ -445,7 +445,7 @@ async fn answers_are_signed_and_a_simulation_says_so() {
                 headers[SERVER],
                 concat!("liqdata/", env!("CARGO_PKG_VERSION"))
             );
-            assert_eq!(headers[VARY], "accept-encoding, prefer");
+            assert_eq!(headers[VARY], "accept, accept-encoding, prefer");
             let label = headers.get(SIMULATED).map(HeaderValue::as_bytes);
             assert_eq!(label, simulated.then_some(b"true".as_slice()), "{uri}");
         }
@@ -484,7 +484,7 @@ async fn an_answer_is_compressed_when_asked_and_worth_it() {
             .get(CONTENT_ENCODING)
             .map(|name| name.to_str().unwrap());
         assert_eq!(got, encoding, "{accept} {uri}");
-        assert_eq!(headers[VARY], "accept-encoding, prefer");
+        assert_eq!(headers[VARY], "accept, accept-encoding, prefer");
         let plain = request(Method::GET, uri).body(Body::empty()).unwrap();
         let (_, headers, plain) = ask(&service, plain).await;
         assert_eq!(headers[CONTENT_LENGTH], plain.len().to_string());

@@ -9,9 +9,10 @@ use std::mem;
 
 use memchr::{memchr, memmem, memrchr};
 
+use super::bytes::grid_of_bytes;
 use super::matrix::Matrix;
 use super::sheet::{HeatmapFields, Outside};
-use crate::model::{HeatmapGrid, Millis};
+use crate::model::{GRID_MAGIC, HeatmapGrid, Millis};
 use crate::wire::damage::DecodeError;
 use crate::wire::envelope::{settled_reading, tolerant};
 use crate::wire::intake::{BodyReader, Feed, Reading};
@@ -95,6 +96,8 @@ enum Stage {
     Tail,
     /// The body is not plain, and all its bytes are buffered.
     Body,
+    /// The body is not JSON but a heatmap in bytes, and is buffered.
+    Bytes,
 }
 
 impl Feed for Arriving {
@@ -106,6 +109,12 @@ impl Feed for Arriving {
     }
 
     fn feed(&mut self, mut chunk: &[u8]) {
+        if self.buffer.is_empty()
+            && self.stage == Stage::Head
+            && chunk.first() == GRID_MAGIC.first()
+        {
+            self.stage = Stage::Bytes;
+        }
         while matches!(self.stage, Stage::Head | Stage::Named(_)) && !chunk.is_empty() {
             let (piece, behind) = chunk.split_at(PIECE.min(chunk.len()));
             self.search(piece);
@@ -114,13 +123,18 @@ impl Feed for Arriving {
         match self.stage {
             Stage::Row | Stage::Separator => self.read(chunk),
             Stage::Tail => self.rest.extend_from_slice(chunk),
-            Stage::Head | Stage::Named(_) | Stage::Body => self.buffer.extend_from_slice(chunk),
+            Stage::Head | Stage::Named(_) | Stage::Body | Stage::Bytes => {
+                self.buffer.extend_from_slice(chunk);
+            }
         }
     }
 }
 
 impl BodyReader<HeatmapGrid> for Arriving {
     fn finish(&mut self) -> Result<Reading<HeatmapGrid>, DecodeError> {
+        if self.stage == Stage::Bytes {
+            return settled_reading(grid_of_bytes(&self.buffer)?);
+        }
         if let Some(sheet) = self.plain() {
             return settled_reading(sheet.in_order()?);
         }

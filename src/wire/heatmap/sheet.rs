@@ -38,7 +38,7 @@ pub(super) struct Outside {
 object!(Outside, "the USD outside of a heatmap", { long_usd, short_usd });
 
 impl Outside {
-    fn in_columns(self, columns: usize) -> Result<ColumnUsd, DecodeError> {
+    pub(super) fn in_columns(self, columns: usize) -> Result<ColumnUsd, DecodeError> {
         for (name, cells) in [("long_usd", &self.long_usd), ("short_usd", &self.short_usd)] {
             if cells.len() != columns {
                 let message = format!("has {} values; there are {columns} times", cells.len());

@@ -54,6 +54,9 @@ def _options() -> list[click.Parameter]:
     return [
         click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]"),
         flag("--demo", help="A simulated market."),
+        flag("--live", help="The simulated market goes on from now, in real time."),
+        flag("--open", default=None, help="Open the page in the browser."),
+        flag("--no-page", "page", default=None, flag_value=False, help="Serve no page; / lists the endpoints."),
         seed(),
         flag("--collect", help="Collect into the archive at the same time, like the command collect."),
         *collection.options(),
@@ -121,7 +124,13 @@ def _serve(**given: Any) -> None:
         plan = collection.plan(*(given[name] for name in ("exchanges", "coins", "settings")))
         collect_and_serve(archive, **plan, positions=given["positions"], served=served, alerts=alerts)
         return
-    made = demo(seed=given["seed"] or 0, progress=delayed_bar("demo", " bars")) if archive is None else open(archive)
+    if archive is None:
+        from time import time
+
+        now = int(time() * 1000) if given["live"] else None
+        made = demo(seed=given["seed"] or 0, now=now, live=given["live"], progress=delayed_bar("demo", " bars"))
+    else:
+        made = open(archive)
     with made as market, alerting(market, alerts):
         serve_until_signal(market, "a simulated market" if archive is None else f"the archive {archive}", served)
 
@@ -187,6 +196,8 @@ def _check(given: dict[str, Any]) -> None:
     for name in ("positions", "exchanges", "coins", "settings"):
         if given[name] and not given["collect"]:
             refuse(f"--{name}: only for collecting; add --collect", name)
+    if given["live"] and not given["demo"]:
+        refuse("live: selects a simulated market; add --demo", "live")
     if given["seed"] is not None and not given["demo"]:
         refuse("seed: selects a simulated market; add --demo", "seed")
 

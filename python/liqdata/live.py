@@ -1,0 +1,259 @@
+"""A chart for notebooks that follows a market (``pip install "liqdata[live]"``).
+
+:meth:`liqdata.Market.live` and :meth:`liqdata.Client.live` return a :class:`Live`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+try:
+    import anywidget
+    import traitlets
+except ModuleNotFoundError as error:
+    message = 'the live chart needs anywidget: pip install "liqdata[live]"'
+    raise ModuleNotFoundError(message, name=error.name) from error
+
+from . import _core
+from .errors import BadQuery, LiqdataError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from .client import Client
+    from .grids import Heatmap
+    from .market import Market
+    from .model import Model
+    from .stream import OrderStream
+    from .types import Instant
+
+__all__ = ["Live"]
+
+_TICK = 0.25  # seconds between two messages to the notebook, at least
+_REFRESH = 5.0  # seconds between two estimates
+_ORDERS = 300  # orders that are shown
+_WORDS = {
+    "exposed": "USD of open interest exposed",
+    "expected": "USD expected to be reported as liquidated",
+    "relative": "relative, not USD",
+}
+
+
+def _millis(instant: datetime) -> int:
+    return round(instant.timestamp() * 1000)
+
+
+def grid_bytes(heatmap: Heatmap) -> bytes:
+    """Encode a heatmap in the form ``application/vnd.liqdata.grid``, with values of type f32."""
+    positive = heatmap.matrix[heatmap.matrix > 0]
+    head = json.dumps(
+        {
+            "symbol": heatmap.symbol,
+            "range": heatmap.range,
+            "model": heatmap.model,
+            "updatedAt": _millis(heatmap.updated_at),
+            "currentPrice": heatmap.current_price,
+            "times": heatmap.times.astype("datetime64[ms]").astype(int).tolist(),
+            "units": heatmap.units,
+            "simulated": heatmap.simulated,
+            "rows": heatmap.prices.size,
+            "values": "f32",
+            "low": float(positive.min(initial=1)),
+            "high": float(positive.max(initial=1)),
+        }
+    ).encode()
+    start = b"LIQGRID1" + len(head).to_bytes(4, "little") + head
+    start += bytes(-len(start) % 8)
+    values = np.ascontiguousarray(heatmap.matrix.T, dtype="<f4")
+    return start + heatmap.prices.astype("<f8").tobytes() + values.tobytes()
+
+
+class Live(anywidget.AnyWidget):
+    """A live chart of one coin: the estimate under candles, and the orders as they arrive.
+
+    Do not create it yourself; :meth:`liqdata.Market.live` does. Two daemon threads follow the market in the kernel; the
+    notebook opens no connection. A saved notebook shows a picture of the map (with matplotlib installed).
+
+    Attributes
+    ----------
+    view : dict
+        The parameters of the chart: ``symbol``, ``range``, ``model``, and ``exchange``, ``as_of`` and ``min_usd`` if
+        they were given.
+    state : str
+        ``live``; ``ended`` if the source has no new orders; ``closed``; or the message of an error.
+    label : list of str
+        The words on the picture: what is shown, its unit and its time.
+    orders : list of dict
+        The newest orders of the coin, newest first; at most 300. Amounts are text, timestamps epoch milliseconds.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> live = liqdata.demo().live("BTC", range="12h")
+    >>> live.label[0]
+    'BTC 12h ESTIMATE'
+    >>> live.close()
+    >>> live.state
+    'closed'
+    """
+
+    _esm = _core.live_module()
+    view = traitlets.Dict().tag(sync=True)
+    grid = traitlets.Bytes(b"").tag(sync=True)
+    bars: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    orders: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    label: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    state = traitlets.Unicode("live").tag(sync=True)
+    simulated = traitlets.Bool(default_value=False).tag(sync=True)
+    height = traitlets.Int(480).tag(sync=True)
+
+    def __init__(
+        self, source: Market | Client[Any], view: dict[str, Any], asked: dict[str, Any], found: Heatmap, height: int
+    ) -> None:
+        self._source = source
+        self._asked = asked
+        shown = {name: str(value) if name in {"model", "as_of"} else value for name, value in view.items()}
+        super().__init__(view={name: value for name, value in shown.items() if value is not None}, height=height)
+        self._end = threading.Event()
+        self._new: deque[dict[str, Any]] = deque(maxlen=_ORDERS)
+        self._show(found)
+        symbol, least = view["symbol"], view["min_usd"]
+        self._stream: OrderStream[Any] | None = None
+        if view["as_of"] is None:
+            newest = source.orders(symbol, view["exchange"], limit=50, min_usd=least)
+            self.orders = [_written(row) for row in newest]
+            self._stream = source.stream_orders(symbol, view["exchange"], min_usd=least)
+            for work in (self._listen, self._refresh):
+                threading.Thread(target=work, name="liqdata-live", daemon=True).start()
+        else:
+            self.state = "ended"
+
+    def snapshot(self) -> Heatmap:
+        """Return the map that is shown.
+
+        Returns
+        -------
+        Heatmap
+            The newest estimate that was sent to the notebook.
+        """
+        return self._map
+
+    def close(self) -> None:
+        """Stop following the market, and remove the chart from the notebook. May be called more than once."""
+        self._end.set()
+        if self._stream is not None:
+            self._stream.close()
+        self.state = "closed"
+        super().close()
+
+    def _show(self, found: Heatmap) -> None:
+        self._map = found
+        self.simulated = bool(found.simulated)
+        self.bars = [
+            {name: row[name] for name in ("timestamp", "interval", "open", "high", "low", "close")}
+            for row in found.price or ()
+        ]
+        self.grid = grid_bytes(found)
+        unit = _WORDS["relative"] if found.units == "relative" else _WORDS.get(found.view or "", "USD")
+        self.label = [
+            f"{found.symbol} {found.range} ESTIMATE",
+            f"model {found.model}, {unit}",
+            f"updated {found.updated_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+            "compares inside this map only",
+        ]
+
+    def _listen(self) -> None:
+        """Collect the rows of the stream; runs in a thread."""
+        try:
+            for row in self._stream or ():
+                self._new.appendleft(_written(row))
+        except LiqdataError as error:
+            self._say(str(error))
+        else:
+            self._say("ended")
+
+    def _refresh(self) -> None:
+        """Send what is new, at most four times a second; runs in a thread."""
+        ticks = 0
+        while not self._end.wait(_TICK):
+            ticks += 1
+            if self._new:
+                rows = [self._new.popleft() for _ in range(len(self._new))]
+                self.orders = (rows + self.orders)[:_ORDERS]
+            if self.state == "ended" or ticks * _TICK < _REFRESH:
+                continue
+            ticks = 0
+            try:
+                found = self._source.heatmap(self.view["symbol"], **self._asked)
+            except LiqdataError as error:
+                self._say(str(error))
+                continue
+            if found.updated_at != self._map.updated_at:
+                self._show(found)
+
+    def _say(self, state: str) -> None:
+        if not self._end.is_set():
+            self.state = state
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**options)
+        parts, meta = bundle if isinstance(bundle, tuple) else (bundle, {})
+        if parts is None:
+            return None
+        picture = self._picture()
+        still = {} if picture is None else {"image/png": picture}
+        text = f"Live chart: {', '.join(self.label)} ({self.state}); market.serve(open=True) shows it in a browser"
+        return parts | still | {"text/plain": text}, meta
+
+    def _picture(self) -> bytes | None:
+        """Draw the map as a picture for readers that show no widgets; ``None`` without matplotlib."""
+        try:
+            from matplotlib.figure import Figure
+        except ModuleNotFoundError:
+            return None
+        figure = Figure(figsize=(9, 5), layout="constrained")
+        self._map.plot(ax=figure.add_subplot())
+        written = io.BytesIO()
+        figure.savefig(written, format="png", dpi=80)
+        return written.getvalue()
+
+
+def _written(row: Any) -> dict[str, Any]:
+    """An order as the API sends it, with amounts as text."""
+    order = {name: row[name] for name in ("exchange", "symbol", "side", "timestamp")}
+    return order | {name: str(row[name]) for name in ("price", "qty", "value_usd")}
+
+
+def live_of(
+    source: Market | Client[Any],
+    symbol: str,
+    *,
+    range: str,
+    model: int | Model,
+    source_name: str | None,
+    exchange: str | None,
+    as_of: Instant | None,
+    height: int,
+    min_usd: float | Decimal | None,
+) -> Live:
+    """Make the chart of a source."""
+    if source_name not in {None, "estimate"}:
+        msg = f'source: {source_name!r} has no heatmap; allowed: "estimate"'
+        raise BadQuery(msg, parameter="source")
+    view: dict[str, Any] = {
+        "symbol": symbol,
+        "range": range,
+        "model": model,
+        "exchange": exchange,
+        "as_of": as_of,
+        "min_usd": min_usd,
+    }
+    asked: dict[str, Any] = {name: view[name] for name in ("range", "model", "exchange", "as_of")}
+    return Live(source, view, asked, source.heatmap(symbol, **asked), height)

@@ -1,0 +1,139 @@
+"""The live page in a browser: bytes and time of the first picture, frames while panning, and bytes of an update.
+
+``python tests/bench/page.py`` writes docs/dev/benchmarks-page.md. The extension has to be built for release.
+"""
+
+import gzip
+import shutil
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from report import table
+
+import liqdata
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "page"))
+
+from chromium import ARGUMENTS, until  # noqa: E402
+
+PAGE = ROOT / "docs" / "dev" / "benchmarks-page.md"
+# Frames while the mouse pans, in milliseconds between them.
+FRAMES = """() => {
+  globalThis.frames = [];
+  let last = performance.now();
+  const next = (now) => { globalThis.frames.push(now - last); last = now; requestAnimationFrame(next); };
+  requestAnimationFrame(next);
+}"""
+SHOWN = "document.querySelector('.label').textContent.includes('version')"
+MOST = 5.0  # times the frames of candles alone
+
+
+def _sized(page):
+    sizes = []
+    tools = page.context.new_cdp_session(page)
+    tools.send("Network.enable")
+    tools.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    return sizes
+
+
+def first_picture(browser, url):
+    """Bytes on the wire, and milliseconds until the label of the map stands."""
+    times, sizes = [], []
+    for _ in range(5):
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        page = context.new_page()
+        sizes = _sized(page)
+        begun = time.monotonic()
+        page.goto(url)
+        until(page, SHOWN)
+        times.append(1000 * (time.monotonic() - begun))
+        page.wait_for_timeout(1500)
+        context.close()
+    return sum(sizes), statistics.median(times)
+
+
+def panning(browser, url, *, alone):
+    """The 50th and 95th percentile of the time between frames while the mouse pans."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    if alone:
+        page.route("**/api/liq-*", lambda route: route.abort())
+    page.goto(url)
+    page.wait_for_timeout(1000)
+    if not alone:
+        until(page, SHOWN)
+    page.wait_for_timeout(1500)
+    box = page.locator(".canvas").bounding_box()
+    x, y = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.3
+    page.evaluate(FRAMES)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(240):
+        page.mouse.move(x - 250 * abs((step % 80) / 40 - 1), y)
+    page.mouse.up()
+    frames = sorted(page.evaluate("globalThis.frames"))[1:]
+    context.close()
+    return frames[len(frames) // 2], frames[int(len(frames) * 0.95)]
+
+
+def update(browser):
+    """The median number of bytes that a new bar costs a page."""
+    with liqdata.demo(seed=5, live=True, speed=60) as market, liqdata.serve(market) as server:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        page = context.new_page()
+        page.goto(f"{server.url}/#min_usd=1e15")
+        until(page, SHOWN)
+        page.wait_for_timeout(5000)
+        sizes = _sized(page)
+        page.wait_for_timeout(10_000)
+        bars = 10
+        context.close()
+    return sum(sizes) / bars
+
+
+def main():
+    """Measure, and write the page."""
+    rows = []
+    code = sum(len(gzip.compress((ROOT / "web/dist" / name).read_bytes(), 9)) for name in ("app.js", "app.css"))
+    rows.append(["code, gzip", f"{code / 1000:.0f} kB", "130 kB"])
+    failed = code > 130_000
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        with liqdata.demo(seed=7) as market, liqdata.serve(market) as server:
+            size, took = first_picture(browser, server.url)
+            rows.extend(
+                (
+                    ["first picture, on the wire", f"{size / 1000:.0f} kB", "300 kB"],
+                    ["first picture, time", f"{took:.0f} ms", "aim: 500 ms"],
+                )
+            )
+            failed |= size > 300_000
+            for span in ("24h", "1M"):
+                address = f"{server.url}/#range={span}"
+                half, most = panning(browser, address, alone=True)
+                rows.append([f"panning {span}, candles alone, p50 / p95", f"{half:.1f} / {most:.1f} ms", ""])
+                half, with_map = panning(browser, address, alone=False)
+                rows.append(
+                    [
+                        f"panning {span} with the map, p50 / p95",
+                        f"{half:.1f} / {with_map:.1f} ms",
+                        "p95 at most five times, aim: twice",
+                    ]
+                )
+                failed |= with_map > MOST * most
+        cost = update(browser)
+        rows.append(["a minute of a live market, BTC 24h", f"{cost / 1000:.0f} kB", "150 kB"])
+        failed |= cost > 150_000
+        browser.close()
+    text = table(["", "measured", "limit"], rows)
+    PAGE.write_text(f"# Benchmarks: the live page\n\nChromium without a GPU, 1440 × 900, on the loopback.\n\n{text}\n")
+    print(text)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""What the page draws is what the service answers."""
+
+import io
+import random
+
+import numpy as np
+import pytest
+from chromium import until
+
+import liqdata
+
+plt = pytest.importorskip("matplotlib")
+IMAGE = pytest.importorskip("PIL.Image")
+
+
+def _drawn(page):
+    """Wait for the map, and give the box of the chart."""
+    until(page, "document.querySelector('.label').textContent.includes('version')")
+    until(page, "document.querySelectorAll('.ranking tr').length > 3")
+    page.wait_for_timeout(400)
+    return page.locator(".canvas").bounding_box()
+
+
+def _pixels(page):
+    return np.asarray(IMAGE.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+
+
+def _read(page, x, y):
+    page.mouse.move(x, y)
+    until(page, "document.querySelector('.readout strong') !== null")
+    told = page.locator(".readout")
+    row = told.get_attribute("data-row")
+    if row is None:
+        return None
+    return int(row), int(told.get_attribute("data-column")), told.get_attribute("data-value")
+
+
+@pytest.fixture(scope="module")
+def heatmap(server):
+    with liqdata.Client(server.url) as client:
+        return client.heatmap("BTC")
+
+
+def test_the_readout_tells_what_the_service_answers(visit, server, heatmap):
+    page = visit(server.url)
+    box = _drawn(page)
+    pick = random.Random(5)
+    read = 0
+    for _ in range(120):
+        x = box["x"] + pick.uniform(0.02, 0.7) * box["width"]
+        y = box["y"] + pick.uniform(0.02, 0.7) * box["height"]
+        found = _read(page, x, y)
+        if found is None:
+            continue
+        row, column, value = found
+        read += 1
+        assert float(value) == pytest.approx(heatmap.matrix[row, column], rel=1.01e-4)
+    assert read > 90
+
+
+@pytest.mark.parametrize("scale, ratio, scheme", [("log", 1, "dark"), ("linear", 2, "light")])
+def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and what varies
+    visit, server, heatmap, scale, ratio, scheme
+):
+    # So few prices that every row is several pixels high, and away from the candles.
+    price = heatmap.current_price
+    seen = f"p={price * 0.93:.1f},{price * 0.945:.1f}"
+    page = visit(f"{server.url}/#scale={scale}&min_usd=1e12&thr=0&{seen}", ratio=ratio, scheme=scheme)
+    box = _drawn(page)
+    low, high, _ = (float(text) for text in page.evaluate("document.body.dataset.colours").split(","))
+    table = (plt.colormaps["inferno"](np.arange(256))[:, :3] * 255).round().astype(int)
+    if scheme == "light":
+        table = table[::-1]
+    pick = random.Random(8)
+    points = []
+    for _ in range(50):
+        x = int(box["x"] + pick.uniform(0.05, 0.45) * box["width"])
+        y = int(box["y"] + pick.uniform(0.12, 0.5) * box["height"])
+        if (found := _read(page, x, y)) is not None:
+            points.append((x, y, *found[:2]))
+    page.mouse.move(box["x"] + 5, box["y"] + box["height"] + 60)
+    page.wait_for_timeout(200)
+    pixels = _pixels(page)
+    held = drawn = 0
+    for x, y, row, column in points:
+        value = heatmap.matrix[row, column]
+        colour = pixels[int((y + 0.5) * ratio), int((x + 0.5) * ratio)]
+        if value <= 0:
+            continue
+        index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
+        near = table[max(0, index - 1) : index + 2]
+        drawn += 1
+        held += bool(np.abs(near - colour).sum(axis=1).min() <= 3)
+    # A candle, or the edge of a cell, may lie on a point.
+    assert drawn > 20
+    assert held >= 0.93 * drawn
+
+
+def test_the_words_stand_in_the_document_and_in_the_picture(visit, server):
+    page = visit(server.url)
+    _drawn(page)
+    label = page.locator(".label p").inner_text()
+    assert label.startswith("BTC ESTIMATE · model 2, version ")
+    assert "USD of open interest exposed" in label
+    assert page.locator(".simulated").inner_text().startswith("SIMULATED MARKET")
+    assert page.title().startswith("SIM · BTC 24h")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="picture").click()
+    assert saved.value.suggested_filename == "liqdata-BTC-24h-simulated.png"
+    picture = np.asarray(IMAGE.open(saved.value.path()).convert("RGB"))
+    assert picture.std() > 20
+    assert page.locator(".big").inner_text().startswith("≥ ")
+
+
+def test_the_tables_have_the_numbers_of_the_charts(visit, server, heatmap):
+    page = visit(server.url)
+    _drawn(page)
+    page.keyboard.press("t")
+    rows = page.locator("dialog tbody").first.locator("tr")
+    assert rows.count() == 20
+    most = np.nanmax(heatmap.matrix[:, -1])
+    told = float(rows.first.locator("td").last.get_attribute("title"))
+    assert told == pytest.approx(most, rel=1.01e-4)
+    page.keyboard.press("Escape")
+    until(page, "document.querySelector('dialog') === null")
+
+
+def test_the_first_picture_is_light(visit, server):
+    sizes = []
+
+    def prepare(page):
+        tools = page.context.new_cdp_session(page)
+        tools.send("Network.enable")
+        tools.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+
+    page = visit(server.url, prepare=prepare)
+    _drawn(page)
+    assert sum(sizes) < 300_000

@@ -1,0 +1,182 @@
+// Drawing on canvases: the plane, the strip, marks, realised bars and the words in the pixels. All sizes are CSS pixels.
+import type { LiqMap, Order } from "../data/types";
+import { short } from "../view/numbers";
+import { FONT, type Look } from "./look";
+import { ladder } from "./strip";
+
+export type Context = CanvasRenderingContext2D;
+
+export function hatch(context: Context, x: number, y: number, width: number, height: number, colour: string): void {
+    if (width <= 0 || height <= 0) return;
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.beginPath();
+    const from = Math.floor((x - height) / 7) * 7;
+    for (let at = from; at < x + width; at += 7) {
+        context.moveTo(at, y + height);
+        context.lineTo(at + height, y);
+    }
+    context.stroke();
+    context.restore();
+}
+
+/** Lines of text on a plate, so that they can be read on whatever is below. */
+export function words(context: Context, lines: string[], x: number, y: number, most: number, look: Look): number {
+    context.save();
+    context.textBaseline = "top";
+    context.textAlign = "left";
+    let at = y;
+    for (const [i, line] of lines.entries()) {
+        context.font = `${i === 0 ? "600 12px" : "11px"} ${FONT}`;
+        for (const piece of wrap(context, line, most - 8)) {
+            context.fillStyle = look.plate;
+            context.fillRect(x, at, context.measureText(piece).width + 8, 16);
+            context.fillStyle = i === 0 ? look.text : look.faint;
+            context.fillText(piece, x + 4, at + 2);
+            at += 16;
+        }
+    }
+    context.restore();
+    return at;
+}
+
+function wrap(context: Context, line: string, most: number): string[] {
+    if (context.measureText(line).width <= most) return [line];
+    const pieces: string[] = [];
+    let piece = "";
+    const parts = line.split(" · ");
+    if (parts.length === 1 && !line.includes(" ")) return parts;
+    const between = parts.length > 1 ? " · " : " ";
+    for (const part of parts.length > 1 ? parts.flatMap((one) => wrap(context, one, most)) : line.split(" ")) {
+        const longer = piece ? `${piece}${between}${part}` : part;
+        if (piece && context.measureText(longer).width > most) {
+            pieces.push(piece);
+            piece = part;
+        } else piece = longer;
+    }
+    if (piece) pieces.push(piece);
+    return pieces;
+}
+
+export function watermark(context: Context, text: string, x: number, y: number, width: number): void {
+    context.save();
+    context.globalAlpha = 0.5;
+    context.font = `700 ${Math.round(Math.min(40, width / (text.length * 0.75)))}px ${FONT}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    // Both a dark and a light line, so that it can be read on every colour.
+    context.lineWidth = 3;
+    context.strokeStyle = "#000000";
+    context.strokeText(text, x, y);
+    context.lineWidth = 1;
+    context.strokeStyle = "#ffffff";
+    context.strokeText(text, x, y);
+    context.restore();
+}
+
+/** A realised order: a disc for a long, a diamond for a short; the area tells the USD. */
+export function mark(context: Context, x: number, y: number, usd: number, side: Order["side"], look: Look): void {
+    const radius = Math.max(2, Math.min(14, Math.sqrt(usd / 1e6) * 3.2));
+    context.beginPath();
+    if (side === "LONG") context.arc(x, y, radius, 0, 2 * Math.PI);
+    else {
+        const reach = radius * 1.25;
+        context.moveTo(x, y - reach);
+        context.lineTo(x + reach, y);
+        context.lineTo(x, y + reach);
+        context.lineTo(x - reach, y);
+        context.closePath();
+    }
+    context.fillStyle = side === "LONG" ? look.long : look.short;
+    context.globalAlpha = 0.8;
+    context.fill();
+    context.globalAlpha = 1;
+    context.lineWidth = 1;
+    context.strokeStyle = look.paper ? "#ffffff" : "#000000";
+    context.stroke();
+}
+
+export interface StripSource {
+    map: LiqMap;
+    /** What it is: ESTIMATE, MEASURED or AS SERVED. */
+    word: string;
+    lines: string[];
+    relative: boolean;
+}
+
+export function strip(
+    context: Context,
+    source: StripSource,
+    edges: Float64Array,
+    box: { x: number; y: number; width: number; height: number },
+    look: Look,
+): void {
+    const { x, width, height } = box;
+    const { lines, most, sums, mostSum } = ladder(source.map, edges);
+    const measured = source.word === "MEASURED";
+    context.save();
+    context.beginPath();
+    context.rect(x, 0, width, height);
+    context.clip();
+    context.fillStyle = look.ground;
+    context.fillRect(x, 0, width, height);
+    if (measured) hatch(context, x, 0, width, height, look.paper ? "rgba(60,68,82,0.12)" : "rgba(190,198,212,0.12)");
+    const room = width - 10;
+    // Pixels of the ladder are those of `edges`, one CSS pixel each.
+    for (const [y, line] of lines.entries()) {
+        if (!line || most <= 0) continue;
+        let at = x + 2;
+        const colour = line.side === "long" ? look.long : look.short;
+        if (measured) {
+            context.fillStyle = colour;
+            context.globalAlpha = 0.35;
+            const reach = (line.total / most) * room;
+            context.fillRect(at, y, reach, 1);
+            context.globalAlpha = 1;
+            context.fillRect(at + Math.max(0, reach - 1.5), y, 1.5, 1);
+            continue;
+        }
+        for (const [i, usd] of line.tiers.entries()) {
+            const reach = (usd / most) * room;
+            context.globalAlpha = 0.95 - (0.65 * i) / Math.max(1, line.tiers.length - 1);
+            context.fillStyle = colour;
+            context.fillRect(at, y, reach, 1);
+            at += reach;
+        }
+        context.globalAlpha = 1;
+    }
+    if (mostSum > 0) {
+        context.strokeStyle = look.text;
+        context.lineWidth = 1.25;
+        context.beginPath();
+        let drawn = false;
+        let side = Number.NaN;
+        for (let y = 0; y < sums.length; y++) {
+            const sum = sums[y] ?? Number.NaN;
+            const above = (edges[y] ?? 0) > source.map.currentPrice ? 1 : 0;
+            if (above !== side) drawn = false;
+            side = above;
+            if (Number.isNaN(sum)) continue;
+            const at = x + 2 + (sum / mostSum) * room;
+            if (drawn) context.lineTo(at, y + 0.5);
+            else context.moveTo(at, y + 0.5);
+            drawn = true;
+        }
+        context.stroke();
+    }
+    context.strokeStyle = look.line;
+    context.beginPath();
+    context.moveTo(x + 0.5, 0);
+    context.lineTo(x + 0.5, height);
+    context.stroke();
+    const unit = source.relative ? "" : " USD";
+    const scale = source.relative
+        ? "relative amounts"
+        : `bars to ${short(most)}${unit} · line, the sum from the price, to ${short(mostSum)}${unit}`;
+    words(context, [`${source.word} · map ${source.map.range}`, ...source.lines, scale], x + 2, box.y, width - 4, look);
+    context.restore();
+}

@@ -1,0 +1,789 @@
+// The chart: the map under candles, the liquidation map at its right, realised amounts below, on one pair of axes.
+import type { CanvasRenderingTarget2D } from "fancy-canvas";
+import {
+    CandlestickSeries,
+    CrosshairMode,
+    createChart,
+    type IChartApi,
+    type IPrimitivePaneView,
+    type ISeriesApi,
+    type ISeriesPrimitive,
+    LineSeries,
+    type Logical,
+    type MouseEventParams,
+    PriceScaleMode,
+    type Time,
+    type UTCTimestamp,
+} from "lightweight-charts";
+import { type Grid, spanOf } from "../data/grid";
+import type { Bar, Cascade, Gap, Order } from "../data/types";
+import type { View } from "../view/address";
+import { clock, day, price, short, type Zone, zoneName } from "../view/numbers";
+import { candleLength, candles, instant, logical, type Slots, slotsOf } from "./axis";
+import { bands, type Coded, type Map as ColourMap, colours, encode, lookup, narrow, paint, squeeze } from "./bitmap";
+import { type Context, hatch, mark, type StripSource, strip, watermark, words } from "./draw";
+import { FONT, type Look } from "./look";
+import { groupColour, type Stacks, sum } from "./realised";
+
+type Target = CanvasRenderingTarget2D;
+
+export interface Marks {
+    orders: readonly Order[];
+    cascades: readonly Cascade[];
+    /** Horizontal marks: estimated headlines. */
+    levels: readonly { price: number; text: string; side: "long" | "short" }[];
+    least: number;
+}
+
+export interface Words {
+    plane: string[];
+    /** What stands in the middle of an empty plane. */
+    instead: string | undefined;
+    realised: string[];
+    simulated: boolean;
+}
+
+export interface Cursor {
+    instant: number;
+    price: number;
+    pane: number;
+}
+
+export interface Window {
+    t: [number, number] | undefined;
+    p: [number, number] | undefined;
+}
+
+interface Told {
+    cursor(at: Cursor | undefined): void;
+    moved(window: Window): void;
+}
+
+interface Built {
+    key: string;
+    lines: Uint16Array;
+    rows: Int32Array;
+    image: OffscreenCanvas | undefined;
+    table: Uint32Array | undefined;
+}
+
+export class Plane {
+    readonly chart: IChartApi;
+    private readonly bars: ISeriesApi<"Candlestick">;
+    private readonly below: ISeriesApi<"Line">;
+    private slots: Slots | undefined;
+    private grid: Grid | undefined;
+    private coded: Coded | undefined;
+    private table: Uint32Array | undefined;
+    private colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number } | undefined;
+    private built: Built | undefined;
+    private span: [number, number] | undefined;
+    /** Prices in view that somebody chose. The chart's own setter takes logarithms on a logarithmic axis, so it is not used. */
+    private chosen: [number, number] | undefined;
+    private strips: readonly StripSource[] = [];
+    private stripShare = 0.16;
+    private painted: { key: string; canvas: OffscreenCanvas } | undefined;
+    private marks: Marks = { orders: [], cascades: [], levels: [], least: 0 };
+    private gaps: readonly Gap[] = [];
+    private stacks: Stacks | undefined;
+    private told: Words = { plane: [], instead: undefined, realised: [], simulated: false };
+    private wordsBottom = 0;
+    private quiet = 0;
+    private version = 0;
+    private moved = false;
+    private cell: { row: number; column: number } | undefined;
+    private staleFrom: number | undefined;
+
+    constructor(
+        box: HTMLElement,
+        private look: Look,
+        private readonly out: Told,
+        still: boolean,
+    ) {
+        this.chart = createChart(box, {
+            autoSize: true,
+            layout: {
+                attributionLogo: false,
+                fontFamily: FONT,
+                fontSize: 11,
+                panes: { enableResize: false },
+            },
+            crosshair: { mode: CrosshairMode.Normal },
+            kineticScroll: { mouse: false, touch: !still },
+            rightPriceScale: {
+                mode: PriceScaleMode.Logarithmic,
+                scaleMargins: { top: 0, bottom: 0 },
+                minimumWidth: 62,
+            },
+            timeScale: {
+                timeVisible: true,
+                secondsVisible: false,
+                minBarSpacing: 0.05,
+                lockVisibleTimeRangeOnResize: true,
+            },
+            trackingMode: { exitMode: 0 },
+        });
+        this.bars = this.chart.addSeries(CandlestickSeries, {
+            lastValueVisible: true,
+            priceLineVisible: true,
+            priceLineStyle: 2,
+            autoscaleInfoProvider: () => {
+                const [minValue, maxValue] = this.chosen ?? this.span ?? [1, 2];
+                return { priceRange: { minValue, maxValue } };
+            },
+        });
+        this.below = this.chart.addSeries(
+            LineSeries,
+            {
+                lineVisible: false,
+                lastValueVisible: false,
+                priceLineVisible: false,
+                crosshairMarkerVisible: false,
+                priceFormat: { type: "custom", minMove: 1, formatter: (usd: number) => short(Math.abs(usd)) },
+                autoscaleInfoProvider: () => {
+                    const most = (this.stacks?.most ?? 0) * 1.1 || 1;
+                    return { priceRange: { minValue: -most, maxValue: most } };
+                },
+            },
+            1,
+        );
+        this.below.priceScale().applyOptions({ mode: PriceScaleMode.Normal, scaleMargins: { top: 0, bottom: 0 } });
+        this.stretch(0.8);
+        this.bars.attachPrimitive(
+            primitive([
+                ["bottom", (target) => this.drawPlane(target)],
+                ["normal", (target) => this.drawOver(target)],
+            ]),
+        );
+        this.below.attachPrimitive(primitive([["bottom", (target) => this.drawRealised(target)]]));
+        this.chart.subscribeCrosshairMove((event) => this.hover(event));
+        this.chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.changed());
+        for (const kind of ["wheel", "pointerup", "touchend"]) {
+            box.addEventListener(kind, () => this.changed(), { passive: true });
+        }
+        box.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
+        box.addEventListener("dblclick", () => this.fit());
+        this.setLook(look);
+    }
+
+    remove(): void {
+        this.chart.remove();
+    }
+
+    // ---- what is shown
+
+    setLook(look: Look): void {
+        this.look = look;
+        this.chart.applyOptions({
+            layout: {
+                background: { color: look.ground },
+                textColor: look.faint,
+                panes: { separatorColor: look.line, separatorHoverColor: look.line },
+            },
+            grid: { vertLines: { visible: false }, horzLines: { visible: false } },
+            rightPriceScale: { borderColor: look.line },
+            timeScale: { borderColor: look.line },
+        });
+        this.bars.applyOptions({
+            upColor: look.up,
+            downColor: look.down,
+            borderUpColor: look.edge,
+            borderDownColor: look.edge,
+            wickUpColor: look.edge,
+            wickDownColor: look.edge,
+            priceLineColor: look.text,
+        });
+        this.recolour();
+    }
+
+    setZone(zone: Zone): void {
+        const at = (time: Time) => (time as number) * 1000;
+        this.chart.applyOptions({
+            localization: {
+                timeFormatter: (time: Time) =>
+                    `${day(at(time), zone)} ${clock(at(time), zone)} ${zoneName(at(time), zone)}`,
+            },
+            timeScale: {
+                tickMarkFormatter: (time: Time, kind: number) =>
+                    kind < 3 ? day(at(time), zone).slice(5) : clock(at(time), zone),
+            },
+        });
+    }
+
+    setScale(scale: View["scale"]): void {
+        const modes = {
+            log: PriceScaleMode.Logarithmic,
+            linear: PriceScaleMode.Normal,
+            percent: PriceScaleMode.Percentage,
+        };
+        this.bars.priceScale().applyOptions({ mode: modes[scale] });
+    }
+
+    /** The time and price that are in view unless somebody moves. */
+    setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number]): void {
+        const held = this.moved ? this.visible() : undefined;
+        if (grid !== this.grid) {
+            this.grid = grid;
+            this.coded = grid ? encode(grid) : undefined;
+            this.version++;
+            this.recolour();
+        }
+        const every = grid?.every ?? (window[1] - window[0]) / 144;
+        const start = grid ? spanOf(grid, 0)[0] : window[0];
+        this.slots = slotsOf(start, window[1], candleLength(Math.max(60_000, Math.round(every / 60_000) * 60_000)));
+        const rows = candles(this.slots, bars);
+        this.span = this.wanted(rows);
+        this.silently(() => {
+            const last = bars[bars.length - 1]?.close ?? grid?.currentPrice ?? 1;
+            const minMove = 10 ** -Math.max(0, Math.min(10, 5 - Math.floor(Math.log10(last))));
+            this.bars.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
+            this.bars.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })) as never);
+            this.below.setData(rows.map((row) => ({ time: row.time as UTCTimestamp, value: 0 })));
+            if (held) this.show(held);
+            else this.fitTime();
+        });
+    }
+
+    /** The last close, as the stream or the newest bar tells. */
+    private wanted(rows: readonly { high?: number; low?: number }[]): [number, number] {
+        let [low, high] = [Infinity, -Infinity];
+        for (const row of rows) {
+            if (row.low !== undefined && row.low < low) low = row.low;
+            if (row.high !== undefined && row.high > high) high = row.high;
+        }
+        const now = this.grid?.currentPrice ?? (high > 0 ? high : 1);
+        low = Math.min(low, now) / 1.06;
+        high = Math.max(high, now) * 1.06;
+        const first = this.grid?.prices[0];
+        const last = this.grid?.prices[(this.grid?.rows ?? 0) - 1];
+        if (first !== undefined && last !== undefined && first < low && last > high) return [low, high];
+        return first !== undefined && last !== undefined ? [Math.max(low, first), Math.min(high, last)] : [low, high];
+    }
+
+    setColours(colours: { cmap: ColourMap; vmin: number; vmax: number; threshold: number }): void {
+        this.colours = colours;
+        this.recolour();
+    }
+
+    private recolour(): void {
+        const { coded, colours: wanted } = this;
+        this.table =
+            coded && wanted
+                ? lookup(coded, wanted, colours(wanted.cmap, this.look.paper), this.look.unknown)
+                : undefined;
+        this.version++;
+        this.redraw();
+    }
+
+    setStrips(strips: readonly StripSource[], share: number): void {
+        const before = this.stripWidth();
+        this.strips = strips;
+        this.stripShare = share;
+        this.version++;
+        if (before !== this.stripWidth() && !this.moved) this.silently(() => this.fitTime());
+        this.redraw();
+    }
+
+    setMarks(marks: Marks): void {
+        this.marks = marks;
+        this.redraw();
+    }
+
+    setRealised(stacks: Stacks | undefined, gaps: readonly Gap[]): void {
+        this.stacks = stacks;
+        this.gaps = gaps;
+        this.redraw();
+    }
+
+    setWords(told: Words): void {
+        this.told = told;
+        this.version++;
+        this.redraw();
+    }
+
+    setCell(cell: { row: number; column: number } | undefined): void {
+        this.cell = cell;
+        this.redraw();
+    }
+
+    /** From when on nothing is known, where that is long ago. */
+    setStale(from: number | undefined): void {
+        this.staleFrom = from;
+        this.redraw();
+    }
+
+    /** How much of the height the map takes; the rest is for realised amounts. */
+    stretch(share: number): void {
+        const [above, below] = this.chart.panes();
+        above?.setStretchFactor(share * 1000);
+        below?.setStretchFactor((1 - share) * 1000);
+    }
+
+    private redraw(): void {
+        // An option that changes nothing is how a chart is told to paint again.
+        this.bars.applyOptions({});
+    }
+
+    // ---- what is in view
+
+    private silently(work: () => void): void {
+        this.quiet++;
+        work();
+        requestAnimationFrame(() => requestAnimationFrame(() => this.quiet--));
+    }
+
+    private stripWidth(): number {
+        if (!this.strips.length) return 0;
+        const width = this.chart.timeScale().width();
+        return Math.round(Math.min(width * 0.9, Math.max(110, width * this.stripShare) * this.strips.length));
+    }
+
+    private fitTime(): void {
+        const { slots } = this;
+        if (!slots) return;
+        const width = this.chart.timeScale().width();
+        const side = this.stripWidth();
+        const room = Math.max(40, width - side);
+        this.chart
+            .timeScale()
+            .setVisibleLogicalRange({ from: -0.5, to: slots.count - 0.5 + (side * slots.count) / room });
+    }
+
+    fit(): void {
+        this.moved = false;
+        this.chosen = undefined;
+        this.silently(() => {
+            this.bars.priceScale().setAutoScale(true);
+            this.fitTime();
+        });
+        this.out.moved({ t: undefined, p: undefined });
+    }
+
+    /** Time in view, left of the strip. */
+    private visible(): Window {
+        const { slots } = this;
+        const seen = this.chart.timeScale().getVisibleLogicalRange();
+        if (!slots || !seen) return { t: undefined, p: undefined };
+        const width = this.chart.timeScale().width();
+        const to = seen.from + (seen.to - seen.from) * (1 - this.stripWidth() / Math.max(1, width));
+        const free = !this.bars.priceScale().options().autoScale;
+        const range = free ? this.bars.priceScale().getVisibleRange() : null;
+        return {
+            t: [Math.round(instant(slots, seen.from)), Math.round(instant(slots, to))],
+            p: range ? [Number(range.from.toPrecision(7)), Number(range.to.toPrecision(7))] : this.chosen,
+        };
+    }
+
+    show({ t, p }: Window): void {
+        const { slots } = this;
+        if (!slots) return;
+        this.silently(() => {
+            if (t) {
+                const [from, to] = [logical(slots, t[0]), logical(slots, t[1])];
+                const width = this.chart.timeScale().width();
+                const share = this.stripWidth() / Math.max(1, width);
+                this.chart.timeScale().setVisibleLogicalRange({ from, to: from + (to - from) / (1 - share) });
+                this.moved = true;
+            }
+            if (p) {
+                this.choose(p);
+                this.moved = true;
+            }
+        });
+    }
+
+    private changed(): void {
+        if (this.quiet > 0 || !this.slots) return;
+        requestAnimationFrame(() => {
+            if (this.quiet > 0) return;
+            const window = this.visible();
+            const rest = this.rest();
+            const [a, b] = [this.chart.timeScale().getVisibleLogicalRange(), rest];
+            const stays = a && b && Math.abs(a.from - b.from) < 0.6 && Math.abs(a.to - b.to) < 0.6 && !window.p;
+            this.moved = !stays;
+            this.out.moved(stays ? { t: undefined, p: undefined } : window);
+        });
+    }
+
+    private rest(): { from: number; to: number } | undefined {
+        const { slots } = this;
+        if (!slots) return undefined;
+        const width = this.chart.timeScale().width();
+        const side = this.stripWidth();
+        return { from: -0.5, to: slots.count - 0.5 + (side * slots.count) / Math.max(40, width - side) };
+    }
+
+    pan(share: number): void {
+        const seen = this.chart.timeScale().getVisibleLogicalRange();
+        if (!seen) return;
+        const by = (seen.to - seen.from) * share;
+        this.chart.timeScale().setVisibleLogicalRange({ from: seen.from + by, to: seen.to + by });
+    }
+
+    zoom(factor: number): void {
+        const seen = this.chart.timeScale().getVisibleLogicalRange();
+        if (!seen) return;
+        const length = (seen.to - seen.from) * factor;
+        this.chart.timeScale().setVisibleLogicalRange({ from: seen.to - length, to: seen.to });
+    }
+
+    /** Moves and stretches the prices in view, in their logarithm. */
+    zoomPrice(factor: number, shift = 0): void {
+        const scale = this.bars.priceScale();
+        const seen = scale.getVisibleRange();
+        if (!seen || !(seen.from > 0)) return;
+        const [low, high] = [Math.log(seen.from), Math.log(seen.to)];
+        const middle = (low + high) / 2 + (high - low) * shift;
+        const half = ((high - low) / 2) * factor;
+        const [from, to] = [Math.exp(middle - half), Math.exp(middle + half)];
+        this.choose([Number(from.toPrecision(7)), Number(to.toPrecision(7))]);
+        this.changed();
+    }
+
+    private choose(prices: [number, number]): void {
+        this.chosen = prices;
+        this.bars.priceScale().setAutoScale(true);
+        this.redraw();
+    }
+
+    home(): void {
+        const seen = this.chart.timeScale().getVisibleLogicalRange();
+        if (seen) this.chart.timeScale().setVisibleLogicalRange({ from: -0.5, to: seen.to - seen.from - 0.5 });
+    }
+
+    end(): void {
+        const seen = this.chart.timeScale().getVisibleLogicalRange();
+        const rest = this.rest();
+        if (seen && rest)
+            this.chart.timeScale().setVisibleLogicalRange({ from: rest.to - (seen.to - seen.from), to: rest.to });
+    }
+
+    private wheel(event: WheelEvent): void {
+        if (!event.shiftKey) return;
+        event.preventDefault();
+        event.stopPropagation();
+        this.zoomPrice(Math.exp((event.deltaY || event.deltaX) / 600));
+    }
+
+    private hover(event: MouseEventParams): void {
+        // The keyboard's crosshair moves without an event of a pointer, and is no pointer.
+        if (event.point && !event.sourceEvent) return;
+        const { slots } = this;
+        const pane = event.paneIndex ?? 0;
+        const value = event.point && (pane === 0 ? this.bars : this.below).coordinateToPrice(event.point.y);
+        const at = event.point && this.slotAt(event.point.x);
+        const known = slots && typeof value === "number" && at !== undefined;
+        this.out.cursor(known ? { instant: instant(slots, at), price: value, pane } : undefined);
+    }
+
+    private slotAt(x: number): number | undefined {
+        const scale = this.chart.timeScale();
+        const [zero, one] = [scale.logicalToCoordinate(0 as Logical), scale.logicalToCoordinate(1 as Logical)];
+        return zero === null || one === null ? undefined : (x - zero) / (one - zero);
+    }
+
+    private x(at: number): number {
+        const { slots } = this;
+        const scale = this.chart.timeScale();
+        const [zero, one] = [scale.logicalToCoordinate(0 as Logical), scale.logicalToCoordinate(1 as Logical)];
+        if (!slots || zero === null || one === null) return Number.NaN;
+        return zero + logical(slots, at) * (one - zero);
+    }
+
+    picture(): HTMLCanvasElement {
+        return this.chart.takeScreenshot(true, false);
+    }
+
+    // ---- painting
+
+    private drawPlane(target: Target): void {
+        target.useBitmapCoordinateSpace((scope) => {
+            const { context, bitmapSize, horizontalPixelRatio: kx, verticalPixelRatio: ky } = scope;
+            const { grid, coded, table } = this;
+            context.fillStyle = this.look.plane;
+            context.fillRect(0, 0, bitmapSize.width, bitmapSize.height);
+            if (!grid || !coded || !table) return;
+            const height = bitmapSize.height;
+            const first = grid.prices[0] ?? 1;
+            const place = (y: number) => {
+                const at = this.bars.coordinateToPrice((y / ky) as never) as number | null;
+                return at !== null && at > 0 ? Math.log(at / first) / grid.step + 0.5 : -1;
+            };
+            const key = `${height} ${place(0)} ${place(height)} ${place(height / 2)}`;
+            if (this.built?.key !== key || this.built.lines.length !== height * grid.columns || !this.built.table) {
+                const rows = bands(height, place);
+                this.built = { key, rows, lines: squeeze(coded, rows), image: undefined, table: undefined };
+            }
+            const edges = Array.from({ length: grid.columns }, (_, c) => this.x(spanOf(grid, c)[0]) * kx);
+            edges.push(this.x(grid.times[grid.columns - 1] ?? 0) * kx);
+            context.imageSmoothingEnabled = false;
+            const [from = 0, next = 0] = edges;
+            if (next - from >= 1) this.blit(context, edges, height, table);
+            else this.condense(context, edges, height, table, bitmapSize.width);
+            this.hatchUnknown(context, edges, height);
+        });
+    }
+
+    /** One column of the bitmap for each column of the map; the last may be shorter. */
+    private blit(context: Context, edges: number[], height: number, table: Uint32Array): void {
+        const built = this.built;
+        if (!built) return;
+        const columns = edges.length - 1;
+        if (!built.image || built.table !== table) {
+            built.image = canvasOf(built.lines, columns, height, table);
+            built.table = table;
+        }
+        const [from = 0] = edges;
+        const whole = edges[columns - 1] ?? from;
+        const end = edges[columns] ?? whole;
+        if (columns > 1) context.drawImage(built.image, 0, 0, columns - 1, height, from, 0, whole - from, height);
+        context.drawImage(built.image, columns - 1, 0, 1, height, whole, 0, end - whole, height);
+    }
+
+    /** Columns thinner than a pixel: the strongest of each pixel. */
+    private condense(context: Context, edges: number[], height: number, table: Uint32Array, width: number): void {
+        const built = this.built;
+        if (!built) return;
+        const columns = edges.length - 1;
+        const left = Math.max(0, Math.floor(edges[0] ?? 0));
+        const right = Math.min(width, Math.ceil(edges[columns] ?? 0));
+        if (right <= left) return;
+        const starts = new Int32Array(right - left + 1);
+        for (let x = left, c = 0; x <= right; x++) {
+            while (c < columns && (edges[c + 1] ?? 0) <= x) c++;
+            starts[x - left] = c;
+        }
+        const codes = narrow(built.lines, columns, starts);
+        context.drawImage(canvasOf(codes, right - left, height, table), left, 0);
+        built.table = table;
+    }
+
+    /** Whole columns of which nothing is known are hatched. */
+    private hatchUnknown(context: Context, edges: number[], height: number): void {
+        const { grid } = this;
+        if (!grid) return;
+        let begin = -1;
+        for (let c = 0; c <= grid.columns; c++) {
+            const unknown = c < grid.columns && Number.isNaN(grid.values[c * grid.rows] ?? 0);
+            if (unknown && begin < 0) begin = c;
+            if (unknown || begin < 0) continue;
+            const [from = 0, to = 0] = [edges[begin], edges[c]];
+            hatch(context, from, 0, to - from, height, this.look.hatch);
+            begin = -1;
+        }
+    }
+
+    private drawOver(target: Target): void {
+        target.useMediaCoordinateSpace(({ context, mediaSize }) => {
+            const { width, height } = mediaSize;
+            const side = this.stripWidth();
+            const room = width - side;
+            this.drawGaps(context, height);
+            this.drawStale(context, room, height);
+            this.drawMarks(context, room);
+            this.drawCell(context);
+            this.drawLevels(context, room);
+            if (this.told.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            if (side) this.drawStrips(context, room, side, height);
+            this.wordsBottom = words(context, this.told.plane, 6, 6, Math.max(120, room - 12), this.look);
+            if (this.told.instead)
+                words(
+                    context,
+                    [this.told.instead],
+                    6,
+                    Math.max(this.wordsBottom + 8, height / 2 - 10),
+                    room - 12,
+                    this.look,
+                );
+        });
+    }
+
+    private drawGaps(context: Context, height: number): void {
+        for (const gap of this.gaps) {
+            const [from, to] = [this.x(gap.start), this.x(gap.end)];
+            hatch(context, from, height - 7, Math.max(2, to - from), 7, this.look.hatch);
+        }
+    }
+
+    private drawStale(context: Context, room: number, height: number): void {
+        if (this.staleFrom === undefined) return;
+        const from = this.x(this.staleFrom);
+        hatch(context, from, 0, Math.max(0, room - from), height, this.look.hatch);
+    }
+
+    private drawMarks(context: Context, room: number): void {
+        const { orders, cascades, least } = this.marks;
+        for (const order of orders) {
+            const usd = Number(order.value_usd);
+            if (usd < least) continue;
+            const x = this.x(order.timestamp);
+            const y = this.bars.priceToCoordinate(Number(order.price));
+            if (y === null || !(x > -20 && x < room + 20)) continue;
+            mark(context, x, y, usd, order.side, this.look);
+        }
+        for (const cascade of cascades) {
+            const [from, to] = [this.x(cascade.start), this.x(cascade.end)];
+            if (!(to > -20 && from < room + 20)) continue;
+            const height = this.chart.panes()[0]?.getHeight() ?? 0;
+            context.fillStyle = cascade.side === "LONG" ? this.look.long : this.look.short;
+            context.fillRect(from - 1, height - 14, Math.max(3, to - from + 2), 5);
+        }
+    }
+
+    private drawLevels(context: Context, room: number): void {
+        context.save();
+        context.font = `11px ${FONT}`;
+        context.textBaseline = "middle";
+        context.textAlign = "right";
+        const used: number[] = [];
+        for (const { price: at, text, side } of this.marks.levels) {
+            const y = this.bars.priceToCoordinate(at);
+            if (y === null || y < 8) continue;
+            context.strokeStyle = side === "long" ? this.look.long : this.look.short;
+            context.setLineDash([3, 3]);
+            context.beginPath();
+            context.moveTo(room - 40, y + 0.5);
+            context.lineTo(room, y + 0.5);
+            context.stroke();
+            // Labels that would lie on each other: the first stays, the others are ticks alone.
+            if (y < this.wordsBottom + 8 || used.some((other) => Math.abs(other - y) < 14)) continue;
+            used.push(y);
+            const length = context.measureText(text).width;
+            context.fillStyle = this.look.plate;
+            context.fillRect(room - 48 - length, y - 7, length + 6, 14);
+            context.fillStyle = this.look.text;
+            context.fillText(text, room - 45, y);
+        }
+        context.restore();
+    }
+
+    private drawCell(context: Context): void {
+        const { grid, cell } = this;
+        if (!grid || !cell) return;
+        const [from, to] = spanOf(grid, cell.column).map((at) => this.x(at)) as [number, number];
+        const middle = grid.prices[cell.row] ?? 0;
+        const top = this.bars.priceToCoordinate(middle * Math.exp(grid.step / 2));
+        const bottom = this.bars.priceToCoordinate(middle * Math.exp(-grid.step / 2));
+        if (top === null || bottom === null) return;
+        context.strokeStyle = this.look.text;
+        context.lineWidth = 1.5;
+        context.strokeRect(from - 1, top - 1, to - from + 2, bottom - top + 2);
+    }
+
+    private drawStrips(context: Context, x: number, width: number, height: number): void {
+        const edges = new Float64Array(height + 1);
+        for (let y = 0; y <= height; y++) edges[y] = (this.bars.coordinateToPrice(y as never) as number | null) ?? 0;
+        const ratio = window.devicePixelRatio || 1;
+        const key = `${this.version} ${width} ${height} ${ratio} ${edges[0]} ${edges[height]} ${edges[height >> 1]}`;
+        if (this.painted?.key !== key) {
+            const canvas = new OffscreenCanvas(Math.ceil(width * ratio), Math.ceil(height * ratio));
+            const own = canvas.getContext("2d") as unknown as Context;
+            own.scale(ratio, ratio);
+            const each = width / this.strips.length;
+            for (const [i, source] of this.strips.entries()) {
+                strip(own, source, edges, { x: i * each, y: 6, width: each, height }, this.look);
+            }
+            this.painted = { key, canvas };
+        }
+        context.drawImage(this.painted.canvas, x, 0, width, height);
+    }
+
+    private drawRealised(target: Target): void {
+        target.useMediaCoordinateSpace(({ context, mediaSize }) => {
+            const { width, height } = mediaSize;
+            const room = width - this.stripWidth();
+            const { stacks: shown } = this;
+            const y = (usd: number) => this.below.priceToCoordinate(usd) ?? height / 2;
+            if (shown) {
+                for (const stack of shown.stacks) {
+                    const [from, to] = [this.x(stack.start), this.x(stack.start + shown.length)];
+                    if (!(to > 0 && from < room)) continue;
+                    if (stack.covered < 1) hatch(context, from, 0, to - from, height, this.look.hatch);
+                    this.stack(context, stack.shorts, from, to, y, 1);
+                    this.stack(context, stack.longs, from, to, y, -1);
+                }
+            }
+            context.strokeStyle = this.look.faint;
+            context.lineWidth = 1;
+            context.beginPath();
+            context.moveTo(0, Math.round(y(0)) + 0.5);
+            context.lineTo(room, Math.round(y(0)) + 0.5);
+            context.stroke();
+            context.fillStyle = this.look.ground;
+            context.fillRect(room, 0, width - room, height);
+            const told = height < 110 ? this.told.realised.slice(0, 1) : this.told.realised;
+            words(context, told, 6, 4, Math.max(120, room - 12), this.look);
+            if (shown && width - room > 80) this.names(context, shown, room + 8, height);
+        });
+    }
+
+    private stack(
+        context: Context,
+        values: readonly number[],
+        from: number,
+        to: number,
+        y: (usd: number) => number,
+        sign: number,
+    ): void {
+        let reached = 0;
+        const width = Math.max(1, to - from - (to - from > 4 ? 1 : 0));
+        for (const [i, usd] of values.entries()) {
+            const [a, b] = [y(sign * reached), y(sign * (reached + usd))];
+            context.fillStyle = groupColour(i);
+            context.fillRect(from, Math.min(a, b), width, Math.abs(a - b));
+            reached += usd;
+        }
+        if (sum(values) <= 0) return;
+        // The side is told by an edge in its colour as well as by its direction.
+        context.fillStyle = sign > 0 ? this.look.short : this.look.long;
+        const top = y(sign * reached);
+        context.fillRect(from, sign > 0 ? top - 1 : top, width, 2);
+    }
+
+    private names(context: Context, shown: Stacks, x: number, height: number): void {
+        context.save();
+        context.font = `11px ${FONT}`;
+        context.textBaseline = "middle";
+        const fits = Math.floor((height - 8) / 15);
+        for (const [i, name] of shown.names.slice(0, fits).entries()) {
+            context.fillStyle = groupColour(i);
+            context.fillRect(x, 8 + i * 15, 10, 10);
+            context.fillStyle = this.look.text;
+            context.fillText(name, x + 15, 13.5 + i * 15);
+        }
+        context.restore();
+    }
+
+    /** Where the middle of a cell is on the page, for tests and for the keyboard's crosshair. */
+    point(row: number, column: number): { x: number; y: number } | undefined {
+        const { grid } = this;
+        if (!grid) return undefined;
+        const [from, to] = spanOf(grid, column);
+        const y = this.bars.priceToCoordinate(grid.prices[row] ?? 0);
+        return y === null ? undefined : { x: (this.x(from) + this.x(to)) / 2, y };
+    }
+
+    reveal(at: number, level: number): void {
+        const { slots } = this;
+        if (!slots) return;
+        const slot = Math.floor((at - slots.start) / slots.length);
+        const time = (slots.start + Math.max(0, Math.min(slots.count - 1, slot)) * slots.length) / 1000;
+        this.chart.setCrosshairPosition(level, time as UTCTimestamp, this.bars);
+    }
+}
+
+function canvasOf(codes: Uint16Array, width: number, height: number, table: Uint32Array): OffscreenCanvas {
+    const canvas = new OffscreenCanvas(width, height);
+    const image = new ImageData(width, height);
+    paint(codes, table, new Uint32Array(image.data.buffer));
+    canvas.getContext("2d")?.putImageData(image, 0, 0);
+    return canvas;
+}
+
+function primitive(layers: ["bottom" | "normal", (target: Target) => void][]): ISeriesPrimitive<Time> {
+    const views: IPrimitivePaneView[] = layers.map(([order, draw]) => ({
+        zOrder: () => order,
+        renderer: () => ({ draw }),
+    }));
+    return { paneViews: () => views };
+}

@@ -1,0 +1,153 @@
+// Asks the server. One question has one place in memory, and is asked again on condition that it changed.
+
+export interface Facts {
+    now: number | undefined;
+    simulated: boolean;
+    damaged: number;
+    relative: boolean;
+    openInterestAge: number | undefined;
+}
+
+export class Refusal extends Error {
+    constructor(
+        readonly status: number,
+        message: string,
+        readonly parameter: string | undefined,
+        readonly retryAfter: number,
+    ) {
+        super(message);
+    }
+}
+
+export interface Answer<T> {
+    body: T;
+    facts: Facts;
+    /** False where the server said that nothing has changed. */
+    fresh: boolean;
+}
+
+const TOKEN = "liqdata.token";
+
+/** Told what the headers of every answer say. */
+export const listeners = new Set<(facts: Facts) => void>();
+
+// Private windows may refuse storage; the token then lives as long as the page.
+let held: string | undefined;
+
+export function token(): string | undefined {
+    try {
+        return sessionStorage.getItem(TOKEN) ?? held;
+    } catch {
+        return held;
+    }
+}
+
+export function keepToken(value: string): void {
+    held = value;
+    try {
+        sessionStorage.setItem(TOKEN, value);
+    } catch {
+        // It is held in memory.
+    }
+}
+
+export function headers(more: Record<string, string> = {}): Record<string, string> {
+    const value = token();
+    return value ? { ...more, authorization: `Bearer ${value}` } : more;
+}
+
+function factsOf(response: Response): Facts {
+    const number = (name: string) => {
+        const text = response.headers.get(name);
+        return text === null ? undefined : Number(text);
+    };
+    return {
+        now: number("x-liqdata-now"),
+        simulated: response.headers.get("x-liqdata-simulated") === "true",
+        damaged: number("x-liqdata-damaged") ?? 0,
+        relative: response.headers.get("x-liqdata-open-interest") === "relative",
+        openInterestAge: number("x-liqdata-open-interest-age"),
+    };
+}
+
+async function refusal(response: Response): Promise<Refusal> {
+    const retry = Number(response.headers.get("retry-after") ?? 3);
+    let message = `the server answered with status ${response.status}`;
+    let parameter: string | undefined;
+    try {
+        const { error } = await response.json();
+        if (typeof error?.message === "string") message = error.message;
+        if (typeof error?.parameter === "string") parameter = error.parameter;
+    } catch {
+        // Something between here and the server answered with a body of its own.
+    }
+    return new Refusal(response.status, message, parameter, Number.isFinite(retry) ? retry : 3);
+}
+
+interface Kept {
+    tag: string;
+    answer: Answer<unknown>;
+}
+
+// As many as a page shows at once; what was not asked for again goes first.
+const MOST = 24;
+const kept = new Map<string, Kept>();
+
+/** Reads an answer; `before` is the answer to the same question before it. */
+export type Read<T> = (response: Response, before: T | undefined) => Promise<T>;
+
+const readJson: Read<unknown> = (response) => response.json();
+
+/** Asks, and answers from memory where the server says that nothing has changed. Throws a Refusal. */
+export async function ask<T>(
+    path: string,
+    signal?: AbortSignal,
+    accept = "application/json",
+    read: Read<T> = readJson as Read<T>,
+    newer?: (before: T) => Record<string, number> | undefined,
+): Promise<Answer<T>> {
+    const key = `${accept} ${path}`;
+    const known = kept.get(key);
+    const conditional: Record<string, string> = known ? { "if-none-match": known.tag } : {};
+    const before = known?.answer.body as T | undefined;
+    const more = before && newer?.(before);
+    const added = Object.entries(more ?? {}).map(([name, value]) => `&${name}=${value}`);
+    const response = await fetch(path + added.join(""), {
+        headers: headers({ accept, ...conditional }),
+        signal: signal ?? null,
+        cache: "no-store",
+        credentials: "omit",
+        redirect: "error",
+    });
+    const facts = factsOf(response);
+    for (const listener of listeners) listener(facts);
+    if (response.status === 304 && known) {
+        kept.delete(key);
+        kept.set(key, known);
+        return {
+            body: known.answer.body as T,
+            facts: { ...(known.answer.facts as Facts), now: facts.now },
+            fresh: false,
+        };
+    }
+    if (!response.ok) throw await refusal(response);
+    const answer = { body: await read(response, before), facts, fresh: true };
+    const tag = response.headers.get("etag");
+    if (tag) {
+        kept.delete(key);
+        kept.set(key, { tag, answer });
+        for (const oldest of kept.keys()) {
+            if (kept.size <= MOST) break;
+            kept.delete(oldest);
+        }
+    }
+    return answer;
+}
+
+/** A path with its parameters; those without a value are left out. */
+export function path(name: string, parameters: Record<string, string | number | undefined>): string {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(parameters)) if (value !== undefined) query.set(key, String(value));
+    const text = query.toString();
+    return text ? `${name}?${text}` : name;
+}

@@ -1,0 +1,172 @@
+// One event stream for all tabs of a browser: the tab that holds a lock reads it and hands every event on.
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { headers, path } from "./api";
+
+export interface StreamEvent {
+    kind: "orders" | "cascades" | "changes" | "gap";
+    data: string;
+    id: string | undefined;
+}
+
+export type StreamState =
+    | { is: "connecting" }
+    | { is: "live"; since: number }
+    | { is: "offline"; since: number; retryAt: number }
+    | { is: "token" }
+    | { is: "refused"; message: string };
+
+type Told = { told: "events"; events: StreamEvent[] } | { told: "state"; state: StreamState } | { told: "hello" };
+
+/** Silence after which a stream counts as broken, in milliseconds; the server says something every 1.5 s. */
+const SILENCE = 15_000;
+const LONGEST_PAUSE = 10_000;
+
+const KINDS: Record<string, StreamEvent["kind"]> = { cascade: "cascades", changes: "changes", gap: "gap" };
+
+export class Hub {
+    private last: string | undefined;
+    private state: StreamState = { is: "connecting" };
+    private readonly channel: BroadcastChannel | undefined;
+    private readonly ended = new AbortController();
+    private reads = false;
+    private waiting: StreamEvent[] = [];
+    private turn = 0;
+    private wake: (() => void) | undefined;
+
+    constructor(
+        private readonly onEvents: (events: StreamEvent[]) => void,
+        private readonly onState: (state: StreamState) => void,
+        private readonly events: string,
+    ) {
+        const name = `liqdata ${new URL(".", location.href).pathname}`;
+        if ("locks" in navigator && "BroadcastChannel" in globalThis) {
+            this.channel = new BroadcastChannel(name);
+            this.channel.onmessage = ({ data }: MessageEvent<Told>) => this.hear(data);
+            this.channel.postMessage({ told: "hello" } satisfies Told);
+            navigator.locks.request(name, { signal: this.ended.signal }, () => this.read()).catch(() => undefined);
+        } else {
+            this.read();
+        }
+    }
+
+    close(): void {
+        this.ended.abort();
+        this.wake?.();
+        this.channel?.close();
+    }
+
+    /** Tries again now, such as after a token was typed. */
+    retry(): void {
+        if (this.reads) this.wake?.();
+        else this.channel?.postMessage({ told: "hello" } satisfies Told);
+    }
+
+    private hear(told: Told): void {
+        if (told.told === "events") this.take(told.events);
+        else if (told.told === "state" && !this.reads) this.onState(told.state);
+        else if (told.told === "hello" && this.reads) {
+            this.channel?.postMessage({ told: "state", state: this.state } satisfies Told);
+            if (this.state.is === "token") this.wake?.();
+        }
+    }
+
+    private take(events: StreamEvent[]): void {
+        for (const { id } of events) if (id !== undefined) this.last = id;
+        this.onEvents(events.filter(({ data }) => data !== ""));
+    }
+
+    private say(state: StreamState): void {
+        this.state = state;
+        this.onState(state);
+        this.channel?.postMessage({ told: "state", state } satisfies Told);
+    }
+
+    // Events of one turn of the browser are handed on together.
+    private collect(event: StreamEvent): void {
+        this.waiting.push(event);
+        if (this.turn) return;
+        this.turn = setTimeout(() => {
+            this.turn = 0;
+            const events = this.waiting;
+            this.waiting = [];
+            this.channel?.postMessage({ told: "events", events } satisfies Told);
+            this.take(events);
+        }, 30) as unknown as number;
+    }
+
+    private async read(): Promise<void> {
+        this.reads = true;
+        let pause = 500;
+        while (!this.ended.signal.aborted) {
+            const began = Date.now();
+            const stop = await this.connection();
+            if (stop || this.ended.signal.aborted) {
+                await this.pause(stop ? Infinity : 0);
+                continue;
+            }
+            pause = Date.now() - began > 30_000 ? 500 : Math.min(LONGEST_PAUSE, pause * 2);
+            const since = this.state.is === "offline" ? this.state.since : Date.now();
+            this.say({ is: "offline", since, retryAt: Date.now() + pause });
+            await this.pause(pause);
+        }
+    }
+
+    private pause(length: number): Promise<void> {
+        return new Promise((resolve) => {
+            const timer = Number.isFinite(length) ? setTimeout(resolve, length) : undefined;
+            this.wake = () => {
+                clearTimeout(timer);
+                resolve();
+            };
+        });
+    }
+
+    /** Reads one connection to its end; true where another attempt would end alike. */
+    private async connection(): Promise<boolean> {
+        const cut = new AbortController();
+        const end = () => cut.abort();
+        this.ended.signal.addEventListener("abort", end);
+        let silence = setTimeout(end, SILENCE);
+        try {
+            const resume: Record<string, string> = this.last === undefined ? {} : { "last-event-id": this.last };
+            const response = await fetch(path("api/liquidations/stream", { events: this.events }), {
+                headers: headers({ accept: "text/event-stream", ...resume }),
+                signal: cut.signal,
+                cache: "no-store",
+                credentials: "omit",
+            });
+            if (response.status === 401) {
+                this.say({ is: "token" });
+                return true;
+            }
+            if (response.status === 400 && this.last !== undefined) {
+                // An id of another server: what it stood for is gone, and so may orders be.
+                this.last = undefined;
+                this.collect({ kind: "gap", data: "{}", id: undefined });
+                return false;
+            }
+            if (!response.ok || !response.body) return false;
+            this.say({ is: "live", since: Date.now() });
+            const parser = createParser({
+                onEvent: (event: EventSourceMessage) => this.collect(eventOf(event)),
+            });
+            const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+            for (;;) {
+                const { done, value } = await reader.read();
+                if (done) return false;
+                clearTimeout(silence);
+                silence = setTimeout(end, SILENCE);
+                parser.feed(value);
+            }
+        } catch {
+            return false;
+        } finally {
+            clearTimeout(silence);
+            this.ended.signal.removeEventListener("abort", end);
+        }
+    }
+}
+
+function eventOf({ event, data, id }: EventSourceMessage): StreamEvent {
+    return { kind: KINDS[event ?? ""] ?? "orders", data, id };
+}

@@ -1,0 +1,112 @@
+// The chart in a notebook: the plane of the page, with the data that the kernel sends. It opens no connection.
+import { DARK, LIGHT } from "../chart/look";
+import { Plane } from "../chart/plane";
+import { colourEnds, type Grid, gridOfBytes, spanOf } from "../data/grid";
+import type { Bar, Order } from "../data/types";
+import { clock, short } from "../view/numbers";
+
+/** The part of a widget's model that is used. */
+export interface Model {
+    get(name: string): unknown;
+    on(event: string, callback: () => void): void;
+    off(event: string, callback: () => void): void;
+}
+
+const SHOWN = 5;
+
+function bytesOf(view: unknown): ArrayBuffer | undefined {
+    if (!(view instanceof DataView) || view.byteLength === 0) return undefined;
+    // A copy, since numbers of 8 bytes have to begin at a multiple of 8.
+    const part = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    return part.slice().buffer;
+}
+
+function add(to: HTMLElement, name: string, style: string): HTMLElement {
+    const made = document.createElement(name);
+    made.style.cssText = style;
+    to.append(made);
+    return made;
+}
+
+function isLight(): boolean {
+    const { jpThemeLight } = document.body.dataset;
+    return jpThemeLight === undefined ? matchMedia("(prefers-color-scheme: light)").matches : jpThemeLight === "true";
+}
+
+export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+    const look = isLight() ? LIGHT : DARK;
+    const root = add(
+        el,
+        "div",
+        `background:${look.ground};color:${look.text};font:12px system-ui,sans-serif;padding:6px`,
+    );
+    const label = add(root, "p", "margin:0 0 4px;font-weight:600");
+    const box = add(root, "div", `height:${Number(model.get("height"))}px`);
+    box.setAttribute("role", "img");
+    const state = add(root, "p", `margin:4px 0;color:${look.faint}`);
+    state.setAttribute("role", "status");
+    const list = add(root, "ol", "margin:0;padding:0;list-style:none;font-variant-numeric:tabular-nums");
+    const plane = new Plane(box, look, { cursor: () => {}, moved: () => {} }, true);
+    plane.setZone("utc");
+    plane.stretch(0.97);
+    let grid: Grid | undefined;
+    let fitted = false;
+
+    const showMap = () => {
+        const bytes = bytesOf(model.get("grid"));
+        if (!bytes) return;
+        grid = gridOfBytes(bytes);
+        const last = grid.times[grid.columns - 1] ?? 0;
+        plane.setData(grid, model.get("bars") as Bar[], [spanOf(grid, 0)[0], last]);
+        if (!fitted) {
+            fitted = true;
+            const ends = colourEnds(grid, grid.currentPrice * 0.92, grid.currentPrice * 1.08);
+            plane.setColours({ cmap: "inferno", ...ends, threshold: ends.vmin });
+            root.dataset.colours = `${ends.vmin},${ends.vmax}`;
+        }
+        root.dataset.columns = String(grid.columns);
+    };
+    const showWords = () => {
+        const lines = model.get("label") as string[];
+        const simulated = Boolean(model.get("simulated"));
+        label.textContent = [...(simulated ? ["SIMULATED MARKET"] : []), ...lines].join(" · ");
+        box.setAttribute("aria-label", label.textContent);
+        plane.setWords({ plane: lines, instead: undefined, realised: [], simulated });
+    };
+    const showOrders = () => {
+        const orders = model.get("orders") as Order[];
+        plane.setMarks({ orders, cascades: [], levels: [], least: 0 });
+        const rows = orders.slice(0, SHOWN).map((order) => {
+            const row = document.createElement("li");
+            const amount = `${short(Number(order.value_usd))} USD`;
+            row.textContent = `REALISED ${clock(order.timestamp, "utc", true)} UTC ${order.exchange} ${order.symbol} ${order.side} ${amount}`;
+            return row;
+        });
+        list.replaceChildren(...rows);
+    };
+    const showState = () => {
+        const name = model.get("state") as string;
+        root.dataset.liqdataState = name;
+        state.textContent = { live: "live", ended: "ended: no new orders follow", closed: "closed" }[name] ?? name;
+    };
+    const silent = () => {
+        root.dataset.liqdataState = "disconnected";
+        state.textContent = "disconnected: the kernel does not answer; this is what was shown last";
+    };
+    const followed: [string, () => void][] = [
+        ["change:grid", showMap],
+        ["change:label", showWords],
+        ["change:orders", showOrders],
+        ["change:state", showState],
+        ["comm_live_update", silent],
+    ];
+    for (const [, show] of followed.slice(0, -1)) show();
+    for (const [event, show] of followed) model.on(event, show);
+    return () => {
+        for (const [event, show] of followed) model.off(event, show);
+        plane.remove();
+        root.remove();
+    };
+}
+
+export default { render };

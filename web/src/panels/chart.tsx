@@ -1,0 +1,315 @@
+// The chart with its words, colour bar and readout.
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { colours } from "../chart/bitmap";
+import { Plane } from "../chart/plane";
+import { ofCoin, tape } from "../view/feed";
+import { bindKeys } from "../view/keyboard";
+import { exact, moment, short, zoneName } from "../view/numbers";
+import { look, phone, still } from "../view/screen";
+import {
+    canvasWords,
+    cell,
+    cursor,
+    gapsShown,
+    instead,
+    label,
+    marked,
+    readout,
+    realised,
+    relative,
+    staleFor,
+    strips,
+    title,
+    unit,
+} from "../view/shown";
+import {
+    bars,
+    cascades,
+    change,
+    covers,
+    fitColours,
+    grid,
+    heatmap,
+    largestOrders,
+    newest,
+    range,
+    simulated,
+    view,
+} from "../view/state";
+import { dialog } from "./dialogs";
+import { reset } from "./parts";
+
+let plane: Plane | undefined;
+export const chart = () => plane;
+
+function mount(box: HTMLElement): () => void {
+    const made = new Plane(
+        box,
+        look.peek(),
+        {
+            cursor: (at) => {
+                cursor.value = at;
+                if (at) cell.value = undefined;
+            },
+            moved: ({ t, p }) => {
+                const before = view.peek();
+                if (String(before.t) !== String(t) || String(before.p) !== String(p)) change({ t, p });
+            },
+        },
+        still.peek(),
+    );
+    plane = made;
+    let shownFirst = true;
+    const ends = [
+        effect(() => made.setLook(look.value)),
+        effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setScale(view.value.scale)),
+        effect(() => {
+            const known = bars.region.value.body?.data ?? [];
+            const stretch = covers.value;
+            if (!stretch) return;
+            const shown = grid.value;
+            made.setData(shown, known, stretch);
+            if (shownFirst && (shown || known.length)) {
+                shownFirst = false;
+                const { t, p } = view.peek();
+                if (t || p) made.show({ t, p });
+            }
+        }),
+        effect(() => {
+            const { vmin, vmax, threshold } = range.value;
+            document.body.dataset.colours = [vmin, vmax, threshold].join(",");
+        }),
+        effect(() => made.setColours({ cmap: view.value.cmap, ...range.value })),
+        effect(() => made.setStrips(strips.value, phone.value ? 0.6 : 0.16)),
+        effect(() => {
+            const live = tape.value;
+            const listed = largestOrders.region.value.body?.data ?? [];
+            const { symbol, exchange, min_usd } = view.value;
+            const names = new Set(listed.map((order) => `${order.exchange}${order.timestamp}${order.value_usd}`));
+            const fresh = live.flatMap((row) =>
+                row.kind === "order" &&
+                ofCoin.value(row.order.symbol, symbol) &&
+                row.usd >= min_usd &&
+                (!exchange || row.order.exchange === exchange) &&
+                !names.has(`${row.order.exchange}${row.at}${row.order.value_usd}`)
+                    ? [row.order]
+                    : [],
+            );
+            made.setMarks({
+                orders: [...listed, ...fresh.slice(0, 500)],
+                cascades: cascades.region.value.body?.data ?? [],
+                levels: marked.value,
+                least: Math.max(min_usd, 50_000),
+            });
+        }),
+        effect(() => made.setRealised(realised.value, gapsShown.value)),
+        effect(() => made.setWords(canvasWords.value)),
+        effect(() => made.setCell(cell.value)),
+        effect(() => made.setStale(staleFor.value === undefined ? undefined : newest.peek()?.now)),
+        effect(() => made.stretch(phone.value ? (view.value.panel === "realised" ? 0.5 : 0.82) : 0.8)),
+        bindKeys(made),
+    ];
+    return () => {
+        for (const end of ends) end();
+        made.remove();
+        plane = undefined;
+    };
+}
+
+/** What is on the screen as a picture, with the words that belong to it. */
+export async function savePicture(): Promise<void> {
+    if (!plane) return;
+    const drawn = plane.picture();
+    const ratio = window.devicePixelRatio || 1;
+    const band = Math.round(44 * ratio);
+    const canvas = document.createElement("canvas");
+    canvas.width = drawn.width;
+    canvas.height = drawn.height + band;
+    const context = canvas.getContext("2d");
+    if (!context) return;
+    const { ground, text, warn } = look.value;
+    context.fillStyle = ground;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(drawn, 0, band);
+    context.fillStyle = simulated.value ? warn : text;
+    context.font = `600 ${13 * ratio}px system-ui, sans-serif`;
+    const { symbol, range: shown, tz } = view.value;
+    const at = newest.value?.now;
+    const when = at === undefined ? "" : ` · ${moment(at, tz)} ${zoneName(at, tz)}`;
+    context.fillText(
+        `${simulated.value ? "SIMULATED MARKET · " : ""}liqdata · ${symbol} ${shown}${when}`,
+        8 * ratio,
+        18 * ratio,
+    );
+    context.font = `${11 * ratio}px system-ui, sans-serif`;
+    context.fillText(label.value.join(" · "), 8 * ratio, 36 * ratio, canvas.width - 16 * ratio);
+    const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+    if (!blob) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `liqdata-${symbol}-${shown}${simulated.value ? "-simulated" : ""}.png`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function ColourBar() {
+    const bar = useRef<HTMLCanvasElement>(null);
+    const { vmin, vmax, threshold } = range.value;
+    const { cmap } = view.value;
+    const { paper } = look.value;
+    useEffect(() => {
+        const context = bar.current?.getContext("2d");
+        if (!context) return;
+        const image = new ImageData(256, 1);
+        new Uint32Array(image.data.buffer).set(colours(cmap, paper));
+        context.putImageData(image, 0, 0);
+    }, [cmap, paper]);
+    const place = (usd: number) => Math.log(usd / vmin) / Math.log(vmax / vmin);
+    const set = (text: string) => {
+        const value = Number(text);
+        if (Number.isFinite(value) && value >= 0) change({ thr: value });
+    };
+    const name = (usd: number) => (relative.value ? `${((100 * usd) / vmax).toPrecision(2)} %` : short(usd));
+    return (
+        <div class="colourbar">
+            <span>{name(vmin)}</span>
+            <span class="bar">
+                <canvas ref={bar} width="256" height="1" />
+                <input
+                    type="range"
+                    min="0"
+                    max="1"
+                    step="0.005"
+                    value={Math.max(0, Math.min(1, place(Math.max(threshold, vmin))))}
+                    aria-label="threshold"
+                    aria-valuetext={`${name(threshold)}${unit.value}`}
+                    onInput={(event) => {
+                        const share = Number(event.currentTarget.value);
+                        change({
+                            thr: share <= 0 ? undefined : Number((vmin * (vmax / vmin) ** share).toPrecision(3)),
+                        });
+                    }}
+                />
+            </span>
+            <span>
+                {name(vmax)}
+                {unit.value}, log
+            </span>
+            <label>
+                threshold{" "}
+                <input
+                    type="number"
+                    min="0"
+                    value={Number(threshold.toPrecision(3))}
+                    aria-label={`threshold as a number${unit.value}`}
+                    onChange={(event) => set(event.currentTarget.value)}
+                />
+            </label>
+            <button type="button" onClick={fitColours}>
+                fit colours
+            </button>
+            <span class="faint">compares inside this map only</span>
+        </div>
+    );
+}
+
+export function Readout() {
+    const told = readout.value;
+    return (
+        <p
+            class="readout"
+            data-row={told?.row}
+            data-column={told?.column}
+            data-value={told?.exact}
+            role="status"
+            aria-live={cell.value ? "polite" : "off"}
+        >
+            {told ? (
+                <>
+                    <span>{told.place}</span> <strong title={told.exact ? exact(told.exact) : ""}>{told.amount}</strong>{" "}
+                    <span class="faint">{told.notes.join(" · ")}</span>
+                </>
+            ) : (
+                <span class="faint">
+                    {phone.value
+                        ? "Touch the map to read a cell."
+                        : "Point at the map, or go over it with Shift and the arrows, to read a cell."}
+                </span>
+            )}
+        </p>
+    );
+}
+
+function Reset() {
+    const { trouble } = heatmap.region.value;
+    const name = trouble?.is === "refused" ? trouble.parameter : undefined;
+    if (name === undefined || !(name in view.value)) return null;
+    return (
+        <button type="button" onClick={() => reset(name)}>
+            reset {name}
+        </button>
+    );
+}
+
+export function Chart() {
+    const box = useRef<HTMLDivElement>(null);
+    useEffect(() => (box.current ? mount(box.current) : undefined), []);
+    useEffect(
+        () =>
+            effect(() => {
+                document.title = title.value;
+            }),
+        [],
+    );
+    const { t, p, as_of, panel } = view.value;
+    return (
+        <section class="map" aria-label="map">
+            <div class="label">
+                <p>
+                    <strong>{view.value.symbol}</strong> {label.value.join(" · ")}
+                </p>
+                <button type="button" onClick={() => (dialog.value = "about")}>
+                    what is assumed
+                </button>
+                <button type="button" onClick={() => (dialog.value = "clusters")}>
+                    as table
+                </button>
+                <button type="button" class={panel === "levels" ? "" : "wide"} onClick={() => (dialog.value = "map")}>
+                    map as table
+                </button>
+                <button
+                    type="button"
+                    class={panel === "realised" ? "" : "wide"}
+                    onClick={() => (dialog.value = "realised")}
+                >
+                    realised as table
+                </button>
+                <button type="button" onClick={savePicture}>
+                    picture
+                </button>
+                {(t || p) && !as_of && (
+                    <button type="button" class="now" onClick={() => plane?.fit()}>
+                        show all, up to now
+                    </button>
+                )}
+            </div>
+            {instead.value && (
+                <p class="trouble label">
+                    {instead.value}
+                    <Reset />
+                </p>
+            )}
+            <div
+                ref={box}
+                class="canvas"
+                tabIndex={0}
+                role="group"
+                aria-label={`${view.value.symbol}: ${label.value.join(", ")}. Candles, with realised orders, above realised amounts by exchange. Tables have the same numbers.`}
+            />
+            <Readout />
+            <ColourBar />
+        </section>
+    );
+}

@@ -1,0 +1,319 @@
+// Dialogs: help, what an estimate assumes, tables of what charts show, and the form for a token.
+import { signal } from "@preact/signals";
+import { keepToken } from "../data/api";
+import { moment, percent, price, short, zoneName } from "../view/numbers";
+import { clusters, label, realised, strips, unit } from "../view/shown";
+import { gaps, index, KINDS, levels, notices, pain, ready, tokenNeeded, view } from "../view/state";
+import { Dialog } from "./parts";
+
+export const dialog = signal<"" | "help" | "about" | "clusters" | "map" | "realised" | "gaps">("");
+const close = () => {
+    dialog.value = "";
+};
+
+const KEYS: [string, string][] = [
+    ["← →", "earlier, later"],
+    ["↑ ↓", "higher, lower prices"],
+    ["+ −", "zoom time"],
+    ["Shift + ← → ↑ ↓", "go from cell to cell"],
+    ["Home, End, 0", "first, newest, all"],
+    ["[ ]", "lower, raise the threshold"],
+    ["c, v", "coin, exchange"],
+    ["1 … 9", "range"],
+    ["m, s", "model, source"],
+    ["Space", "pause the tape"],
+    ["l, u, d", "price axis, UTC or local, dark or light"],
+    ["t", "the map as a table"],
+    ["y", "copy the address"],
+    ["?, Esc", "this help, close"],
+];
+
+function Help() {
+    return (
+        <Dialog name="Help" onClose={close}>
+            <p>
+                <strong>ESTIMATE</strong> is computed from prices and open interest. <strong>MEASURED</strong> are
+                positions of accounts that were seen. <strong>REALISED</strong> are orders that exchanges told of: a
+                lower bound. <strong>AS SERVED</strong> is a map as it was answered at that time.
+            </p>
+            <p>
+                A pixel shows the strongest cell in it. Cells below the threshold are not drawn. Hatching means: not
+                known. The map's amounts are compared inside one map only; its colours stay until you fit them.
+            </p>
+            <p>Drag moves, the wheel zooms time, Shift and wheel zoom prices, a double click shows all.</p>
+            <table>
+                <tbody>
+                    {KEYS.map(([keys, meaning]) => (
+                        <tr key={keys}>
+                            <th scope="row">{keys}</th>
+                            <td>{meaning}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </Dialog>
+    );
+}
+
+function About() {
+    const lines = label.value;
+    return (
+        <Dialog name="What this map assumes" onClose={close}>
+            {lines.map((line) => (
+                <p key={line}>{line}</p>
+            ))}
+            <p>
+                Nobody's positions are read for an estimate. It spreads open interest over assumed leverages,
+                maintenance margins and lifetimes of positions, along the prices that were traded. A level may hold much
+                more or much less. It does not say where the price goes.
+            </p>
+            <p>A column is what the map was at that instant; later bars do not change it.</p>
+        </Dialog>
+    );
+}
+
+function Clusters() {
+    return (
+        <Dialog name={`Strongest rows of the newest column, ${view.value.symbol}`} onClose={close}>
+            <p>{label.value.join(" · ")}</p>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">price from</th>
+                        <th scope="col">to</th>
+                        <th scope="col">side</th>
+                        <th scope="col">est.{unit.value}</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {clusters.value.map(({ band, value, side }) => (
+                        <tr key={band[0]}>
+                            <td>{price(band[0])}</td>
+                            <td>{price(band[1])}</td>
+                            <td>{side}</td>
+                            <td title={String(value)}>{short(value)}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            <Headlines />
+        </Dialog>
+    );
+}
+
+export function Headlines() {
+    const found = pain.region.value.body?.data;
+    const tiers = levels.region.value.body?.data.tiers;
+    return (
+        <>
+            {found && (
+                <table>
+                    <caption>Estimated max pain</caption>
+                    <tbody>
+                        {(["d1", "d7"] as const).flatMap((days) =>
+                            (["long", "short"] as const).map((side) => (
+                                <tr key={days + side}>
+                                    <th scope="row">
+                                        {days === "d1" ? "1 day" : "7 days"}, {side}
+                                    </th>
+                                    <td>{price(found[days][side].price)}</td>
+                                    <td>{found[days][side].distPct.toFixed(1)} %</td>
+                                    <td>
+                                        est. {short(found[days][side].usd)}
+                                        {unit.value}
+                                    </td>
+                                </tr>
+                            )),
+                        )}
+                    </tbody>
+                </table>
+            )}
+            {tiers && (
+                <table>
+                    <caption>Estimated levels by leverage</caption>
+                    <tbody>
+                        {Object.entries(tiers).map(([tier, level]) => (
+                            <tr key={tier}>
+                                <th scope="row">{tier}×</th>
+                                <td>long {price(level.longPrice)}</td>
+                                <td>short {price(level.shortPrice)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            )}
+        </>
+    );
+}
+
+function MapTable() {
+    return (
+        <Dialog name="Liquidation map" onClose={close}>
+            {strips.value.map(({ map, word, lines, relative }) => (
+                <table key={word}>
+                    <caption>
+                        {word} · {lines.join(" · ")} · the 20 strongest bins
+                    </caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">price</th>
+                            <th scope="col">side</th>
+                            {map.leverages.map((tier) => (
+                                <th scope="col" key={tier}>
+                                    {tier}×
+                                </th>
+                            ))}
+                            <th scope="col">total{relative ? "" : " USD"}</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {[...map.bins]
+                            .sort((a, b) => b.total - a.total)
+                            .slice(0, 20)
+                            .map((bin) => (
+                                <tr key={bin.side + bin.price}>
+                                    <td>{price(bin.price)}</td>
+                                    <td>{bin.side}</td>
+                                    {map.leverages.map((tier) => (
+                                        <td key={tier}>{short(bin.tiers[tier] ?? 0)}</td>
+                                    ))}
+                                    <td>{short(bin.total)}</td>
+                                </tr>
+                            ))}
+                    </tbody>
+                </table>
+            ))}
+        </Dialog>
+    );
+}
+
+function RealisedTable() {
+    const shown = realised.value;
+    const zone = view.value.tz;
+    const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
+    return (
+        <Dialog name={`Realised, ${view.value.symbol}: a lower bound`} onClose={close}>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">from</th>
+                        <th scope="col">longs, USD</th>
+                        <th scope="col">shorts, USD</th>
+                        <th scope="col">time covered</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {[...(shown?.stacks ?? [])].reverse().map((stack) => (
+                        <tr key={stack.start}>
+                            <td>
+                                {moment(stack.start, zone)} {zoneName(stack.start, zone)}
+                            </td>
+                            <td>{stack.covered > 0 ? `≥ ${short(total(stack.longs))}` : "not known"}</td>
+                            <td>{stack.covered > 0 ? `≥ ${short(total(stack.shorts))}` : "not known"}</td>
+                            <td>{percent(stack.covered)}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </Dialog>
+    );
+}
+
+function Gaps() {
+    const zone = view.value.tz;
+    const rows = gaps.region.value.body?.data ?? [];
+    const files = (ready.region.value.body?.damaged ?? []) as Record<string, unknown>[];
+    return (
+        <Dialog name="What was not heard" onClose={close}>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">exchange</th>
+                        <th scope="col">from</th>
+                        <th scope="col">to</th>
+                        <th scope="col">why</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {rows.map((gap) => (
+                        <tr key={`${gap.exchange}${gap.start}`}>
+                            <td>{gap.exchange}</td>
+                            <td>{moment(gap.start, zone)}</td>
+                            <td>
+                                {moment(gap.end, zone)} {zoneName(gap.end, zone)}
+                            </td>
+                            <td>{gap.reason}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            {!rows.length && <p>No gap in this time is known.</p>}
+            {files.map((file) => (
+                <p class="damage" key={JSON.stringify(file)}>
+                    damaged: {String(file.holds ?? "file")}, {String(file.reason ?? "")}
+                </p>
+            ))}
+        </Dialog>
+    );
+}
+
+export function Dialogs() {
+    switch (dialog.value) {
+        case "help":
+            return <Help />;
+        case "about":
+            return <About />;
+        case "clusters":
+            return <Clusters />;
+        case "map":
+            return <MapTable />;
+        case "realised":
+            return <RealisedTable />;
+        case "gaps":
+            return <Gaps />;
+        default:
+            return null;
+    }
+}
+
+export function TokenForm() {
+    return (
+        <main class="token">
+            <form
+                onSubmit={(event) => {
+                    event.preventDefault();
+                    const value = String(new FormData(event.currentTarget).get("token") ?? "").trim();
+                    if (!value) return;
+                    keepToken(value);
+                    tokenNeeded.value = false;
+                    index.load();
+                    ready.load();
+                    for (const loaders of Object.values(KINDS)) for (const loader of loaders) loader.load();
+                }}
+            >
+                <h1>liqdata</h1>
+                <p>This server answers only with a token.</p>
+                <label>
+                    <span>token</span>
+                    <input type="password" name="token" autocomplete="off" required minLength={16} />
+                </label>
+                <p class="faint">It is kept in this tab until you close it, and is never part of the address.</p>
+                <button type="submit">show the data</button>
+            </form>
+        </main>
+    );
+}
+
+export function Notices() {
+    if (!notices.value.length) return null;
+    return (
+        <div class="notices" role="status">
+            {notices.value.map((text) => (
+                <p key={text}>{text}</p>
+            ))}
+            <button type="button" onClick={() => (notices.value = [])}>
+                understood
+            </button>
+        </div>
+    );
+}

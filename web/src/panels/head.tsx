@@ -1,0 +1,183 @@
+// The head: what is asked for, whether it is live, and how old what is known is.
+import { signal } from "@preact/signals";
+import { CMAPS, RANGES, SCALES, SOURCES } from "../view/address";
+import { age, clock, zoneName } from "../view/numbers";
+import { theme } from "../view/screen";
+import { streamText } from "../view/sentences";
+import { staleFor } from "../view/shown";
+import { change, exchanges, index, newest, simulated, stream, tick, view } from "../view/state";
+import { dialog } from "./dialogs";
+import { Choice } from "./parts";
+
+const open = signal(false);
+export const copied = signal("");
+
+const SOURCE_NAMES = { estimate: "estimate", positions: "measured positions", served: "as served" } as const;
+
+export async function copyAddress(): Promise<void> {
+    try {
+        await navigator.clipboard.writeText(location.href);
+        copied.value = "The address was copied.";
+    } catch {
+        copied.value = "The browser did not allow copying; the address bar has the view.";
+    }
+    setTimeout(() => {
+        copied.value = "";
+    }, 4000);
+}
+
+function Clock() {
+    const zone = view.value.tz;
+    const { as_of } = view.value;
+    const known = newest.value;
+    if (as_of !== undefined) {
+        return (
+            <span class="clock">
+                as of <strong>{as_of.replace("T", " ").replace("Z", "")} UTC</strong>{" "}
+                <button type="button" onClick={() => change({ as_of: undefined }, true)}>
+                    now
+                </button>
+            </span>
+        );
+    }
+    const state = stream.value;
+    const late = staleFor.value !== undefined;
+    const said = streamText(state, tick.value, zone);
+    return (
+        <span class={`clock ${late ? "late" : state.is}`} role="status" data-state={late ? "stale" : state.is}>
+            <span class="dot" aria-hidden="true" />
+            {late && known
+                ? `newest known ${clock(known.now, zone)} ${zoneName(known.now, zone)}, ${age(staleFor.value ?? 0)} ago · ${said}`
+                : said}{" "}
+            {known && !late && (
+                <span class="time">
+                    {clock(known.now, zone, true)} {zoneName(known.now, zone)}
+                </span>
+            )}
+        </span>
+    );
+}
+
+export function Head() {
+    const { symbol, range, model, exchange, source, beside, opened, scale, cmap, tz, as_of } = view.value;
+    const known = index.region.value.body?.coins ?? [];
+    const names = known.includes(symbol) ? known : [symbol, ...known];
+    const places = (exchanges.region.value.body?.data ?? []).map((row) => row.exchange).sort();
+    if (exchange !== undefined && !places.includes(exchange)) places.push(exchange);
+    const single = (values: readonly string[]) => values.map((value) => [value, value] as const);
+    return (
+        <header class={`head ${open.value ? "open" : ""}`}>
+            <h1>liqdata</h1>
+            <Choice
+                name="coin"
+                id="coin"
+                value={symbol}
+                options={single(names)}
+                onChange={(value) => change({ symbol: value }, true)}
+            />
+            <Choice
+                name="range"
+                value={range}
+                options={RANGES.map((value) => [value, value] as const)}
+                onChange={(value) => change({ range: value }, true)}
+            />
+            <div class="mid">
+                <Choice
+                    name="model"
+                    value={model}
+                    options={[
+                        ["2", "2 · exposed"],
+                        ["3", "3 · expected"],
+                    ]}
+                    onChange={(value) => change({ model: value }, true)}
+                />
+                <Choice
+                    name="exchange"
+                    value={exchange ?? ""}
+                    options={[["", "all"] as const, ...single(places)]}
+                    onChange={(value) => change({ exchange: value || undefined }, true)}
+                />
+                <Choice
+                    name="source"
+                    value={source}
+                    options={SOURCES.map((value) => [value, SOURCE_NAMES[value]] as const)}
+                    onChange={(value) => change({ source: value }, true)}
+                />
+            </div>
+            <Clock />
+            <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+                <span aria-hidden="true">⋯</span>
+                <span class="hidden">more choices</span>
+            </button>
+            <div class="rest">
+                <Choice
+                    name="beside it"
+                    value={beside}
+                    options={[
+                        ["none", "nothing"] as const,
+                        ...SOURCES.map((value) => [value, SOURCE_NAMES[value]] as const),
+                    ]}
+                    onChange={(value) => change({ beside: value }, true)}
+                />
+                <Choice
+                    name="opened"
+                    value={opened}
+                    options={[
+                        ["ever", "ever"],
+                        ["range", "in this range"],
+                    ]}
+                    onChange={(value) => change({ opened: value }, true)}
+                />
+                <label class="choice">
+                    <span class="name">as of (UTC)</span>
+                    <input
+                        type="datetime-local"
+                        value={as_of?.replace("Z", "").slice(0, 16) ?? ""}
+                        onChange={(event) => {
+                            const text = event.currentTarget.value;
+                            change({ as_of: text ? `${text}Z` : undefined }, true);
+                        }}
+                    />
+                </label>
+                <Choice
+                    name="price axis"
+                    value={scale}
+                    options={SCALES.map((value) => [value, value] as const)}
+                    onChange={(value) => change({ scale: value })}
+                />
+                <Choice
+                    name="colours"
+                    value={cmap}
+                    options={CMAPS.map((value) => [value, value] as const)}
+                    onChange={(value) => change({ cmap: value })}
+                />
+                <button type="button" onClick={() => change({ tz: tz === "utc" ? "local" : "utc" })}>
+                    {tz === "utc" ? "UTC" : zoneName(tick.value, "local")}
+                </button>
+                <button type="button" onClick={() => change({ theme: theme.value === "dark" ? "light" : "dark" })}>
+                    {theme.value === "dark" ? "light" : "dark"}
+                </button>
+                <button type="button" onClick={copyAddress}>
+                    copy address
+                </button>
+                <button type="button" onClick={() => (dialog.value = "help")}>
+                    help
+                </button>
+            </div>
+            {copied.value && (
+                <span class="said" role="status">
+                    {copied.value}
+                </span>
+            )}
+        </header>
+    );
+}
+
+export function SimulatedBar() {
+    if (!simulated.value) return null;
+    return (
+        <p class="simulated" role="note">
+            SIMULATED MARKET · it says nothing of a real one
+        </p>
+    );
+}

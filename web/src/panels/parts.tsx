@@ -1,0 +1,82 @@
+// Small parts that panels share.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Region } from "../data/loader";
+import { troubleText, waitingText } from "../view/sentences";
+import { change, tick, view } from "../view/state";
+
+export function Choice<T extends string>(props: {
+    name: string;
+    value: T;
+    options: readonly (readonly [T, string])[];
+    onChange: (value: T) => void;
+    id?: string;
+}) {
+    const { name, value, options, onChange, id } = props;
+    return (
+        <label class="choice">
+            <span class="name">{name}</span>
+            <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+                {options.map(([key, text]) => (
+                    <option key={key} value={key}>
+                        {text}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}
+
+/** A region's content, or the sentence that says why there is none. */
+export function State<T>({ of, children }: { of: Region<T>; children: (body: T) => ComponentChildren }) {
+    const { trouble, body } = of;
+    const waits = waitingText(of, tick.value);
+    return (
+        <>
+            {trouble && (
+                <p class="trouble" role="status">
+                    {troubleText(trouble, tick.value, view.value.tz)}
+                    {trouble.is === "refused" && trouble.parameter && trouble.parameter in view.value && (
+                        <button type="button" onClick={() => reset(trouble.parameter as string)}>
+                            reset {trouble.parameter}
+                        </button>
+                    )}
+                </p>
+            )}
+            {waits !== undefined && <p class="faint">{waits}</p>}
+            {body !== undefined && children(body)}
+        </>
+    );
+}
+
+export function reset(parameter: string): void {
+    const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2" };
+    change({ [parameter]: standard[parameter] }, true);
+}
+
+export function Dialog({
+    name,
+    onClose,
+    children,
+}: {
+    name: string;
+    onClose: () => void;
+    children: ComponentChildren;
+}) {
+    const box = useRef<HTMLDialogElement>(null);
+    useEffect(() => {
+        const dialog = box.current;
+        if (dialog && !dialog.open) dialog.showModal();
+    }, []);
+    return (
+        <dialog ref={box} onClose={onClose} aria-label={name}>
+            <header>
+                <h2>{name}</h2>
+                <button type="button" onClick={() => box.current?.close()}>
+                    close
+                </button>
+            </header>
+            {children}
+        </dialog>
+    );
+}

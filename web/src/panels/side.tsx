@@ -1,0 +1,252 @@
+// Totals, ranking and coverage.
+
+import { percent, short } from "../view/numbers";
+import { coinOrder } from "../view/rank";
+import { coveredShare, gapsShown } from "../view/shown";
+import { change, coins, coverage, covers, damaged, gaps, liqmap, overview, undercount, view } from "../view/state";
+import { dialog } from "./dialogs";
+import { State } from "./parts";
+
+const window = () => (["12h", "24h"].includes(view.value.range) ? view.value.range : "24h");
+
+export function Totals() {
+    const name = window();
+    const rows = undercount.region.value.body?.data;
+    const total = (key: "low_usd" | "high_usd") =>
+        rows?.reduce((sum, row) => sum + (row[key] ?? Number(row.observed_usd)), 0);
+    const [low, high] = [total("low_usd"), total("high_usd")];
+    return (
+        <section class="totals" aria-label="totals of realised liquidations">
+            <h2>
+                Realised, all coins, {name} <small>lower bound</small>
+            </h2>
+            <State of={overview.region.value}>
+                {({ data }) => {
+                    const [day, hour] = [data[name], data["1h"]];
+                    if (!day || day.total_usd === null || coveredShare.value === 0) {
+                        return <p class="big">Nobody listened: no totals.</p>;
+                    }
+                    return (
+                        <>
+                            <p class="big" title={`${day.total_usd} USD`}>
+                                ≥ {short(day.total_usd)} USD
+                            </p>
+                            <p>
+                                <span class="long">longs ≥ {short(day.long_usd ?? 0)}</span> ·{" "}
+                                <span class="short">shorts ≥ {short(day.short_usd ?? 0)}</span> ·{" "}
+                                {day.cnt?.toLocaleString("en")} orders
+                                {hour?.total_usd != null && <> · 1h ≥ {short(hour.total_usd)}</>}
+                            </p>
+                            {low !== undefined && high !== undefined && (
+                                <p class="faint">
+                                    {high > low * 1.001
+                                        ? `est. ${short(low)}–${short(high)} USD with what samples leave out`
+                                        : "no exchange of these is known to leave orders out"}
+                                    {coveredShare.value !== undefined &&
+                                        ` · ${percent(coveredShare.value)} of the time covered`}
+                                </p>
+                            )}
+                        </>
+                    );
+                }}
+            </State>
+        </section>
+    );
+}
+
+export function Ranking() {
+    return (
+        <section class="ranking" aria-label="coins by realised liquidations">
+            <h2>
+                Coins, {window()} <small>realised, lower bound, USD</small>
+            </h2>
+            <State of={coins.region.value}>
+                {({ data }) => {
+                    const rows = coinOrder(data);
+                    const most = Math.max(1, ...rows.map((row) => row.total_usd ?? 0));
+                    if (!rows.length) return <p class="faint">No orders in this time.</p>;
+                    return (
+                        <table>
+                            <thead class="hidden">
+                                <tr>
+                                    <th scope="col">coin</th>
+                                    <th scope="col">share</th>
+                                    <th scope="col">longs</th>
+                                    <th scope="col">shorts</th>
+                                    <th scope="col">total</th>
+                                </tr>
+                            </thead>
+                            <tbody>
+                                {rows.map((row) => (
+                                    <tr key={row.coin} aria-current={row.coin === view.value.symbol}>
+                                        <th scope="row">
+                                            <button
+                                                type="button"
+                                                class="plain"
+                                                onClick={() => change({ symbol: row.coin }, true)}
+                                            >
+                                                {row.coin}
+                                            </button>
+                                        </th>
+                                        <td class="bars">
+                                            <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+                                                <rect
+                                                    class="long"
+                                                    width={(100 * (row.long_usd ?? 0)) / most}
+                                                    height="8"
+                                                />
+                                                <rect
+                                                    class="short"
+                                                    x={(100 * (row.long_usd ?? 0)) / most}
+                                                    width={(100 * (row.short_usd ?? 0)) / most}
+                                                    height="8"
+                                                />
+                                            </svg>
+                                        </td>
+                                        <td class="long">{short(row.long_usd ?? 0)}</td>
+                                        <td class="short">{short(row.short_usd ?? 0)}</td>
+                                        <td title={String(row.total_usd)}>{short(row.total_usd ?? 0)}</td>
+                                    </tr>
+                                ))}
+                            </tbody>
+                        </table>
+                    );
+                }}
+            </State>
+        </section>
+    );
+}
+
+/** What the estimate has near the price, of everything and not only of the rows that are shown. */
+export function Near() {
+    const body = liqmap.region.value.body;
+    if (!body?.within || view.value.source !== "estimate") return null;
+    const unlike = body.units === "relative";
+    const { outside } = body;
+    return (
+        <section class="near" aria-label="estimate near the price">
+            <h2>
+                Estimate near the price{" "}
+                <small>
+                    {unlike ? "relative amounts" : "USD"}, whole map {body.range}
+                </small>
+            </h2>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">within</th>
+                        {Object.keys(body.within).map((name) => (
+                            <th scope="col" key={name}>
+                                {name} %
+                            </th>
+                        ))}
+                        <th scope="col">not shown</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {(["long_usd", "short_usd"] as const).map((side) => (
+                        <tr key={side}>
+                            <th scope="row">est. {side === "long_usd" ? "longs" : "shorts"}</th>
+                            {Object.entries(body.within ?? {}).map(([name, sides]) => (
+                                <td key={name}>{short(sides[side])}</td>
+                            ))}
+                            <td>{outside ? short(outside[side]) : ""}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </section>
+    );
+}
+
+function gapsText(count: number | undefined): string {
+    if (count === undefined) return "gaps are not known";
+    return count === 0 ? "no gaps" : `${count} ${count === 1 ? "gap" : "gaps"}`;
+}
+
+const WORDS: Record<string, string> = { complete: "all orders", sampled: "a sample", unknown: "unknown share" };
+
+export function CoverageStrip() {
+    const stretch = covers.value;
+    const shown = gapsShown.value;
+    return (
+        <section class="coverage" aria-label="coverage">
+            <h2>
+                Coverage <small>who was listened to, {view.value.range}</small>
+                {damaged.value > 0 && (
+                    <button type="button" class="damage" onClick={() => (dialog.value = "gaps")}>
+                        {damaged.value} files damaged: rows are missing
+                    </button>
+                )}
+                <button type="button" class="plain" onClick={() => (dialog.value = "gaps")}>
+                    {gapsText(gaps.region.value.body?.data.length)}
+                </button>
+            </h2>
+            <State of={coverage.region.value}>
+                {({ data }) => (
+                    <ul>
+                        {data.map((row) => (
+                            <li key={row.exchange}>
+                                <span class="who">{row.exchange}</span>
+                                <svg class="strip" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+                                    <defs>
+                                        <pattern
+                                            id="hatch"
+                                            width="8"
+                                            height="10"
+                                            patternUnits="userSpaceOnUse"
+                                            patternTransform="skewX(-35)"
+                                        >
+                                            <rect width="3" height="10" />
+                                        </pattern>
+                                    </defs>
+                                    <rect class={row.connected_share ? "heard" : "unheard"} width="1000" height="10" />
+                                    {stretch &&
+                                        shown
+                                            .filter((gap) => gap.exchange === row.exchange)
+                                            .map((gap) => {
+                                                const at = (x: number) =>
+                                                    Math.max(
+                                                        0,
+                                                        Math.min(
+                                                            1000,
+                                                            (1000 * (x - stretch[0])) / (stretch[1] - stretch[0]),
+                                                        ),
+                                                    );
+                                                const width = Math.max(3, at(gap.end) - at(gap.start));
+                                                return (
+                                                    <g key={gap.start}>
+                                                        <rect
+                                                            class="unheard"
+                                                            x={at(gap.start)}
+                                                            width={width}
+                                                            height="10"
+                                                        />
+                                                        <rect
+                                                            class="hatched"
+                                                            x={at(gap.start)}
+                                                            width={width}
+                                                            height="10"
+                                                        />
+                                                        <title>{gap.reason}</title>
+                                                    </g>
+                                                );
+                                            })}
+                                </svg>
+                                <span class="share">
+                                    {row.connected_share === null ? "unknown" : percent(row.connected_share)} ·{" "}
+                                    {WORDS[row.completeness] ?? row.completeness}
+                                </span>
+                            </li>
+                        ))}
+                        {!data.length && (
+                            <li class="faint">
+                                Nobody is known to have listened: what is missing from the totals is not known.
+                            </li>
+                        )}
+                    </ul>
+                )}
+            </State>
+        </section>
+    );
+}

@@ -1,0 +1,284 @@
+// What is on the plane and beside it, in words: the same for the document, the pixels and exported pictures.
+import { computed, signal } from "@preact/signals";
+import type { StripSource } from "../chart/draw";
+import type { Cursor, Words } from "../chart/plane";
+import { stacks } from "../chart/realised";
+import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
+import { clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
+import { phone } from "./screen";
+import { planeWords, troubleText, unitText, WORD, waitingText } from "./sentences";
+import {
+    coverage,
+    covers,
+    damaged,
+    gaps,
+    grid,
+    heatmap,
+    levels,
+    liqmap,
+    measured,
+    newest,
+    pain,
+    period,
+    periods,
+    served,
+    servedGrid,
+    servedLiqmap,
+    simulated,
+    tick,
+    view,
+} from "./state";
+
+const zone = computed(() => view.value.tz);
+
+export const relative = computed(() => grid.value?.units === "relative");
+export const unit = computed(() => (relative.value ? "" : " USD"));
+
+export const label = computed(() => {
+    const { source } = view.value;
+    const shown = grid.value;
+    const old = served.value;
+    return planeWords({
+        source,
+        model: String(shown?.model ?? view.value.model),
+        explain: source === "served" ? { ...shown?.explain, modelVersion: old?.version } : shown?.explain,
+        units: shown?.units,
+        servedAt: old ? `${moment(old.at, zone.value)} ${zoneName(old.at, zone.value)}` : undefined,
+        openInterestAge: heatmap.region.value.facts?.openInterestAge,
+    });
+});
+
+/** The sentence that stands in place of a map. */
+export const instead = computed(() => {
+    const { source, symbol } = view.value;
+    if (source === "positions") {
+        const { trouble } = measured.region.value;
+        return trouble?.is === "refused" ? trouble.message : undefined;
+    }
+    const { region } = source === "served" ? servedGrid : heatmap;
+    const { trouble } = region.value;
+    if (trouble?.is === "refused" && trouble.status === 404) {
+        return `No estimate of ${symbol}: ${trouble.message}. What was liquidated is below.`;
+    }
+    if (trouble && (trouble.is === "refused" || !region.value.body))
+        return troubleText(trouble, tick.value, zone.value);
+    if (source === "served" && region.value.body && !served.value) {
+        return "No map with these parameters was served in this time.";
+    }
+    return waitingText(region.value, tick.value);
+});
+
+export const realised = computed(() => {
+    const rows = periods.region.value.body?.data;
+    return rows ? stacks(rows, period.value) : undefined;
+});
+
+export const realisedWords = computed(() => {
+    const { trouble } = periods.region.value;
+    const head = `REALISED · lower bound · USD per ${interval(period.value)} by exchange`;
+    if (trouble) return [head, troubleText(trouble, tick.value, zone.value)];
+    const heard = realised.value;
+    const lines = [head, "shorts up, longs down · hatched: not all of it was listened to"];
+    if (heard && heard.most === 0) lines.push(quiet.value);
+    return lines;
+});
+
+/** Share of the time that all exchanges together were listened to. */
+export const coveredShare = computed(() => {
+    const rows = coverage.region.value.body?.data;
+    if (!rows?.length) return undefined;
+    const shares = rows.map((row) => row.connected_share ?? 0);
+    return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+});
+
+export const quiet = computed(() => {
+    const share = coveredShare.value;
+    const { symbol, range } = view.value;
+    if (share === undefined || share <= 0)
+        return `Nobody listened in these ${range}: no orders of ${symbol} are known.`;
+    return `No orders of ${symbol} in these ${range}. Coverage of them: ${percent(share)}.`;
+});
+
+/** The words for a narrow plane; the whole label stands above it, and in exported pictures. */
+const brief = computed(() => {
+    const { symbol, source, model } = view.value;
+    const words = relative.value ? "relative amounts" : "USD";
+    if (source === "positions") return [`${symbol} · MEASURED`];
+    return [`${symbol} · ${WORD[source]} · m${model} · ${words}`, "compares inside this map only"];
+});
+
+const MARKS = "over it REALISED orders: discs longs, diamonds shorts";
+
+export const canvasWords = computed<Words>(() => ({
+    plane: [
+        ...(phone.value ? brief.value : [`${view.value.symbol} · ${label.value[0]}`, ...label.value.slice(1)]),
+        phone.value ? MARKS : `${MARKS}, area by USD; marks at the foot: cascades`,
+    ],
+    instead: instead.value || undefined,
+    realised: damaged.value
+        ? [...realisedWords.value, `${damaged.value} files damaged: rows are missing`]
+        : realisedWords.value,
+    simulated: simulated.value,
+}));
+
+export const strips = computed<StripSource[]>(() => {
+    const { source, beside, panel } = view.value;
+    if (phone.value && panel !== "levels") return [];
+    const names = beside === "none" || beside === source ? [source] : [source, beside];
+    const found: StripSource[] = [];
+    for (const name of names) {
+        if (name === "positions") {
+            const map = measured.region.value.body;
+            const seen = map?.explain?.seenShare;
+            const line =
+                seen === undefined ? "share of open interest seen: unknown" : `${percent(seen)} of open interest seen`;
+            if (map) found.push({ map, word: WORD.positions, lines: [line], relative: false });
+        } else {
+            const old = name === "served" ? servedLiqmap.value : undefined;
+            const map = name === "served" ? old?.map : liqmap.region.value.body;
+            if (!map) continue;
+            const unlike = map.units === "relative";
+            const lines = [unitText(map.units, map.view)];
+            if (old) lines.push(`served ${clock(old.at, zone.value)} ${zoneName(old.at, zone.value)}`);
+            found.push({ map, word: WORD[name], lines, relative: unlike });
+        }
+    }
+    return found;
+});
+
+export const marked = computed(() => {
+    const lines: { price: number; text: string; side: "long" | "short" }[] = [];
+    if (view.value.source !== "estimate") return lines;
+    const unlike = relative.value;
+    const found = pain.region.value.body?.data;
+    if (found) {
+        for (const [name, days] of [
+            ["1d", found.d1],
+            ["7d", found.d7],
+        ] as const) {
+            for (const side of ["long", "short"] as const) {
+                const { price: at, usd } = days[side];
+                if (usd > 0)
+                    lines.push({
+                        price: at,
+                        side,
+                        text: `est. max pain ${name} ${side}${unlike ? "" : ` ${short(usd)} USD`}`,
+                    });
+            }
+        }
+    }
+    for (const [tier, level] of Object.entries(levels.region.value.body?.data.tiers ?? {}).reverse()) {
+        lines.push({ price: level.longPrice, side: "long", text: `est. ${tier}× long` });
+        lines.push({ price: level.shortPrice, side: "short", text: `est. ${tier}× short` });
+    }
+    return lines;
+});
+
+export const cursor = signal<Cursor | undefined>(undefined);
+/** The cell of the keyboard's crosshair. */
+export const cell = signal<{ row: number; column: number } | undefined>(undefined);
+
+export interface Readout {
+    place: string;
+    amount: string;
+    exact: string;
+    notes: string[];
+    row?: number;
+    column?: number;
+}
+
+export const readout = computed<Readout | undefined>(() => {
+    const shown = grid.value;
+    const at = cursor.value;
+    const chosen = cell.value;
+    if (at && at.pane === 1 && !chosen) return realisedReadout(at.instant);
+    if (!shown) return undefined;
+    const row = chosen?.row ?? (at ? rowOf(shown, at.price) : -1);
+    const column = chosen?.column ?? (at ? columnOf(shown, at.instant) : -1);
+    if (row < 0 || column < 0) {
+        if (!at) return undefined;
+        return {
+            place: `${price(at.price)} · ${moment(at.instant, zone.value)} ${zoneName(at.instant, zone.value)}`,
+            amount: "outside the map",
+            exact: "",
+            notes: [],
+        };
+    }
+    const value = valueAt(shown, row, column);
+    const [low, high] = bandOf(shown, row);
+    const [from, to] = spanOf(shown, column);
+    const side = sideOf(shown, row, column);
+    const word = view.value.source === "served" ? "est., as served," : "est.";
+    const names = { long: "of longs", short: "of shorts", both: "of both sides" };
+    const notes: string[] = [];
+    if (column === shown.columns - 1 && shown.explain?.partial) notes.push("column not full yet");
+    if (value > 0 && value < (view.value.thr ?? 0)) notes.push("below the threshold, not drawn");
+    return {
+        place: `${price(low)}–${price(high)} · ${span(from, to, zone.value)}`,
+        amount: Number.isNaN(value)
+            ? "unknown: no open interest was known then"
+            : `${word} ${short(value)}${unit.value}${side ? ` ${names[side]}` : ""}`,
+        exact: Number.isNaN(value) ? "" : String(value),
+        notes,
+        row,
+        column,
+    };
+});
+
+function realisedReadout(instant: number): Readout | undefined {
+    const shown = realised.value;
+    const stack = shown?.stacks.find(({ start }) => start <= instant && instant < start + shown.length);
+    if (!shown || !stack) return undefined;
+    const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
+    const parts = shown.names
+        .map((name, i) => ({ name, usd: (stack.longs[i] ?? 0) + (stack.shorts[i] ?? 0) }))
+        .filter(({ usd }) => usd > 0)
+        .map(({ name, usd }) => `${name} ${short(usd)}`);
+    return {
+        place: span(stack.start, stack.start + shown.length, zone.value),
+        amount:
+            stack.covered <= 0
+                ? "nobody listened: not known"
+                : `realised ≥ ${short(total(stack.longs))} USD of longs, ≥ ${short(total(stack.shorts))} USD of shorts`,
+        exact: "",
+        notes: [
+            ...parts,
+            stack.covered < 1 ? `${percent(stack.covered)} of the time covered` : "all of the time covered",
+        ],
+    };
+}
+
+/** The strongest rows of the newest column, or of the column that is looked at. */
+export const clusters = computed(() => {
+    const shown = grid.value;
+    if (!shown) return [];
+    const column = shown.columns - 1;
+    return Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
+        .filter(({ value }) => value > 0)
+        .sort((a, b) => b.value - a.value)
+        .slice(0, 20)
+        .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
+});
+
+export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
+
+export const title = computed(() => {
+    const { symbol, range, source } = view.value;
+    const marks: string[] = [];
+    if (simulated.value) marks.push("SIM");
+    if (staleFor.value !== undefined) marks.push("STALE");
+    return [...marks, `${symbol} ${range}`, WORD[source].toLowerCase(), "liqdata"].join(" · ");
+});
+
+export const staleFor = computed(() => {
+    const last = newest.value;
+    if (!last || view.value.as_of !== undefined) return undefined;
+    // A simulated market has a clock of its own: it is late where it no longer goes on.
+    const old = simulated.value ? tick.value - last.heard : tick.value - last.now;
+    return old > 10 * 60_000 ? old : undefined;
+});
+
+export const coversText = computed(() => {
+    const stretch = covers.value;
+    return stretch ? span(stretch[0], stretch[1], zone.value) : "";
+});
