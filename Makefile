@@ -77,7 +77,7 @@ wheel: $(STAMP)/wheel ## the release wheel for manylinux in dist/, its size and 
 licences: ## the licence texts of what is compiled in, in THIRD-PARTY.txt (needs cargo-about)
 	cargo about generate --offline --locked --all-features -c deploy/licences/about.toml deploy/licences/about.hbs -o THIRD-PARTY.txt
 
-bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba, the page in a browser; writes docs/benchmarks*.md
+bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replies, the archive against SQLite, DuckDB and polars, the server against nginx and FastAPI and under attack, the estimate against numba, the page in a browser; writes docs/dev/benchmarks*.md
 	cargo build --quiet --release --locked --no-default-features --example ready --example load --example decode_rate --example exchange_double
 	rm -rf target/bench
 	$(BIN)/python tests/bench/slope.py
@@ -93,7 +93,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/floors.py
 
-scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated markets, and on recordings in $LIQDATA_REAL_DATA; writes docs/scorecard.md
+scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated markets, and on recordings in $LIQDATA_REAL_DATA; writes docs/explanation/scorecard.md
 	$(BIN)/python tests/scorecard/run.py
 
 soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
@@ -111,20 +111,19 @@ fuzz: $(STAMP)/cargo-fuzz ## every decoder on inputs led by the code they reach,
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || exit 1; \
 	done
 
-pictures: $(STAMP)/test $(ANY) ## the pictures of docs/plots.md, in target/pictures
+pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in target/pictures
 	mkdir -p target/pictures
-	sed -n '/^```python$$/,/^```$$/{/^```/d;p;}' docs/plots.md > target/pictures/page.py
+	sed -n '/^```python$$/,/^```$$/{/^```/d;p;}' docs/how-to/plots.md > target/pictures/page.py
 	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
 
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
 	$(BIN)/python tests/python/notebooks.py
 
-docs: $(STAMP)/test $(ANY) ## the Python reference in docs/reference, and the Rust documentation in target/doc
-	$(BIN)/python tests/python/reference.py
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
+	$(BIN)/python tests/site/build.py
 
 clean: ## remove the environment, the build and the pictures
-	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
+	rm -rf .venv site target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP)/pip:

@@ -7,7 +7,7 @@
 //! `--settings FILE` writes the addresses down as a collector's settings. The first line of output is one JSON object
 //! with the addresses of every exchange. With `--rate` liquidations happen at so
 //! many a second, shared by the exchanges; without it none happen by themselves. Each line of input is a command, answered
-//! with one line; the end of the input ends the program. See `docs/feeds.md`.
+//! with one line; the end of the input ends the program. See `docs/dev/exchange-doubles.md`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 #![allow(
     clippy::indexing_slicing,

@@ -1,6 +1,6 @@
 //! Crypto liquidation data: a typed client, an open-source estimate engine, and a server.
 //!
-//! Client and server share one HTTP API, the contract (`docs/endpoints.md`).
+//! Client and server share one HTTP API, the contract (`docs/reference/endpoints.md`).
 //!
 //! The modules, from the data types to the interfaces:
 //!

@@ -56,7 +56,7 @@ fn clock(share: f64, per_day: f64) -> TurnoverClock {
     TurnoverClock { share, per_day }
 }
 
-/// The default parameters as `docs/model.md` lists them.
+/// The default parameters as `docs/explanation/model.md` lists them.
 fn documented() -> Parameters {
     let leverages = [
         2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 33.0, 50.0, 75.0, 100.0, 125.0,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .calls.arguments import folder, instant, switch
+from .calls.arguments import archive_folder, instant, switch
 from .calls.progress import counting
 from .calls.traceback import public_call
 from .errors import BadQuery
@@ -240,7 +240,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     """
     switch(repair, "repair")
     with counting(progress, "files", " files") as seen:
-        table = _core.verify(folder(path), repair, seen)
+        table = _core.verify(archive_folder(path), repair, seen)
     return _rows(table)
 
 
@@ -279,7 +279,7 @@ def ingests(path: str | os.PathLike[str]) -> Rows[IngestRow]:
     >>> [(row["source"], row["orders"], row["id"] == done.id) for row in liqdata.archive.ingests(folder)]
     [('the demo', 3, True)]
     """
-    return _rows(_core.ingests(folder(path)))
+    return _rows(_core.ingests(archive_folder(path)))
 
 
 @public_call
@@ -329,7 +329,7 @@ def undo(path: str | os.PathLike[str], id: str) -> Rows[UndoRow]:
     if not isinstance(id, str):
         msg = f"id: a {type(id).__name__} is not allowed; allowed: the id of an ingest, as ingests() lists it"
         raise BadQuery(msg, parameter="id")
-    return _rows(_core.undo_ingest(folder(path), id))
+    return _rows(_core.undo_ingest(archive_folder(path), id))
 
 
 @public_call
@@ -344,10 +344,10 @@ def rebuild(
 ) -> Rebuilt:
     """Decode the stored frames of an archive again, and correct the orders.
 
-    A collector stores the frames (raw messages of the exchanges) that orders are decoded from (``docs/archive.md``). If
-    an earlier version decoded an order wrongly, such as in a wrong unit, the decoders of this version correct it.
-    Answers as of an instant before the correction still have the previous order. Orders without a stored frame do not
-    change.
+    A collector stores the frames (raw messages of the exchanges) that orders are decoded from
+    (``docs/reference/archive.md``). If an earlier version decoded an order wrongly, such as in a wrong unit, the
+    decoders of this version correct it. Answers as of an instant before the correction still have the previous order.
+    Orders without a stored frame do not change.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def rebuild(
         raise BadQuery(msg, parameter="dry_run")
     exchanges = _exchange_names(exchange)
     with counting(progress, "frames", "B") as seen:
-        report = _core.rebuild(folder(path), since, until, exchanges, dry_run, seen)
+        report = _core.rebuild(archive_folder(path), since, until, exchanges, dry_run, seen)
     by_exchange = report["exchanges"]
     totals = {one: sum(counts[one] for counts in by_exchange.values()) for one in ("frames", "unread", *_COUNTS)}
     return Rebuilt(**totals, dry_run=dry_run, exchanges=by_exchange, damaged=dict(report["damaged"]))

@@ -1,4 +1,4 @@
-"""The blocking client of a service that implements the HTTP contract (``docs/endpoints.md``)."""
+"""The blocking client of a service that implements the HTTP contract (``docs/reference/endpoints.md``)."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ __all__ = ["Client"]
 class Client(Generic[Amount]):
     """A blocking client of a service that implements the HTTP contract.
 
-    The contract is the set of endpoints in ``docs/endpoints.md``. The client works in notebooks (also inside a running
-    event loop), in threads and after a fork. Ctrl-C interrupts a call. Connections are reused. Close the client, or use
-    it in a ``with`` statement.
+    The contract is the set of endpoints in ``docs/reference/endpoints.md``. The client works in notebooks (also
+    inside a running event loop), in threads and after a fork. Ctrl-C interrupts a call. Connections are reused. Close
+    the client, or use it in a ``with`` statement.
 
     Parameters
     ----------

@@ -256,12 +256,12 @@ def collect(
         Store only these coins, such as ``["BTC", "ETH"]``. By default orders of all coins, and bars and open interest
         of the coins in ``settings``.
     settings : str, path-like or mapping, optional
-        Hosts, paths and times to use for the exchanges (``docs/feeds.md`` lists all settings): the path of a TOML file,
-        TOML text (recognised by an ``=``), or a mapping with the same keys.
+        Hosts, paths and times to use for the exchanges (``docs/reference/feeds.md`` lists all settings): the path of
+        a TOML file, TOML text (recognised by an ``=``), or a mapping with the same keys.
     positions : bool
-        Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its public
-        rate limit (:meth:`Market.positions`; ``docs/positions.md``). It cannot be combined with ``once``, because
-        Hyperliquid does not publish past positions.
+        Also store snapshots of the positions of the most active and largest accounts of Hyperliquid, within its
+        public rate limit (:meth:`Market.positions`; ``docs/explanation/positions.md``). It cannot be combined with
+        ``once``, because Hyperliquid does not publish past positions.
     once : bool
         Only backfill past data that the exchanges still publish, then end; :meth:`Collector.wait` waits for the end.
 

@@ -1,6 +1,6 @@
 """Decoders of exchange messages: they convert raw frames to rows with common columns.
 
-This module opens no connections. ``docs/feeds.md`` lists every exchange, the meaning of its prices and which
+This module opens no connections. ``docs/reference/feeds.md`` lists every exchange, the meaning of its prices and which
 liquidations it publishes.
 """
 

@@ -10,7 +10,7 @@ import html
 import math
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 from .calls.arguments import is_missing, number
 from .calls.traceback import public_methods
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+    import plotly.graph_objects as go
     import xarray as xr
     from _typeshed import DataclassInstance
     from matplotlib.axes import Axes
@@ -477,6 +478,7 @@ class Heatmap(_Grid):
             attrs={**self._attributes(), "model": self.model},
         )
 
+    @overload
     def plot(
         self,
         ax: Axes | None = None,
@@ -490,7 +492,40 @@ class Heatmap(_Grid):
         threshold: float | None = None,
         levels: Mapping[str, Any] | None = None,
         maxpain: Mapping[str, Any] | None = None,
-    ) -> Axes:
+        backend: Literal["matplotlib"] = "matplotlib",
+    ) -> Axes: ...
+
+    @overload
+    def plot(
+        self,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["plotly"],
+    ) -> go.Figure: ...
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib", "plotly"] = "matplotlib",
+    ) -> Axes | go.Figure:
         """Draw the map with :func:`liqdata.plot.heatmap`. Needs ``liqdata[plot]``.
 
         Parameters
@@ -512,10 +547,12 @@ class Heatmap(_Grid):
             Do not draw cells below this value, in :attr:`units`.
         levels, maxpain : dict, optional
             Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
+        backend : {"matplotlib", "plotly"}
+            The library that draws; plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
         Returns
         -------
-        matplotlib.axes.Axes
+        matplotlib.axes.Axes or plotly.graph_objects.Figure
 
         Raises
         ------
@@ -532,7 +569,7 @@ class Heatmap(_Grid):
         """
         from . import plot
 
-        return plot.heatmap(
+        drawn: Any = plot.heatmap(
             self,
             ax,
             price=price,
@@ -544,7 +581,9 @@ class Heatmap(_Grid):
             threshold=threshold,
             levels=levels,
             maxpain=maxpain,
+            backend=cast("Any", backend),
         )
+        return cast("Axes | go.Figure", drawn)
 
 
 @public_methods
@@ -837,6 +876,7 @@ class LiquidationMap(_Grid):
             order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
             yield side, order, np.cumsum(self.total[order])
 
+    @overload
     def plot(
         self,
         ax: Axes | None = None,
@@ -844,7 +884,28 @@ class LiquidationMap(_Grid):
         interval: bool = False,
         levels: Mapping[str, Any] | None = None,
         maxpain: Mapping[str, Any] | None = None,
-    ) -> Axes:
+        backend: Literal["matplotlib"] = "matplotlib",
+    ) -> Axes: ...
+
+    @overload
+    def plot(
+        self,
+        *,
+        interval: bool = False,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["plotly"],
+    ) -> go.Figure: ...
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        interval: bool = False,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib", "plotly"] = "matplotlib",
+    ) -> Axes | go.Figure:
         """Draw the map with :func:`liqdata.plot.liqmap`. Needs ``liqdata[plot]``.
 
         Parameters
@@ -856,10 +917,12 @@ class LiquidationMap(_Grid):
             hatched.
         levels, maxpain : dict, optional
             Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
+        backend : {"matplotlib", "plotly"}
+            The library that draws; plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
         Returns
         -------
-        matplotlib.axes.Axes
+        matplotlib.axes.Axes or plotly.graph_objects.Figure
             The axes of the bars. The cumulative curves are on twin axes.
 
         Raises
@@ -877,4 +940,7 @@ class LiquidationMap(_Grid):
         """
         from . import plot
 
-        return plot.liqmap(self, ax, interval=interval, levels=levels, maxpain=maxpain)
+        drawn: Any = plot.liqmap(
+            self, ax, interval=interval, levels=levels, maxpain=maxpain, backend=cast("Any", backend)
+        )
+        return cast("Axes | go.Figure", drawn)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from . import _core
 from .archive import Exported
-from .calls.arguments import datetime_of, folder, instant, number, switch, time_bounds
+from .calls.arguments import archive_folder, datetime_of, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
 from .endpoints import (
@@ -148,7 +148,7 @@ class Market:
 
     Open interest that is implausible compared with the volume of the bars, but would be plausible in the other unit
     (USD or base units), is refused; the message shows both interpretations. At prices between 0.03 and 30 USD the two
-    units are too similar for this check; ``docs/model.md`` describes the limits.
+    units are too similar for this check; ``docs/explanation/model.md`` describes the limits.
 
     Queries take ``as_of=``, which sets *now* and hides rows received later. A bar is used only after it has closed. A
     table of orders covers the time between its first and its last row; answers about realised orders warn with
@@ -1505,7 +1505,7 @@ def open(
             if value is not None:
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
-        return _archived(folder(path), at)
+        return _archived(archive_folder(path), at)
     from .cloud.objects import checked
     from .cloud.upload import day
 
@@ -1636,7 +1636,7 @@ def _live(seed: int, now: int, speed: float | None, at: int | None = None, *, pr
 def _demo(
     seed: int, now: int, habits: tuple[float, float, float] | None = None, *, progress: Progress = False
 ) -> Market:
-    """Simulate a market, optionally with other trader habits (``docs/simulation.md``).
+    """Simulate a market, optionally with other trader habits (``docs/explanation/simulation.md``).
 
     Markets with equal seed, instant and habits share one immutable native market while any of them exists.
     """

@@ -26,7 +26,7 @@ _PARAMETERS = ("tiers", "weights", "mmr", "clocks", "entries", "grid", "phi0", "
 class Model:
     """Parameters of an estimate, checked and versioned.
 
-    A parameter that is left out has its default. ``docs/model.md`` describes the parameters and lists the defaults.
+    A parameter that is left out has its default. ``docs/explanation/model.md`` lists parameters and defaults.
 
     Parameters
     ----------

@@ -261,11 +261,19 @@ class Rows(Generic[R]):
 
         return plot.draw(self, ax, **options)
 
-    def to_pandas(self, *, decimals: Literal["float", "decimal"] = "float", progress: Progress = False) -> pd.DataFrame:
+    def to_pandas(
+        self,
+        *,
+        index: str | None = None,
+        decimals: Literal["float", "decimal"] = "float",
+        progress: Progress = False,
+    ) -> pd.DataFrame:
         """Convert to a pandas frame, without pyarrow.
 
         Parameters
         ----------
+        index : str, optional
+            A column of times, such as ``"timestamp"``: it becomes the index and the rows are sorted, oldest first.
         decimals : {"float", "decimal"}
             Money and prices as float64, or as exact :class:`~decimal.Decimal` objects, with equally many decimal places
             in all cells of a column.
@@ -276,12 +284,14 @@ class Rows(Generic[R]):
         Returns
         -------
         pandas.DataFrame
-            With a :class:`~pandas.RangeIndex`. Times are ``datetime64[ms, UTC]``, text is pandas' string type, integers
-            are ``int64``, or ``Int64`` if values may be missing. Without rows the frame still has its columns and
-            dtypes.
+            With a :class:`~pandas.RangeIndex`, or a :class:`~pandas.DatetimeIndex` if ``index`` is given. Times are
+            ``datetime64[ms, UTC]``, text is pandas' string type, integers are ``int64``, or ``Int64`` if values may be
+            missing. Without rows the frame still has its columns and dtypes.
 
         Raises
         ------
+        BadQuery
+            If ``index`` is not a column of times.
         ValueError
             With ``decimals="decimal"``, if the values of a column do not fit a common scale with at most 38 digits.
 
@@ -291,9 +301,16 @@ class Rows(Generic[R]):
         >>> frame = liqdata.demo().orders(limit=5).to_pandas()
         >>> str(frame["timestamp"].dtype), str(frame["price"].dtype)
         ('datetime64[ms, UTC]', 'float64')
+        >>> hours = liqdata.demo().history("BTC").to_pandas(index="timestamp")
+        >>> hours.index.name, hours.index.is_monotonic_increasing
+        ('timestamp', True)
         """
         import pandas as pd
 
+        times = [name for name, kind in zip(self._table.names(), self._table.kinds(), strict=True) if kind == "time"]
+        if index is not None and index not in times:
+            msg = f"index: {index!r} is not a column of times; allowed: {' or '.join(map(repr, times)) or 'none here'}"
+            raise BadQuery(msg, parameter="index")
         exact = choice(decimals, "decimals", _DECIMALS) == "decimal"
         framed = self._table.framed()
         columns: dict[str, Any] = {}
@@ -303,6 +320,8 @@ class Rows(Generic[R]):
                 shown.update(1)
         # The frame owns the arrays, so no copy is needed.
         frame = pd.DataFrame(columns, index=pd.RangeIndex(len(self)), copy=False)
+        if index is not None:
+            frame = frame.set_index(index).sort_index(kind="stable")
         frame.attrs = {name: self.meta[name] for name in ("source", "simulated") if self.meta.get(name) is not None}
         return frame
 

@@ -47,6 +47,8 @@ class Symbol:
     >>> found = liqdata.symbols.parse("XYZ-TSLA/USDC:USDC")
     >>> found.coin, found.namespace, found.quote
     ('XYZ:TSLA', 'xyz', 'USDC')
+    >>> liqdata.symbols.parse("BTC-USDT-SWAP").ccxt
+    'BTC/USDT:USDT'
     """
 
     coin: str
@@ -57,6 +59,20 @@ class Symbol:
     exchange: str | None
     native_id: str | None
     scale: int
+
+    @property
+    def ccxt(self) -> str | None:
+        """The unified symbol of ccxt, such as ``"BTC/USDT:USDT"``; spot pairs have no settlement currency.
+
+        ``None`` for a coin, for dated contracts and options (a symbol has no expiry), and for a perpetual in USD: it is
+        settled in USD on some exchanges and in the coin on others.
+        """
+        if self.pair is None or self.quote is None or self.kind not in {"perpetual", "spot"}:
+            return None
+        base = self.pair.removesuffix(self.quote).replace(":", "-")
+        if self.kind == "spot":
+            return f"{base}/{self.quote}"
+        return None if self.quote == "USD" else f"{base}/{self.quote}:{self.quote}"
 
     def __str__(self) -> str:
         return self.pair or self.coin

@@ -1,4 +1,4 @@
-"""The archive against SQLite and DuckDB: restart, and the realised answers; writes ``docs/benchmarks-archive.md``.
+"""The archive against SQLite and DuckDB: restart, and the realised answers; writes ``docs/dev/benchmarks-archive.md``.
 
 All three answer from the same two million orders of one day, and their answers are checked to be equal first.
 """
@@ -29,7 +29,7 @@ import report
 import liqdata
 from liqdata import _core
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-archive.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks-archive.md"
 ORDERS = 2_000_000
 CHUNK = 200_000
 NOW = 1_781_136_000_000

@@ -1,4 +1,4 @@
-"""What one client can cost the others: live answers of a server under attack; writes ``docs/benchmarks-attacks.md``.
+"""What one client can cost the others: live answers under attack; writes ``docs/dev/benchmarks-attacks.md``.
 
 The server serves an archive in a process of its own, those who attack are another, and live answers are asked for here.
 Every attack is measured between two quiet stretches of the same run.
@@ -29,7 +29,7 @@ import report
 import liqdata
 from liqdata import _core
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-attacks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks-attacks.md"
 NOW = 1_781_136_000_000
 MINUTE = 60_000
 DAY = 24 * 60 * MINUTE

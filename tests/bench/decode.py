@@ -23,7 +23,7 @@ import report
 import liqdata
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "benchmarks-feeds.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks-feeds.md"
 PASSES = 25
 
 

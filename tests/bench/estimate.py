@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 import reference_ledger  # noqa: E402 - it lies beside the tests
 
-PAGE = ROOT / "docs" / "benchmarks-estimate.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks-estimate.md"
 MINUTE = 60_000
 DAY = 1440 * MINUTE
 STEP = 15 * MINUTE

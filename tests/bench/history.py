@@ -1,4 +1,4 @@
-"""Liquidations over time, of weeks of an archive, against DuckDB; writes ``docs/benchmarks-history.md``.
+"""Liquidations over time, of weeks of an archive, against DuckDB; writes ``docs/dev/benchmarks-history.md``.
 
 Both read the same Parquet files in each round, and their sums are checked to be equal to the last digit before any
 clock runs.
@@ -24,7 +24,7 @@ import report
 import liqdata
 from liqdata import _core
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-history.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks-history.md"
 NOW = 1_781_136_000_000 // 86_400_000 * 86_400_000
 DAY = 86_400_000
 DAYS = 41

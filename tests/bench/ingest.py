@@ -1,4 +1,4 @@
-"""Bringing the past into an archive, against DuckDB and polars on one core; writes ``docs/benchmarks-ingest.md``.
+"""Bringing the past into an archive, against DuckDB and polars on one core; writes ``docs/dev/benchmarks-ingest.md``.
 
 Each makes Parquet files by day of the same rows, compressed with zstd: the others at level 3, ours too but for decimals
 and keys, which are at level 1. Ours looks besides for every row whether it is there, refuses what is not what its
@@ -26,7 +26,7 @@ import report
 
 import liqdata
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-ingest.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks-ingest.md"
 START = 1_704_067_200_000
 MINUTE = 60_000
 DAY = 86_400_000

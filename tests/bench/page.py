@@ -1,6 +1,6 @@
 """The live page in a browser: bytes and time of the first picture, frames while panning, and bytes of an update.
 
-``python tests/bench/page.py`` writes docs/benchmarks-page.md. The extension has to be built for release.
+``python tests/bench/page.py`` writes docs/dev/benchmarks-page.md. The extension has to be built for release.
 """
 
 import gzip
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "page"))
 
 from chromium import ARGUMENTS, until  # noqa: E402
 
-PAGE = ROOT / "docs" / "benchmarks-page.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks-page.md"
 # Frames while the mouse pans, in milliseconds between them.
 FRAMES = """() => {
   globalThis.frames = [];

@@ -1,4 +1,4 @@
-"""The measured numbers as ``docs/benchmarks.md``."""
+"""The measured numbers as ``docs/dev/benchmarks.md``."""
 
 import os
 import platform

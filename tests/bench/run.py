@@ -1,4 +1,4 @@
-"""``make bench``: the client against its peers on one loopback server; writes ``docs/benchmarks.md``."""
+"""``make bench``: the client against its peers on one loopback server; writes ``docs/dev/benchmarks.md``."""
 
 import argparse
 import random
@@ -18,7 +18,7 @@ import server
 from measure import Result
 from peers import MAKERS, Awaited, Stack
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks.md"
 AWAITED = ["liqdata async", "aiohttp + orjson", "pyreqwest async + orjson", "httpx async + orjson"]
 ALL = [name for name in MAKERS if name not in AWAITED or name == "aiohttp + orjson"]
 IMPORTS = {

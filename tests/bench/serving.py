@@ -25,7 +25,7 @@ import report
 import serving_fastapi
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "benchmarks-serving.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks-serving.md"
 CONNECTIONS = 16
 PEERS = ("nginx", "FastAPI, bytes ready", "FastAPI, encoding")
 PATHS = {
@@ -226,8 +226,8 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 Every endpoint with its defaults on the demo market, against {nginx_version} serving the same bytes as a file, and
 against FastAPI: with the bytes ready, and encoding the parsed answer at every request. **(×) is our requests per second
 over the peer's**: above 1 ours is faster. The demo market never changes, so ours computes each answer once and keeps it
-as [it says](serving.md#computed-once); "asked again" names the copy it holds by its `ETag` and is answered 304. nginx
-serves gzip from a file compressed beforehand; FastAPI neither compresses nor compares what is held.
+as [it says](../how-to/serving.md#computed-once); "asked again" names the copy by its `ETag` and is answered 304.
+nginx serves gzip from a file compressed beforehand; FastAPI neither compresses nor compares what is held.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - {libraries}. As many workers as cores for each: ours threads, the peers' processes.

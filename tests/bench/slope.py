@@ -26,7 +26,7 @@ from measure import MEBI, fresh, peak_growth
 import liqdata
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "benchmarks-hostile.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks-hostile.md"
 SIZES = [MEBI << step for step in range(5)]
 REPEATS = 3
 CAP = 64 * MEBI

@@ -17,7 +17,7 @@ from liqdata.vendors import answers
 from liqdata.vendors.coinglass import _CELLS, unwrap
 from liqdata.vendors.reply import Reply
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-vendors.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dev" / "benchmarks-vendors.md"
 COLUMNS, LEVELS = 288, 146
 PASSES = 40
 

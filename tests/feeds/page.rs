@@ -8,7 +8,10 @@ use liqdata::feeds::{
 };
 use liqdata::model::{Millis, Vocabulary};
 
-const PAGE: &str = include_str!("../../docs/feeds.md");
+const PAGE: &str = concat!(
+    include_str!("../../docs/reference/feeds.md"),
+    include_str!("../../docs/reference/collecting.md")
+);
 
 /// The page's words, wherever its lines break.
 fn words() -> String {
@@ -51,7 +54,7 @@ fn what_is_said_of_all_venues_names_each() {
     for page in [
         PAGE,
         include_str!("../../README.md"),
-        include_str!("../../docs/fuzzing.md"),
+        include_str!("../../docs/dev/fuzzing.md"),
         include_str!("../../CHANGELOG.md"),
     ] {
         let (told, _) = page.split_once(" exchanges").unwrap();
@@ -234,7 +237,7 @@ fn the_settings_of_the_pages_are_such_with_their_defaults() {
     assert_eq!(told.coins, default.coins[..3]);
     told.coins.clone_from(&default.coins);
     assert_eq!(told, default);
-    let positions = Settings::read(toml_of(include_str!("../../docs/positions.md"))).unwrap();
+    let positions = Settings::read(toml_of(include_str!("../../docs/explanation/positions.md"))).unwrap();
     assert_eq!(positions, default);
 }
 
@@ -249,9 +252,9 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
         ("each minute and each five", pace.poll, 300.0),
         ("a random wait of up to 1 s,", pace.retry_first, 1.0),
         ("which doubles up to 60 s", pace.retry_most, 60.0),
-        ("anew after 60 healthy seconds", pace.healthy, 60.0),
+        ("starts again after 60 healthy seconds", pace.healthy, 60.0),
         (
-            "for 40 seconds of what the other told (`stale_connection`",
+            "for 40 seconds about what the other reported (`stale_connection`",
             pace.stale_connection,
             40.0,
         ),
@@ -261,12 +264,12 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
             600.0,
         ),
         (
-            "closed two seconds after that listens (`overlap`",
+            "closed two seconds after that is subscribed (`overlap`",
             pace.overlap,
             2.0,
         ),
         (
-            "the markets are read anew (every hour,",
+            "the markets are read again (every hour,",
             pace.instruments,
             HOUR,
         ),

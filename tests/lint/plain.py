@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "Cargo.toml").exists())
 RULES = tomllib.loads((Path(__file__).parent / "words.toml").read_text())
+MADE = ROOT / "docs" / "reference" / "python"
 NAMES = set(RULES["names"])
 PROSE = set(RULES["prose"])
 
@@ -73,7 +74,7 @@ def banned_words(path: Path) -> list[str]:
         if part.lower() in NAMES
     ]
     source = path.read_text()
-    parts = rust_parts(source) if path.suffix == ".rs" else python_parts(source)
+    parts = {".rs": rust_parts, ".md": page_parts}.get(path.suffix, python_parts)(source)
     for line, kind, text in parts:
         if kind == "name":
             found += [
@@ -88,6 +89,13 @@ def banned_words(path: Path) -> list[str]:
                     around = " ".join(text[max(0, match.start() - 40) : match.end() + 30].split())
                     found.append(f"{shown}:{at}: prose holds the banned word `{match[0].lower()}`: …{around}…")
     return found
+
+
+def page_parts(source: str):
+    """Yield ``(line, kind, text)`` for each line of a page, without code and addresses of links."""
+    blank = CODE_BLOCK.sub(lambda found: "\n" * found[0].count("\n"), source)
+    for line, text in enumerate(blank.splitlines(), 1):
+        yield line, "prose", re.sub(r"`[^`]*`|\]\([^)]*\)", " ", text)
 
 
 def crowded_folders(folders) -> list[str]:
@@ -120,12 +128,13 @@ def duplicate_types(paths) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    chosen = [Path(argument).resolve() for argument in arguments] or [ROOT / part for part in RULES["checked"]]
+    everything = [ROOT / part for part in (*RULES["checked"], *RULES["pages"])]
+    chosen = [Path(argument).resolve() for argument in arguments] or everything
     files = sorted(
         path
         for place in chosen
         for path in ([place] if place.is_file() else place.rglob("*"))
-        if path.suffix in {".rs", ".py", ".pyi"}
+        if path.suffix in {".rs", ".py", ".pyi", ".md"} and MADE not in path.parents
     )
     found = [finding for path in files for finding in banned_words(path)]
     nested = [path.parent for path in files if str(path.relative_to(ROOT)).startswith(("src/", "python/"))]

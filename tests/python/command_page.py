@@ -1,4 +1,4 @@
-"""Generates ``docs/command-line.md`` from the commands; run ``python tests/python/command_page.py``."""
+"""Generates ``docs/reference/command-line.md`` from the commands; run ``python tests/python/command_page.py``."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 from liqdata.cli import menu, question
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 BEGIN = "<!-- made of the commands, from here on -->"
 
 

@@ -1,10 +1,10 @@
-"""``docs/endpoints.md``, made of the table of endpoints: ``python tests/python/endpoint_page.py`` writes it."""
+"""``docs/reference/endpoints.md``, from the table of endpoints: ``python tests/python/endpoint_page.py``."""
 
 from pathlib import Path
 
 from liqdata.endpoints.contract import endpoints
 
-PAGE = Path(__file__).parents[2] / "docs" / "endpoints.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"
 
 HEAD = """# The endpoints
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "docs" / "recipes"
+FOLDER = Path(__file__).parents[2] / "docs" / "how-to" / "recipes"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "index.md")
 BLOCKS = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 

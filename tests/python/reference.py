@@ -1,4 +1,4 @@
-"""``docs/reference``, made of the docstrings: ``python tests/python/reference.py`` writes it (``make reference``).
+"""``docs/reference/python``, made of the docstrings: ``python tests/python/reference.py`` (``make docs``).
 
 A page for each class and function of the package and for each public module; griffe reads the docstrings, which are
 those that ``help()`` shows.
@@ -16,7 +16,7 @@ import griffe
 
 import liqdata
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "python"
 MODULES = [
     *("archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols", "types"),
     "vendors",

@@ -553,7 +553,7 @@ def test_csv_and_parquet_of_an_object_have_its_numbers(capsys, tmp_path, name):
             assert [int(row["cnt"]) for row in rows] == [one["cnt"] for one in market.overview().values()]
 
 
-@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in {"draw", "picture"}])
+@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in {"compare", "draw", "picture"}])
 def test_every_answer_that_has_a_picture_is_drawn(capsys, tmp_path, name):
     pytest.importorskip("matplotlib")
     file = tmp_path / "picture.png"
@@ -903,7 +903,9 @@ def test_a_shell_completes_commands_options_and_their_values(shell, tmp_path):
 
 def test_the_page_of_the_command_line_has_every_command_and_option():
     told = command_page.PAGE.read_text(encoding="utf-8")
-    assert told == command_page.page(), "docs/command-line.md is old: python tests/python/command_page.py writes it"
+    assert told == command_page.page(), (
+        "docs/reference/command-line.md is old: python tests/python/command_page.py writes it"
+    )
     for name, entry in entries().items():
         assert f"### liqdata {name}\n" in told
         for parameter in entry.make().params:

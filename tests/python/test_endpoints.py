@@ -178,4 +178,6 @@ def test_every_type_of_the_table_is_a_known_one():
 
 def test_the_page_of_the_endpoints_says_what_the_table_says():
     told = endpoint_page.PAGE.read_text(encoding="utf-8")
-    assert told == endpoint_page.page(), "docs/endpoints.md is old: python tests/python/endpoint_page.py writes it"
+    assert told == endpoint_page.page(), (
+        "docs/reference/endpoints.md is old: python tests/python/endpoint_page.py writes it"
+    )

@@ -101,7 +101,7 @@ def test_frames_and_files_have_the_column(archive, tmp_path):
 
 
 def test_the_sql_of_the_page_counts_liquidations_in_the_files_of_an_archive(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "feeds.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "feeds.md").read_text(encoding="utf-8")
     (counted,) = re.findall(r"`(count\(DISTINCT .+?)`", page)
     liqdata.ingest(tmp_path / "archive", orders=orders())
     files = tmp_path / "archive" / "orders" / "**" / "*.parquet"

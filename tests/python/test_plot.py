@@ -438,7 +438,7 @@ def test_levels_and_max_pain_are_marked_and_arrows_where_they_lie_beyond(ax, mak
     }
     axis = "get_ydata" if make is heatmap else "get_xdata"
     for line in ax.lines:
-        if line.get_color() in places:
+        if line.get_color() in places and line.get_clip_on():  # the leaders of labels reach out of the axes
             places[line.get_color()].append(getattr(line, axis)()[0])
     view = ax.get_ylim() if make is heatmap else ax.get_xlim()
     told = [(tier["longPrice"], tier["shortPrice"]) for tier in near["tiers"].values()]

@@ -261,10 +261,11 @@ def test_what_is_drawn_stands_out_from_dark_paper(name, size):
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("count", [1, 2, 4, 10])
-def test_the_strongest_leverage_stands_out_most_and_the_weakest_can_be_seen(style, count):
+@pytest.mark.parametrize("side", [colours.LONG, colours.SHORT])
+def test_the_strongest_leverage_stands_out_most_and_the_weakest_can_be_seen(style, count, side):
     with plt.style.context(style):
         ax = Figure().add_subplot()
-        shades = [contrast(shade, ax.get_facecolor()) for shade in colours.tiers(count, ax)]
+        shades = [contrast(shade, ax.get_facecolor()) for shade in colours.tiers(count, side, ax)]
         assert shades == sorted(shades)
         assert len(set(shades)) == count
         assert shades[0] >= 3.0
@@ -281,9 +282,13 @@ def test_bars_have_the_colours_of_the_legend(style):
         canvas.draw()
         picture = np.asarray(canvas.buffer_rgba(), dtype=float)[:, :, :3]
         low, high = ax.get_xlim()
-        for bars, shade in zip(ax.collections, colours.tiers(len(grid.leverages), ax), strict=True):
-            corners = [path.vertices for path in bars.get_paths() if low < path.vertices[:, 0].mean() < high]
-            sides = np.array([np.ptp(ax.transData.transform(corner), axis=0) for corner in corners])
-            alike = (np.abs(picture - 255 * np.array(to_rgb(shade))) <= 1).all(axis=2)
-            # What the lines and the edges of bars take is little.
-            assert alike.sum() > 0.8 * sides.prod(axis=1).sum(), shade
+        shades = [colours.tiers(len(grid.leverages), side, ax) for side in (colours.LONG, colours.SHORT)]
+        for place, bars in enumerate(ax.collections):
+            for of_side, shade in enumerate(shade[place] for shade in shades):
+                mine = (grid.sides == "short") == bool(of_side)
+                corners = [path.vertices for path, ours in zip(bars.get_paths(), mine, strict=True) if ours]
+                corners = [corner for corner in corners if low < corner[:, 0].mean() < high]
+                sides = np.array([np.ptp(ax.transData.transform(corner), axis=0) for corner in corners])
+                alike = (np.abs(picture - 255 * np.array(to_rgb(shade))) <= 1).all(axis=2)
+                # What the lines and the edges of bars take is little.
+                assert alike.sum() > 0.75 * sides.prod(axis=1).sum(), shade

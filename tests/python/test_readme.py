@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ALL = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
+MADE = ROOT / "docs" / "reference" / "python"
+RECIPES = ROOT / "docs" / "how-to" / "recipes"
+ALL = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
+ALL = [page for page in ALL if MADE not in page.parents]
+# The recipes have tests of their own.
+PAGES = [page for page in ALL if RECIPES not in page.parents and ROOT / "examples" not in page.parents]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
@@ -30,7 +34,7 @@ def said(page, folder):
     return done.stdout
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     printed = said(page, tmp_path)
     if page.name == "positions.md":

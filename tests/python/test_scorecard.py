@@ -18,7 +18,7 @@ from liqdata.scoring.statistics.path import read_bars, read_path
 from liqdata.scoring.truth import realised
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "scorecard.md"
+PAGE = ROOT / "docs" / "explanation" / "scorecard.md"
 FOLDER = str(ROOT / "tests" / "scorecard")
 
 
@@ -37,7 +37,9 @@ def test_the_page_is_of_the_models_that_the_code_has(parts):
     text = PAGE.read_text(encoding="utf-8")
     models = [liqdata.Model(), liqdata.Model(kappa0=0.21)]
     for version in (*(model.version for model in models), *map(_core.model_version, (2, 3))):
-        assert f"`{version}`" in text, f"docs/scorecard.md is not of {version}: `make scorecard` writes it anew"
+        assert f"`{version}`" in text, (
+            f"docs/explanation/scorecard.md is not of {version}: `make scorecard` writes it anew"
+        )
     assert parts["page"].head() in text
 
 

@@ -1,4 +1,4 @@
-"""The steps of ``docs/serving.md``, done as they stand there: a token, an authority, a server, and a question to it."""
+"""The steps of ``docs/how-to/serving.md``, done as written: a token, an authority, a server, and a request."""
 
 import http.client
 import os
@@ -16,8 +16,8 @@ from liqdata import _core
 from liqdata.cli.commands import serve as server
 from liqdata.cli.commands import serve_options as served
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-WHO_MAY_ASK = PAGE[PAGE.index("## Who may ask") : PAGE.index("## What one client can cost")]
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "serving.md").read_text(encoding="utf-8")
+WHO_MAY_ASK = PAGE[PAGE.index("## Access") : PAGE.index("## Limits")]
 PLACE = "data.example.org:8080"
 
 
@@ -93,7 +93,7 @@ def test_an_authority_shown_as_a_servers_certificate_is_refused_in_the_words_of_
 
 def test_the_page_names_which_options_may_stand_in_a_file_and_which_may_not():
     sentence = PAGE[PAGE.index("`host`, `port`") : PAGE.index("```toml\nhost =")]
-    may, _, may_not = sentence.partition("the command line wins")
+    may, _, may_not = sentence.partition("The command line takes")
     assert set(re.findall(r"`(\w+)`", may)) == served._KINDS.keys()
     options = {parameter.name for parameter in server.command("serve", "s").params} - served._KINDS.keys()
     assert {name.replace("-", "_") for name in re.findall(r"`--([\w-]+)`", may_not)} == options - {

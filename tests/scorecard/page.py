@@ -1,4 +1,4 @@
-"""The sections of ``docs/scorecard.md``."""
+"""The sections of ``docs/explanation/scorecard.md``."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``docs/scorecard.md``, measured: ``make scorecard``, or ``python tests/scorecard/run.py``.
+"""``docs/explanation/scorecard.md``, measured: ``make scorecard``, or ``python tests/scorecard/run.py``.
 
 ``--only positions`` measures the section on true positions again, with its gates, and leaves the others as they stand.
 What needs recordings that may not be shipped is left out where ``$LIQDATA_REAL_DATA`` does not name their folder.
@@ -14,7 +14,7 @@ import page
 import realised
 import simulated
 
-PAGE = Path(__file__).parents[2] / "docs" / "scorecard.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "scorecard.md"
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What was tried so that the map adds more to the adaptive path, and what came of it: run this file.
 
 Where there is something to choose it is chosen on the first half of its time and reported on the second. It needs the
-recordings that ``$LIQDATA_REAL_DATA`` names. ``docs/model.md`` has the figures under "Tried and not taken".
+recordings that ``$LIQDATA_REAL_DATA`` names. ``docs/explanation/model.md`` has the figures under "Tried and not taken".
 """
 
 import os

@@ -187,6 +187,16 @@ def folder(value: object) -> str:
     raise BadQuery(msg, parameter="path")
 
 
+def archive_folder(value: object) -> str:
+    """Check the path of an archive that exists; raise :class:`~liqdata.ArchiveError` if there is no such folder."""
+    path = folder(value)
+    if not os.path.lexists(path):
+        shown = os.path.abspath(path)  # noqa: PTH100 - as above
+        msg = f"{shown} is not an archive: no such folder"
+        raise ArchiveError(msg, path=shown)
+    return path
+
+
 def to_be_made(path: str) -> str:
     """Check that a folder exists or can be created; raise :class:`~liqdata.ArchiveError` otherwise."""
     above = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path does not resolve ".."

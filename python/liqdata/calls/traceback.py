@@ -103,11 +103,47 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+# Names from other libraries of this field, and what they are called here; the first one that exists is suggested.
+_ELSEWHERE = {
+    "since": ("start",),
+    "start_time": ("start",),
+    "startTime": ("start",),
+    "from_time": ("start",),
+    "until": ("end",),
+    "end_time": ("end",),
+    "endTime": ("end",),
+    "to_time": ("end",),
+    "timeframe": ("interval", "range"),
+    "window": ("range",),
+    "venue": ("exchange",),
+    "venues": ("exchanges",),
+    "ticker": ("symbol",),
+    "coin": ("symbol",),
+    "pair": ("symbol",),
+    "liquidations": ("orders",),
+    "ohlcv": ("bars",),
+    "klines": ("bars",),
+    "candles": ("bars",),
+    "liquidation_map": ("liqmap",),
+    "max_pain": ("maxpain",),
+    "oi": ("open_interest",),
+}
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """Suggest what a name of another library is called here; empty if it is unknown."""
+    known = set(names)
+    bare = re.sub(r"^(get|fetch|load|download)_", "", name)
+    found = [one for one in (*_ELSEWHERE.get(bare, ()), *((bare,) if bare != name else ())) if one in known]
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
 def _unknown_attribute(self: object, name: str) -> object:
     kind = type(self)
     if hasattr(kind, name):  # a property that raised AttributeError: raise its own error again
         return object.__getattribute__(self, name)
-    near = "" if name.startswith("_") else nearest(name, (one for one in dir(self) if not one.startswith("_")))
+    names = [] if name.startswith("_") else [one for one in dir(self) if not one.startswith("_")]
+    near = _meant(name, names) or nearest(name, names)
     msg = f"{kind.__name__!r} object has no attribute {name!r}{near}"
     raise AttributeError(msg)
 
@@ -152,7 +188,9 @@ def _add_allowed_parameters(error: TypeError, function: FunctionType) -> None:
     message, code = str(error).replace(function.__qualname__, function.__name__), function.__code__
     allowed = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     if unknown := re.search(r"unexpected keyword argument '(\w+)'", message):
-        message += nearest(unknown[1], allowed) or f"; allowed: {', '.join(allowed) or 'none'}"
+        message += (
+            _meant(unknown[1], allowed) or nearest(unknown[1], allowed) or f"; allowed: {', '.join(allowed) or 'none'}"
+        )
     elif re.search(r"takes .* positional argument", message):
         positional = allowed[: code.co_argcount - (code.co_varnames[:1] == ("self",))]
         keyword = [f"{name}=" for name in allowed[len(positional) :]]

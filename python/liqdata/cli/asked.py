@@ -47,7 +47,8 @@ class Asked(NamedTuple):
         if self.arguments.get("source") == "positions":  # positions have no time window
             defaults["range"] = None
         words = (self.arguments.get(key, defaults.get(key)) for key in ("symbol", "exchange", "range"))
-        return " ".join([self.name.replace("_", "-"), *(str(word) for word in words if word)])
+        shown = (",".join(word) if isinstance(word, list) else str(word) for word in words if word)
+        return " ".join([self.name.replace("_", "-"), *shown])
 
 
 def ask(asked: Asked, of: Any) -> Any:

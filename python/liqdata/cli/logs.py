@@ -32,6 +32,28 @@ class Json(logging.Formatter):
         return json.dumps(entry)
 
 
+class Retries(logging.Filter):
+    """Passes one record of a series of retries: the rest say the same with another delay."""
+
+    AGAIN = "; trying again in "
+    SECONDS = 10.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = ("", 0.0)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to pass a record."""
+        what, again, _ = record.getMessage().partition(self.AGAIN)
+        if not again:
+            return True
+        before, at = self._last
+        if what == before and record.created - at < self.SECONDS:
+            return False
+        self._last = (what, record.created)
+        return True
+
+
 @contextlib.contextmanager
 def log_to_stderr() -> Iterator[Callable[[str], None]]:
     """Print warnings and the access log of a server on standard error.
@@ -43,6 +65,8 @@ def log_to_stderr() -> Iterator[Callable[[str], None]]:
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == _ACCESS)
+
+    handler.addFilter(Retries())
 
     def set_format(form: str) -> None:
         handler.setFormatter(Json() if form == "json" else logging.Formatter("liqdata: %(levelname)s: %(message)s"))

@@ -40,6 +40,7 @@ COMMANDS = {
     },
     "Servers": {
         "serve": ("commands.serve", "serve a market over HTTP until Ctrl-C"),
+        "mcp": ("agents", "answer agents over the Model Context Protocol, on standard input and output"),
         "token": ("commands.serve", "create a token for a server, and the line for its token file"),
     },
     "Tools": {

@@ -24,6 +24,23 @@ _SYNONYMS = {
 }
 
 
+# Options that a query does not have although others of its kind do, and what it has instead.
+_FIXED = {
+    **dict.fromkeys(
+        (("chart", "--range"), ("chart", "--start"), ("chart", "--end"), ("chart", "--interval")),
+        "; chart has the last 24 hours by hour; other periods: liqdata history --start -7d --interval 4h --by side",
+    ),
+    (
+        "overview",
+        "--range",
+    ): "; overview has the last 1, 4, 12 and 24 hours; other periods: liqdata history --start -7d",
+    **dict.fromkeys(
+        (("levels", "--range"), ("maxpain", "--range")),
+        "; it has fixed ranges; other ranges: liqdata liqmap --range 3d",
+    ),
+}
+
+
 class Lacking(Exception):
     """A library that an option needs is not installed."""
 
@@ -72,7 +89,9 @@ def explain(error: click.UsageError) -> list[str]:
     if isinstance(error, click.NoSuchOption):
         options = _options(context)
         meant = _SYNONYMS.get(error.option_name)
+        command = "" if context is None else str(context.command.name)
         hint = f"; did you mean {meant}?" if meant in options else nearest(error.option_name, options)
+        hint = _FIXED.get((command, error.option_name), hint)
         if context is not None and isinstance(context.command, click.Group) and not hint:
             hint = "; options follow the command, such as liqdata coins --demo"
         message = f"{error.option_name} is not an option of {path}{hint}"

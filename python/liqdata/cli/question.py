@@ -120,6 +120,10 @@ def _ask(name: str, given: dict[str, Any]) -> None:
     everything = given.pop("everything", False)
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
+    if name in {"levels", "maxpain"} and "," in arguments.get("symbol", ""):
+        arguments["symbol"] = [each.strip() for each in arguments["symbol"].split(",")]
+        if form.png is not None:
+            refuse("png: a picture shows one symbol; allowed: one symbol, or without --png", "png")
     if "groups" in arguments:
         arguments["groups"] = arguments["groups"] == "1"
     asked = Asked(name, arguments, asked_of, form)

@@ -10,6 +10,7 @@ import numpy as np
 from liqdata import _core
 from liqdata.calls.arguments import instant
 from liqdata.errors import BadQuery
+from liqdata.ingestion.tables import OHLCV, is_ohlcv
 
 from .import_order import pandas_first
 
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
             """Labels and values."""
             ...
 
-    Price: TypeAlias = ArrowStream | Items | Mapping[Any, Any] | Rows[Any] | Sequence[Mapping[str, Any]]
-    """A price over time: a Series, or bars with ``timestamp`` (time of the open) and ``close``."""
+    Price: TypeAlias = (
+        ArrowStream | Items | Mapping[Any, Any] | Rows[Any] | Sequence[Mapping[str, Any]] | Sequence[Sequence[float]]
+    )
+    """A price over time: a Series, bars with ``timestamp`` (time of the open) and ``close``, or candles of ccxt."""
 
 _PRICES = (
     "a Series or mapping by time, or bars of this coin with 'timestamp' and 'close' "
-    "(dicts, a frame, an Arrow table or a mapping of columns)"
+    "(dicts, a frame, an Arrow table or a mapping of columns), or candles of ccxt"
 )
 _BARS = ("timestamp", "closes_at", "open", "high", "low", "close", "symbol")  # all columns of bars that this file reads
 _MINUTE = 60_000
@@ -138,6 +141,8 @@ def _columns(price: Any) -> Any:
     """Convert a price to a mapping by time, a mapping of columns, or a frame with an index."""
     if getattr(price, "_picture", None) == "rows":  # not tested by class, because the module of Rows imports this one
         return {name: price[name] for name in price.columns if name in _BARS}
+    if is_ohlcv(price):
+        return _of_candles(price)
     if isinstance(price, Sequence) and not isinstance(price, str | bytes):
         return _of_rows(price)
     if hasattr(price, "items"):
@@ -145,6 +150,14 @@ def _columns(price: Any) -> Any:
     if hasattr(price, "__arrow_c_stream__"):
         return _of_arrow(price)
     _refuse(f"a {type(price).__name__} has no times")
+
+
+def _of_candles(candles: Any) -> dict[str, list[Any]]:
+    """The columns of candles of ccxt: lists of a time, four prices and a volume."""
+    for place, candle in enumerate(candles):
+        if len(candle) != len(OHLCV):
+            _refuse(f"candle {place} has {len(candle)} cells instead of {len(OHLCV)}")
+    return {name: [candle[place] for candle in candles] for place, name in enumerate(OHLCV[:-1])}
 
 
 def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TABLES = "a DataFrame, an Arrow table, or a mapping of columns of one length, or a list of dicts"
 _ROWS_AND_COLUMNS = 2
-_OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
+OHLCV = ("timestamp", "open", "high", "low", "close", "volume")
 
 # Classes that are not accepted as tables, by library and name, and how to make a table from each.
 _RECIPES = {
@@ -192,7 +192,7 @@ def _of_rows(rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
 def _refuse_row(rows: Sequence[Any], place: int, name: str) -> NoReturn:
     """Refuse a row that is not a dict; the message says what to pass instead."""
     row = rows[place]
-    if name == "bars" and place == 0 and _is_ohlcv(rows):
+    if name == "bars" and place == 0 and is_ohlcv(rows):
         _refuse(name, "these rows do not name their coin", 'the same by coin, such as bars={"BTC": rows}')
     what = f"row {place} is a {type(row).__name__}, not a dict"
     _refuse(name, what, "a dict of columns each, or " + _TABLES)
@@ -203,31 +203,31 @@ def _is_matrix(value: object) -> TypeGuard[_Matrix]:
     return getattr(value, "ndim", 0) == _ROWS_AND_COLUMNS and hasattr(value, "tolist")
 
 
-def _is_ohlcv(rows: object) -> bool:
+def is_ohlcv(rows: object) -> bool:
     """Whether rows are lists of a time, four prices and a volume, as ccxt returns them."""
     if _is_matrix(rows):
-        return rows.shape[1] == len(_OHLCV)
+        return rows.shape[1] == len(OHLCV)
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes) or not rows:
         return False
     first = rows[0]
-    return isinstance(first, Sequence) and not isinstance(first, str | bytes) and len(first) == len(_OHLCV)
+    return isinstance(first, Sequence) and not isinstance(first, str | bytes) and len(first) == len(OHLCV)
 
 
 def _is_by_coin(bars: Mapping[Any, Any]) -> bool:
     """Whether a mapping is from coins to rows of ccxt, not from names to columns."""
-    return bool(bars) and not any(name in bars for name in _OHLCV) and all(map(_is_ohlcv, bars.values()))
+    return bool(bars) and not any(name in bars for name in OHLCV) and all(map(is_ohlcv, bars.values()))
 
 
 def _by_coin(bars: Mapping[Any, Iterable[Any]]) -> dict[str, list[Any]]:
     """Merge the bars of several coins into one table with a column ``symbol``."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("symbol", *_OHLCV)}
+    columns: dict[str, list[Any]] = {name: [] for name in ("symbol", *OHLCV)}
     for coin, rows in bars.items():
         for place, row in enumerate(rows):
-            if len(row) != len(_OHLCV):
+            if len(row) != len(OHLCV):
                 what = f"row {place} of {coin!r} has {len(row)} cells"
-                _refuse("bars", what, f"{len(_OHLCV)}: {', '.join(_OHLCV)}")
+                _refuse("bars", what, f"{len(OHLCV)}: {', '.join(OHLCV)}")
             columns["symbol"].append(coin)
-            for name, cell in zip(_OHLCV, row, strict=True):
+            for name, cell in zip(OHLCV, row, strict=True):
                 columns[name].append(cell)
     return columns
 

@@ -15,11 +15,12 @@ are estimated or simulated. Matplotlib is imported on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import plotly.graph_objects as go
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
@@ -53,6 +54,27 @@ def _require_matplotlib() -> None:
     except ModuleNotFoundError as error:
         message = 'pictures need matplotlib: pip install "liqdata[plot]"'
         raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def _is_plotly(backend: str, ax: Axes | None) -> bool:
+    """Check the backend and that its library is installed."""
+    from liqdata.errors import BadQuery
+
+    _require_matplotlib()
+    if backend not in {"matplotlib", "plotly"}:
+        msg = f"backend: {backend!r} is not allowed; allowed: 'matplotlib', 'plotly'"
+        raise BadQuery(msg, parameter="backend")
+    if backend == "matplotlib":
+        return False
+    if ax is not None:
+        msg = "ax: plotly draws no matplotlib axes; allowed: no ax with backend='plotly'"
+        raise BadQuery(msg, parameter="ax")
+    try:
+        import plotly  # noqa: F401 - import tests whether it is installed
+    except ModuleNotFoundError as error:
+        message = 'backend="plotly" needs plotly: pip install "liqdata[plotly]"'
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return True
 
 
 def overview(totals: Mapping[str, Any], ax: Axes | None = None) -> Axes:
@@ -195,7 +217,27 @@ def chart(rows: Rows[ChartRow], ax: Axes | None = None) -> Axes:
     return periods.chart(rows, ax)
 
 
-def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = None) -> Axes:
+@overload
+def history(
+    rows: Rows[HistoryRow],
+    ax: Axes | None = None,
+    *,
+    interval: Any = None,
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def history(rows: Rows[HistoryRow], *, interval: Any = None, backend: Literal["plotly"]) -> go.Figure: ...
+
+
+def history(
+    rows: Rows[HistoryRow],
+    ax: Axes | None = None,
+    *,
+    interval: Any = None,
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw liquidations over time: shorts upward, longs downward.
 
     Several coins or exchanges are drawn as stacked bars of their totals instead. Periods are merged if there are too
@@ -209,10 +251,12 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
         Where to draw; a new figure by default.
     interval : str, timedelta or int, optional
         Length of a period; by default the ``interval`` of the query, which the rows store.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
 
     Raises
     ------
@@ -228,7 +272,10 @@ def history(rows: Rows[HistoryRow], ax: Axes | None = None, *, interval: Any = N
     >>> ax.get_xlabel()
     'time, UTC'
     """
-    _require_matplotlib()
+    if _is_plotly(backend, ax):
+        from .interactive import periods as interactive
+
+        return interactive.history(rows, interval=interval)
     from . import periods
 
     return periods.history(rows, ax, interval=interval)
@@ -270,6 +317,7 @@ def cascades(rows: Rows[Any], ax: Axes | None = None, *, price: Price | None = N
     return events.cascades(rows, ax, price=price)
 
 
+@overload
 def heatmap(
     grid: Heatmap,
     ax: Axes | None = None,
@@ -283,7 +331,42 @@ def heatmap(
     threshold: float | None = None,
     levels: Mapping[str, Any] | None = None,
     maxpain: Mapping[str, Any] | None = None,
-) -> Axes:
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def heatmap(
+    grid: Heatmap,
+    *,
+    price: Price | Literal[False] | None = None,
+    candles: bool = True,
+    bound: Literal["low", "high"] | None = None,
+    cmap: str | Colormap | None = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    threshold: float | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["plotly"],
+) -> go.Figure: ...
+
+
+def heatmap(
+    grid: Heatmap,
+    ax: Axes | None = None,
+    *,
+    price: Price | Literal[False] | None = None,
+    candles: bool = True,
+    bound: Literal["low", "high"] | None = None,
+    cmap: str | Colormap | None = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    threshold: float | None = None,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw a heatmap with a log colour scale, candles and the current price.
 
     The visible prices include most of the estimate, the price and the current price; zoom out to see all cells.
@@ -313,10 +396,12 @@ def heatmap(
         The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
         The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
 
     Raises
     ------
@@ -333,15 +418,44 @@ def heatmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation heatmap · estimate, simulated market'
     """
-    _require_matplotlib()
+    on_page = _is_plotly(backend, ax)
     from . import heat
     from .pictures import of_kind
 
     of_kind("heatmap", grid, "grid")
     scale = heat.Scale(cmap, vmin, vmax, threshold)
+    if on_page:
+        from .interactive import heat as interactive
+
+        return interactive.heatmap(
+            grid, price=price, candles=candles, bound=bound, scale=scale, levels=levels, maxpain=maxpain
+        )
     return heat.heatmap(
         grid, ax, price=price, candles=candles, bound=bound, scale=scale, levels=levels, maxpain=maxpain
     )
+
+
+@overload
+def liqmap(
+    grid: LiquidationMap,
+    ax: Axes | None = None,
+    *,
+    interval: bool = False,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["matplotlib"] = "matplotlib",
+) -> Axes: ...
+
+
+@overload
+def liqmap(
+    grid: LiquidationMap,
+    *,
+    interval: bool = False,
+    levels: Mapping[str, Any] | None = None,
+    maxpain: Mapping[str, Any] | None = None,
+    backend: Literal["plotly"],
+) -> go.Figure: ...
 
 
 def liqmap(
@@ -351,7 +465,8 @@ def liqmap(
     interval: bool = False,
     levels: Mapping[str, Any] | None = None,
     maxpain: Mapping[str, Any] | None = None,
-) -> Axes:
+    backend: Literal["matplotlib", "plotly"] = "matplotlib",
+) -> Axes | go.Figure:
     """Draw a liquidation map: bars stacked by leverage, and cumulative curves.
 
     Parameters
@@ -366,10 +481,12 @@ def liqmap(
         The answer of ``levels()`` for the same coin; its prices are drawn as labelled lines.
     maxpain : dict, optional
         The answer of ``maxpain()`` for the same coin; its prices are drawn as labelled lines.
+    backend : {"matplotlib", "plotly"}
+        The library that draws. Plotly needs ``liqdata[plotly]`` and always makes a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or plotly.graph_objects.Figure
         The axes of the bars; the cumulative curves are on twin axes.
 
     Raises
@@ -386,11 +503,16 @@ def liqmap(
     >>> ax.get_title(loc="left")
     'BTC liquidation map · estimate, simulated market'
     """
-    _require_matplotlib()
-    from . import bins
+    on_page = _is_plotly(backend, ax)
     from .pictures import of_kind
 
     of_kind("liqmap", grid, "grid")
+    if on_page:
+        from .interactive import bins as interactive
+
+        return interactive.liqmap(grid, interval=interval, levels=levels, maxpain=maxpain)
+    from . import bins
+
     return bins.liqmap(grid, ax, interval=interval, levels=levels, maxpain=maxpain)
 
 
@@ -466,13 +588,17 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     return ladder.maxpain(answer, ax)
 
 
-def compare(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw maps of several sources over the distance from the price, each as shares of its own sum.
+def compare(comparison: Comparison | Mapping[str, LiquidationMap], ax: Axes | None = None) -> Axes:
+    """Draw maps on the same axes: of several sources over the distance from the price, or any maps of one coin.
+
+    A :class:`Comparison` is drawn over the distance from the price, each map as shares of its own sum. Maps by name are
+    drawn as outlines over the price; bins of different widths are scaled to the width of the first map, so that equal
+    densities have equal heights.
 
     Parameters
     ----------
-    comparison : Comparison
-        The result of :func:`liqdata.compare`.
+    comparison : Comparison or mapping of str to LiquidationMap
+        The result of :func:`liqdata.compare`, or up to seven maps of one coin and unit by their name in the legend.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -494,13 +620,19 @@ def compare(comparison: Comparison, ax: Axes | None = None) -> Axes:
     >>> ax = liqdata.plot.compare(compared, Figure().add_subplot())
     >>> ax.get_xlabel()
     'distance from the price, %'
+    >>> maps = {range: market.liqmap("BTC", range) for range in ("1d", "7d")}
+    >>> ax = liqdata.plot.compare(maps, Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['1d', '7d']
     """
     _require_matplotlib()
     from . import compared
     from .pictures import of_kind
 
+    if getattr(comparison, "_picture", None) is None:
+        return compared.compare_maps(comparison, ax)
     of_kind("compare", comparison, "comparison")
-    return compared.compare(comparison, ax)
+    return compared.compare_sources(cast("Comparison", comparison), ax)
 
 
 def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:

@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import Normal, Stroke
 
 from . import amounts, colours, layout
 from .marks import marked
-from .view import REACH, bound_of, bulk, outside
+from .view import bound_of, outside, view_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,32 +33,34 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     """Draw a liquidation map; see :func:`liqdata.plot.liqmap`."""
     ends = (bound_of(grid, "low"), bound_of(grid, "high")) if interval else None
     marks = marked(grid.symbol, levels, maxpain)
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
-    low, high = _view(grid)
+    low, high = view_of(grid)
     seen = (grid.prices >= low) & (grid.prices <= high)
     sides = "sides unknown" if (grid.sides == "unknown").any() else "longs below the price, shorts above"
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
     # The legend starts with the lowest leverage, which lies farthest from the price.
-    shades = colours.tiers(len(grid.leverages), ax)
-    if not len(grid.leverages):  # a map that has no leverages is drawn in one colour
+    shades = [colours.tiers(len(grid.leverages), side, ax) for side in (colours.LONG, colours.SHORT)]
+    if not len(grid.leverages):  # a map that has no leverages is drawn in one colour per side
         floor = np.nan_to_num(grid.total)
-        shade = colours.tiers(1, ax)[0]
-        entries.append(Patch(color=shade, label="all leverages"))
-        ax.add_collection(_bars(grid, np.zeros(len(grid.prices)), floor, shade), autolim=False)
+        plain = [colours.tiers(1, side, ax)[0] for side in (colours.LONG, colours.SHORT)]
+        entries.append(tuple(Patch(color=colour, label="all leverages") for colour in plain))
+        colour = np.where(grid.sides == "long", *plain).tolist()
+        ax.add_collection(_bars(grid, np.zeros(len(grid.prices)), floor, colour), autolim=False)
     for i, leverage in enumerate(grid.leverages.tolist()):
-        entries.append(Patch(color=shades[i], label=f"{leverage}×"))
+        entries.append(tuple(Patch(color=of_side[i], label=f"{leverage}×") for of_side in shades))
         if len(grid.prices):
             usd = np.nan_to_num(grid.tiers[:, i])
-            ax.add_collection(_bars(grid, floor, floor + usd, shades[i]), autolim=False)
+            colour = np.where(grid.sides == "long", *(of_side[i] for of_side in shades)).tolist()
+            ax.add_collection(_bars(grid, floor, floor + usd, colour), autolim=False)
             floor = floor + usd
 
     curves = ax.twinx()
     highest = _curves(grid, (low, high), ax, curves, entries)
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
-        axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
+        axes.set_ylim(0.0, 1.06 * tallest / marks.fitting(ax)[1] or 1.0)
     if np.isfinite(grid.current_price):
         ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
@@ -81,11 +84,11 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     return ax
 
 
-def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
+def _bars(grid: LiquidationMap, foot: Floats, top: Floats, colour: list[str]) -> PolyCollection:
     """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
     left, right = _edges(grid)
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
-    return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
+    return PolyCollection(list(corners), facecolors=colour, linewidths=0)
 
 
 def _edges(grid: LiquidationMap) -> tuple[Floats, Floats]:
@@ -101,17 +104,6 @@ def _edges(grid: LiquidationMap) -> tuple[Floats, Floats]:
     return low[place], high[place]
 
 
-def _view(grid: LiquidationMap) -> tuple[float, float]:
-    """The lowest and highest price to show."""
-    price = grid.current_price
-    if not np.isfinite(price):  # the middle of the map, if the service sent no price
-        price = float(np.average(grid.prices, weights=grid.total)) if grid.total.sum() > 0 else 1.0
-    low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
-    low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
-    margin = 0.03 * (high - low) or 0.01 * high
-    return low - margin, high + margin
-
-
 def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: Axes, entries: list[Any]) -> float:
     """Draw the cumulative curve of each side, and return the highest visible value."""
     highest = 0.0
@@ -123,7 +115,8 @@ def _curves(grid: LiquidationMap, view: tuple[float, float], ax: Axes, curves: A
         reach = np.concatenate(([grid.current_price], grid.prices[order]))
         usd = np.concatenate(([0.0], running))
         highest = max(highest, float(np.max(usd[(reach >= view[0]) & (reach <= view[1])])))
-        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative")
+        outlined = [Stroke(linewidth=3.4, foreground=ax.get_facecolor()), Normal()]
+        curves.plot(reach, usd, color=colour, linewidth=1.8, label=f"{side}s, cumulative", path_effects=outlined)
         # Fill the curve behind the bars, so that it does not change their colours, which show the leverage.
         behind: Any = {"transform": curves.transData, "zorder": 0}
         outline = np.append(reach, reach[[-1, 0]]), np.append(usd, [0.0, 0.0])

@@ -13,7 +13,23 @@ from matplotlib.colors import to_hex, to_rgb
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BACKGROUND", "GROUPS", "INK", "LONG", "NOW", "OTHERS", "PAPER", "PRICE", "SHORT", "faint", "ink", "tiers"]
+__all__ = [
+    "BACKGROUND",
+    "GROUPS",
+    "INK",
+    "LONG",
+    "NOW",
+    "OTHERS",
+    "PAPER",
+    "PRICE",
+    "SHORT",
+    "faint",
+    "ink",
+    "is_dark",
+    "light",
+    "shades",
+    "tiers",
+]
 
 PAPER = "#0b0c14"
 BACKGROUND = "#150826"
@@ -24,24 +40,36 @@ NOW = "#e0457b"
 LONG = "#1a8fb0"
 SHORT = "#e2642a"
 
-GROUPS = ("#3d7fc4", "#e0a100", "#1f9e76", "#c774a5", "#6bb8e6", "#a9745b", "#7a6fc0")
-"""Colours of groups (exchanges or coins), largest group first; further groups have the colour :data:`OTHERS`."""
+GROUPS = ("#7b61c9", "#3fae7c", "#e0cf5a", "#c774a5", "#717c93", "#a5d6b5", "#8d4f6d")
+"""Colours of groups (exchanges or coins), largest group first; further groups have the colour :data:`OTHERS`.
+
+None of them is like :data:`LONG` or :data:`SHORT`, which are the sides."""
 
 OTHERS = "#94979f"
 
-_ON_LIGHT = ("#9c88d4", "#2e1d63")
-_ON_DARK = ("#6f57bd", "#e9e2fb")
-"""Colours of the lowest and the highest leverage; the highest has the most contrast."""
+_ON_LIGHT = {LONG: ("#4699b4", "#06303f"), SHORT: ("#d9774a", "#581c04")}
+_ON_DARK = {LONG: ("#15687f", "#d4f2fc"), SHORT: ("#a8431a", "#ffe3d3")}
+"""Colours of the lowest and the highest leverage of a side; the highest has the most contrast."""
 
 
-def tiers(count: int, ax: Axes) -> list[str]:
-    """Shades of one colour for ``count`` leverages, lowest leverage first."""
-    weak, strong = map(to_rgb, _ON_DARK if _is_dark(ax) else _ON_LIGHT)
+def tiers(count: int, side: str, ax: Axes) -> list[str]:
+    """Shades of the colour of a side for ``count`` leverages, lowest leverage first."""
+    return shades(count, side, dark=is_dark(ax))
+
+
+def shades(count: int, side: str, *, dark: bool) -> list[str]:
+    """Shades of the colour of a side, weakest first."""
+    weak, strong = map(to_rgb, (_ON_DARK if dark else _ON_LIGHT)[side])
     shares = [place / max(count - 1, 1) for place in range(count)]
     return [
         to_hex(tuple((1.0 - share) * a + share * b for a, b in zip(weak, strong, strict=True)))  # type: ignore[arg-type]
         for share in shares
     ]
+
+
+def light(side: str) -> str:
+    """The colour of text on a dark background, for the colour of a side."""
+    return {LONG: "#7fd3ec", SHORT: "#ffb48a"}[side]
 
 
 def ink(ax: Axes) -> str:
@@ -52,10 +80,10 @@ def ink(ax: Axes) -> str:
 def faint(ax: Axes, share: float = 0.68) -> str:
     """A colour between text and background, for secondary elements."""
     dark = to_rgb(ink(ax))
-    paper = (0.0, 0.0, 0.0) if _is_dark(ax) else (1.0, 1.0, 1.0)
+    paper = (0.0, 0.0, 0.0) if is_dark(ax) else (1.0, 1.0, 1.0)
     return to_hex(tuple(share * a + (1.0 - share) * b for a, b in zip(dark, paper, strict=True)))  # type: ignore[arg-type]
 
 
-def _is_dark(ax: Axes) -> bool:
+def is_dark(ax: Axes) -> bool:
     """Whether these axes have light text on a dark background."""
     return sum(to_rgb(ink(ax))) > 1.5  # noqa: PLR2004 - half of white

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from liqdata.errors import BadQuery
@@ -39,7 +38,7 @@ def cascades(rows: Rows[Any], ax: Axes | None, *, price: Any) -> Axes:
             msg = f"price: the cascades are of {', '.join(alone[:5])}; allowed: with cascades of one coin"
             raise BadQuery(msg, parameter="price")
         line = course(coin, price, np.array(_reach(starts, ends)), "cascades")
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
     size = 8.6 * have.scale
     layout.bare(ax, "y")
@@ -131,7 +130,8 @@ def _names(ax: Axes, starts: Any, usd: Any, names: list[str]) -> None:
             fontsize=size,
             color=colours.ink(ax),
             zorder=6,
-            path_effects=[Stroke(linewidth=2.0, foreground=ax.get_facecolor()), Normal()],
+            # The price line passes behind the label, not through it.
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.9},
         )
 
 
@@ -139,6 +139,7 @@ def _price(ax: Axes, line: Any) -> None:
     """Draw the price behind the cascades, with its axis on the right."""
     have = layout.room(ax)
     twin = ax.twinx()
+    twin.set_facecolor(ax.get_facecolor())
     layout.bare(twin, "y")
     twin.grid(visible=False)
     line = line.coarser(max(8, int(have.width / 0.02)))

@@ -17,17 +17,17 @@ from matplotlib.transforms import Bbox, TransformedBbox
 
 from liqdata.calls.arguments import number
 from liqdata.errors import BadQuery
-from liqdata.frames.price import Course, course
 
 from . import amounts, colours, layout
 from .clock import clock
 from .marks import marked
-from .view import REACH, bound_of, bulk, outside
+from .view import bound_of, outside, price_of, starts, view_of_heatmap
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from liqdata.frames.price import Course
     from liqdata.grids import Heatmap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
@@ -100,8 +100,8 @@ def heatmap(
     shown = grid.matrix if bound is None else bound_of(grid, bound)
     marks = marked(grid.symbol, levels, maxpain)
     edges = starts(grid.times) if len(grid.times) else None
-    line = _price(grid, price, edges)
-    ax = layout.fresh() if ax is None else ax
+    line = price_of(grid, price, edges)
+    ax = layout.on(ax)
     have = layout.room(ax)
     if line is not None:
         line = line.coarser(
@@ -115,7 +115,7 @@ def heatmap(
     cells = np.ma.masked_less_equal(cells, 0.0)
     if scale.threshold is not None:
         cells = np.ma.masked_less(cells, scale.threshold)
-    low, high = _view(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
+    low, high = view_of_heatmap(grid, cells.sum(axis=1).filled(0.0) if cells.count() else None, line)
     ax.tick_params(labelsize=8.6 * have.scale, length=3.0 * have.scale, width=0.6)
     if cells.count():
         _mesh(grid, cells, (low, high), ax, scale=scale, map_=map_)
@@ -133,15 +133,6 @@ def heatmap(
     _axes(grid, ax)
     _head(grid, ax, cells, (low, high), bound=bound, scale=scale, line=line, candles=candles)
     return ax
-
-
-def _price(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
-    if price is False:
-        return None
-    if price is not None:
-        return course(grid.symbol, price, edges)
-    own = grid.price
-    return None if own is None or not len(own) or edges is None else course(grid.symbol, own, edges)
 
 
 def _axes(grid: Heatmap, ax: Axes) -> None:
@@ -297,12 +288,6 @@ def _candles(line: Course, ax: Axes) -> None:
         )
 
 
-def starts(times: Times) -> Times:
-    """The edges of the columns, computed from the end time of each column."""
-    stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
-    return np.concatenate((times[:1] - stride, times))
-
-
 def _edges(prices: Floats) -> Floats:
     """The edges of the rows, half way between their centres on a log scale."""
     logs = np.log(prices)
@@ -310,26 +295,6 @@ def _edges(prices: Floats) -> Floats:
     half = (logs[1] - logs[0]) / 2.0 if len(logs) > 1 else 5e-4
     last = (logs[-1] - logs[-2]) / 2.0 if len(logs) > 1 else half
     return np.exp(np.concatenate(([logs[0] - half], inner, [logs[-1] + last])))
-
-
-def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[float, float]:
-    """The lowest and highest price to show.
-
-    The range includes most of the estimate and the whole price line, as far as :data:`REACH` allows.
-    """
-    low = high = grid.current_price
-    if not np.isfinite(low):  # the middle of the newest column, if the service sent no price
-        newest = np.nan_to_num(grid.matrix[:, -1])
-        low = high = float(np.average(grid.prices, weights=newest if newest.sum() > 0 else None))
-    if line is not None:
-        lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
-        low, high = min(low, float(np.nanmin(lows))), max(high, float(np.nanmax(highs)))
-    if mass is not None:
-        least, most = (1.0 - REACH) * low, (1.0 + REACH) * high
-        low, high = bulk(grid.prices, mass, low, high)
-        low, high = max(low, least), min(high, most)
-    margin = 0.03 * (high - low) or 0.01 * high
-    return low - margin, high + margin
 
 
 def _crop(grid: Heatmap, low: float, high: float, ax: Axes) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matplotlib.patches import Patch
 
 from . import amounts, colours, layout
+from .view import REACH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,13 +19,17 @@ __all__ = ["levels", "maxpain"]
 
 
 class _Rung(NamedTuple):
-    """A price level to draw: column, side, price, strength (0 to 1) and label."""
+    """A price level to draw: column, side, price, strength (0 to 1) and label.
+
+    A far rung is drawn at the edge of the visible range.
+    """
 
     column: int
     side: str
     price: float
     strength: float
     words: str
+    far: bool = False
 
 
 def levels(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
@@ -70,7 +75,7 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None) -> Axes:
         )
         for column, side, cluster in found
     ]
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     columns = [
         words.replace(" days", " d").replace(" day", " d")
         if layout.room(ax).small
@@ -114,6 +119,22 @@ def _fitting(rungs: Sequence[_Rung], columns: int, price: float, ax: Axes) -> li
     return [rung._replace(words="") for rung in rungs]
 
 
+def _within_reach(rungs: Sequence[_Rung], price: float) -> list[_Rung]:
+    """Move far rungs to the edge of the visible range, or they would leave no room for the near ones."""
+    distances = [abs(rung.price / price - 1.0) for rung in rungs]
+    reach = max(REACH, 1.05 * min(distances, default=0.0))
+    return [
+        rung
+        if distance <= reach
+        else rung._replace(
+            price=price * (1.0 + reach if rung.price > price else 1.0 - reach),
+            words=f"{'↑' if rung.price > price else '↓'} {rung.words}".strip(),
+            far=True,
+        )
+        for rung, distance in zip(rungs, distances, strict=True)
+    ]
+
+
 def _ladder(
     answer: Mapping[str, Any],
     ax: Axes | None,
@@ -126,16 +147,18 @@ def _ladder(
 ) -> Axes:
     price = float(answer["price"])
     meta = getattr(answer, "meta", {})
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
     size = 8.6 * have.scale
-    rungs = _fitting(rungs, len(columns), price, ax)
+    rungs = _within_reach(_fitting(rungs, len(columns), price, ax), price)
     layout.bare(ax, "y")
     ax.axhline(price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     for rung in rungs:
         colour = colours.LONG if rung.side == "long" else colours.SHORT
         ax.plot([rung.column, rung.column], [price, rung.price], color=colour, linewidth=2.0 * have.scale)
-        ax.scatter([rung.column], [rung.price], 14.0 + 260.0 * have.scale**2 * rung.strength, color=colour, zorder=3)
+        marker = "o" if not rung.far else "^" if rung.price > price else "v"
+        area = 14.0 + 260.0 * have.scale**2 * rung.strength
+        ax.scatter([rung.column], [rung.price], area, color=colour, marker=marker, zorder=3)
         if not have.small:
             outward = 1.0 if rung.price >= price else -1.0
             reach = 3.0 + (14.0 + 260.0 * have.scale**2 * rung.strength) ** 0.5 / 2.0
@@ -149,6 +172,7 @@ def _ladder(
                 fontsize=7.8 * have.scale,
                 color=colours.ink(ax),
             )
+    far = [rung.far for rung in rungs]
     _frame(ax, rungs, price)
     ax.set_xticks(range(len(columns)), list(columns))
     ax.set_xlim(-0.6, max(len(columns), 1) - 0.4)
@@ -166,7 +190,12 @@ def _ladder(
     layout.head(
         ax,
         [f"{symbol} {subject}", layout.estimate(meta)],
-        ["longs below the price, shorts above", *details, "" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"],
+        [
+            "longs below the price, shorts above",
+            *details,
+            *(["arrows: farther away"] if any(far) else []),
+            "" if when is None else f"{when:%Y-%m-%d %H:%M} UTC",
+        ],
         entries=[Patch(color=colours.LONG, label="longs"), Patch(color=colours.SHORT, label="shorts")],
         margin=1.0,
     )

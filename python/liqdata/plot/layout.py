@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import matplotlib as mpl
 import numpy as np
 from matplotlib.font_manager import FontProperties
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, TransformedBbox
+
+from liqdata.errors import BadQuery
 
 from .amounts import Apart, name, price, prices
 from .colours import INK, NOW, PAPER, faint, ink
@@ -46,6 +49,7 @@ __all__ = [
     "known",
     "lower",
     "note",
+    "on",
     "room",
     "tag",
     "wide",
@@ -55,6 +59,7 @@ _FULL = (8.0, 4.6)  # minimum width and height in inches of a cell with full-siz
 _SMALLEST = 0.62  # minimum scale of text
 _HINTED = 1.05  # hinted letters are a little wider than their outlines
 _EDGE = 4.0  # distance between the labels and the edge of the cell, in points
+_DRAWN = "liqdata"  # group id of the title, which marks axes with a plot
 _SMALL = (2.6, 1.9)  # width and height in inches of a cell below which only essential labels are drawn
 
 
@@ -86,6 +91,19 @@ def fresh() -> Axes:
     from matplotlib import pyplot as plt
 
     return plt.figure(figsize=(10.0, 5.6), layout="constrained").add_subplot()
+
+
+def on(ax: Axes | None) -> Axes:
+    """The axes to draw on: new ones by default; refused if this package has drawn on them already."""
+    if ax is None:
+        return fresh()
+    if any(artist.get_gid() == _DRAWN for artist in ax.get_children()):
+        msg = (
+            "ax: it already has a plot of liqdata, and a second one would cover its title and axes; "
+            "allowed: other axes, ax.clear() before, or liqdata.plot.compare for several liquidation maps"
+        )
+        raise BadQuery(msg, parameter="ax")
+    return ax
 
 
 def dress(figure: Figure) -> Axes:
@@ -256,7 +274,7 @@ def head(
     subject, details : sequence of str
         Parts of the title and of the details; lines are broken between parts.
     entries : sequence of matplotlib artists
-        Labelled artists for the legend.
+        Labelled artists for the legend; a tuple of artists is one entry with the label of the first.
     margin : float
         Width of the labels left and right of the axes, in inches at full scale.
     """
@@ -292,17 +310,21 @@ def head(
         color=ink(ax),
         pad=above + 1.0,
         linespacing=1.2,
+        gid=_DRAWN,
     )
 
 
 def _legend(ax: Axes, entries: Sequence[Any], inches: float, above: float) -> float:
     """Draw the legend above the axes, and return its top in points."""
     size = 8.6 * room(ax).scale
-    widest = max(wide(str(entry.get_label()), size) for entry in entries) + 3.2 * size / 72.0
+    labels = [str((entry[0] if isinstance(entry, tuple) else entry).get_label()) for entry in entries]
+    widest = max(wide(label, size) for label in labels) + 3.2 * size / 72.0
     columns = max(1, min(len(entries), int(inches / widest)))
     rows = -(-len(entries) // columns)
     legend = ax.legend(
         handles=list(entries),
+        labels=labels,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.0)},
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=-(-len(entries) // rows),

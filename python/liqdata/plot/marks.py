@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Mark", "Marks", "marked"]
 
 
+_LEAST = 0.4
+"""Least share of the height of a liquidation map that its bars keep."""
+
+
 class Mark(NamedTuple):
     """A marked price with its label."""
 
@@ -27,71 +31,118 @@ class Mark(NamedTuple):
 class Marks(list[Mark]):
     """The marks of one map."""
 
-    def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
-        """Draw each mark as a labelled line.
+    def fitting(self, ax: Axes) -> tuple[list[Mark], float]:
+        """The marks of a liquidation map with labels that fit, and the share of the height left below them.
 
-        If the price of a mark is not visible, its label is at the edge and has an arrow.
+        Without enough height, labels lose their amount; without enough for that, they are not drawn.
+        """
+        have = layout.room(ax)
+        height = max(0.6, have.height - 1.7 * have.scale)
+        for marks in (self, [mark._replace(words=mark.words.partition(",")[0]) for mark in self]):
+            widest = max(
+                (layout.wide(f"← {each.words} {amounts.price(each.price)}", _size(have)) for each in marks), default=0.0
+            )
+            left = 1.0 - (widest + 0.1) / height
+            if not self or (left > _LEAST and not have.small):
+                return list(marks), left if self else 1.0
+        return [mark._replace(words="") for mark in self], 1.0
+
+    def draw(self, ax: Axes, view: tuple[float, float], *, upright: bool = True) -> None:
+        """Draw each mark as a line with a label at its end.
+
+        Labels of a heatmap are on the left of the axes, labels of a liquidation map above the bars. If the price of a
+        mark is not visible, its label is at the edge and has an arrow.
         """
         have = layout.room(ax)
         low, high = view
+        marks, below = (list(self), 1.0) if upright else self.fitting(ax)
+        end = below if below == 1.0 else below - 0.02
         labels = []
-        for mark in sorted(self):
+        for mark in sorted(marks):
             colour = colours.LONG if mark.side == "long" else colours.SHORT
             words = mark.words
-            if low <= mark.price <= high:
-                line = ax.axhline if upright else ax.axvline
+            seen = low <= mark.price <= high
+            if seen:
                 style: Any = "-" if mark.strong else (0, (1, 2))
-                line(mark.price, color=colour, linewidth=(1.4 if mark.strong else 1.1) * have.scale, linestyle=style)
-            else:
+                look: Any = {
+                    "color": colour,
+                    "linewidth": (1.4 if mark.strong else 1.1) * have.scale,
+                    "linestyle": style,
+                }
+                if upright:
+                    ax.axhline(mark.price, **look)
+                else:
+                    ax.axvline(mark.price, 0.0, end, **look)
+            elif words:
                 arrow = ("↓" if upright else "←") if mark.price < low else ("↑" if upright else "→")
                 words = f"{arrow} {words} {amounts.price(mark.price)}"
-            labels.append([min(max((mark.price - low) / (high - low), 0.0), 1.0), words, colour])
+            if not words:
+                continue
+            labels.append(_Label(min(max((mark.price - low) / (high - low), 0.0), 1.0), words, colour, seen))
         if not have.small:
-            _spread(ax, labels, upright=upright)
+            _spread(ax, labels, end, upright=upright)
 
 
-def _spread(ax: Axes, labels: list[list[Any]], *, upright: bool) -> None:
-    """Write labels along an edge of the axes, moved apart so that they do not overlap."""
+class _Label(NamedTuple):
+    """A label: its place along the axis (0 to 1), text, colour, and whether a line ends there."""
+
+    place: float
+    words: str
+    colour: str
+    leader: bool
+
+
+def _size(have: layout.Room) -> float:
+    return 7.4 * have.scale
+
+
+def _spread(ax: Axes, labels: list[_Label], end: float, *, upright: bool) -> None:
+    """Write labels along an edge of the axes, moved apart so that they do not overlap, each with a leader."""
     have = layout.room(ax)
-    size = 7.4 * have.scale
+    size = _size(have)
     length = 72.0 * ((have.height - 1.3 * have.scale) if upright else (have.width - 1.6 * have.scale))
     gap = 1.7 * size / length
-    places = [max(0.5 * gap, min(1.0 - 0.5 * gap, label[0])) for label in labels]
-    for _ in range(len(places)):
-        for one in range(1, len(places)):
-            places[one] = max(places[one], places[one - 1] + gap)
-        over = places[-1] + 0.5 * gap - 1.0 if places else 0.0
-        if over <= 1e-9:  # noqa: PLR2004 - rounding
-            break
-        places[-1] -= over
-        for one in range(len(places) - 2, -1, -1):
-            places[one] = min(places[one], places[one + 1] - gap)
-    background = colours.PAPER if upright else ax.get_facecolor()
-    behind = {
-        "boxstyle": "round,pad=0.12",
-        "facecolor": background,
-        "edgecolor": "none",
-        "alpha": 0.6 if upright else 0.85,
-    }
-    for place, (_, words, colour) in zip(places, labels, strict=True):
+    places = apart([label.place for label in labels], gap)
+    dark = colours.is_dark(ax)
+    for place, label in zip(places, labels, strict=True):
+        colour = colours.light(label.colour) if dark else label.colour
+        ends = ((0.0, label.place), (-0.012, place)) if upright else ((label.place, end), (place, end + 0.018))
+        if label.leader:
+            across, along = zip(*ends, strict=True)
+            ax.plot(
+                across,
+                along,
+                transform=ax.transAxes,
+                color=colour,
+                linewidth=0.8,
+                clip_on=False,
+                scalex=False,
+                scaley=False,
+            )
         ax.text(
-            0.01 if upright else place,
-            place if upright else 0.97,
-            words,
+            -0.016 if upright else place,
+            place if upright else end + 0.024,
+            label.words,
             transform=ax.transAxes,
             fontsize=size,
-            color=_light(colour) if upright else colour,
-            ha="left" if upright else "center",
-            va="center" if upright else "top",
+            color=colour,
+            ha="right" if upright else "center",
+            va="center" if upright else "bottom",
             rotation=0 if upright else 90,
-            bbox=behind,
             zorder=9,
         )
 
 
-def _light(colour: str) -> str:
-    """The text colour of a label on a dark map, for the colour of its side."""
-    return {colours.LONG: "#7fd3ec", colours.SHORT: "#ffb48a"}[colour]
+def apart(places: list[float], gap: float) -> list[float]:
+    """Move sorted places (0 to 1) at least ``gap`` apart."""
+    places = [max(0.5 * gap, min(1.0 - 0.5 * gap, place)) for place in places]
+    for one in range(1, len(places)):
+        places[one] = max(places[one], places[one - 1] + gap)
+    if places and places[-1] > 1.0 - 0.5 * gap:
+        places[-1] = 1.0 - 0.5 * gap
+        for one in range(len(places) - 2, -1, -1):
+            places[one] = min(places[one], places[one + 1] - gap)
+    return places
 
 
 def marked(symbol: str, levels: Any, maxpain: Any) -> Marks:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]
 
-__all__ = ["chart", "history"]
+__all__ = ["chart", "groups_of", "history", "lacking", "span_of", "title_of"]
 
 _HOUR = 3_600_000
 _BAR = 0.035  # minimum width of a bar, in inches
@@ -35,61 +35,80 @@ def chart(rows: Rows[Any], ax: Axes | None) -> Axes:
     long, short = np.where(sides == "LONG", usd, 0.0), np.where(sides == "SHORT", usd, 0.0)
     symbol = rows.meta.get("question", {}).get("symbol")
     title = f"{amounts.name(symbol)} liquidated by hour" if symbol else "Liquidated by hour"
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     return _mirrored(rows["hour"], long, short, _HOUR, ax=ax, title=title, meta=rows.meta, details=[])
 
 
 def history(rows: Rows[Any], ax: Axes | None, *, interval: Any) -> Axes:
     """Draw a history; see :func:`liqdata.plot.history`."""
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     times = rows["timestamp"]
-    question = rows.meta.get("question", {})
-    span = _span(times, interval if interval is not None else question.get("interval"))
-    keys = [key for key in _KEYS if key in rows.columns]
-    names = np.array(
-        [" ".join(amounts.name(one) for one in several) for several in zip(*(rows[key] for key in keys), strict=True)]
-        if keys
-        else [""] * len(rows),
-        dtype=object,
-    )
-    alone = sorted(set(names))
-    known = [name for name in [question.get("symbol"), question.get("exchange")] if name]
-    asked = [amounts.name(str(name).replace(",", ", ")) for name in known]
-    of = ", ".join([*(one for one in asked if one not in alone), *(alone if len(alone) == 1 and keys else [])])
-    title = f"{of} liquidated over time".strip().replace("liquidated", "Liquidated" if not of else "liquidated")
+    span = span_of(rows, interval)
+    names = groups_of(rows)
+    title = title_of(rows, names)
     details = _uncovered(rows, span, ax)
-    if len(alone) <= 1:
+    if len(set(names)) <= 1:
         return _mirrored(
             times, rows["long_usd"], rows["short_usd"], span, ax=ax, title=title, meta=rows.meta, details=details
         )
     return _stacked(times, rows["total_usd"], names, span, ax=ax, title=title, meta=rows.meta, details=details)
 
 
-def _span(times: Times, interval: Any) -> int:
-    """Length of a period in milliseconds: ``interval``, or the smallest distance between two periods."""
+def groups_of(rows: Rows[Any]) -> Any:
+    """The coin or exchange of each row, as text; empty for totals."""
+    keys = [key for key in _KEYS if key in rows.columns]
+    return np.array(
+        [" ".join(amounts.name(one) for one in several) for several in zip(*(rows[key] for key in keys), strict=True)]
+        if keys
+        else [""] * len(rows),
+        dtype=object,
+    )
+
+
+def title_of(rows: Rows[Any], names: Any) -> str:
+    """The title of a history: its coin or exchange, if it has one."""
+    question = rows.meta.get("question", {})
+    alone = sorted(set(names))
+    known = [name for name in [question.get("symbol"), question.get("exchange")] if name]
+    asked = [amounts.name(str(name).replace(",", ", ")) for name in known]
+    single = alone if len(alone) == 1 and any(key in rows.columns for key in _KEYS) else []
+    of = ", ".join([*(one for one in asked if one not in alone), *single])
+    return f"{of} liquidated over time" if of else "Liquidated over time"
+
+
+def span_of(rows: Rows[Any], interval: Any) -> int:
+    """Length of a period in milliseconds: ``interval``, that of the query, or the smallest distance of two periods."""
+    interval = interval if interval is not None else rows.meta.get("question", {}).get("interval")
     if interval is not None:
         from liqdata.calls.arguments import length
 
         return int(length(int(interval) if isinstance(interval, str) and interval.isdigit() else interval))
-    apart = np.diff(np.unique(times)).astype(np.int64)
+    apart = np.diff(np.unique(rows["timestamp"])).astype(np.int64)
     return int(apart.min()) if len(apart) else _HOUR
+
+
+def lacking(rows: Rows[Any]) -> tuple[float | None, Times]:
+    """The covered share of time, and the periods in which orders may be missing."""
+    none = np.array([], dtype="datetime64[ms]")
+    if "covered" not in rows.columns or not len(rows):
+        return None, none
+    covered = rows["covered"]
+    known_share = ~np.isnan(covered)
+    if not known_share.any():
+        return None, none
+    periods, inverse = np.unique(rows["timestamp"][known_share], return_inverse=True)
+    share = np.bincount(inverse, covered[known_share]) / np.bincount(inverse)
+    return float(share.mean()), periods[share < 0.995]  # noqa: PLR2004 - rounds to less than 100 %
 
 
 def _uncovered(rows: Rows[Any], span: int, ax: Axes) -> list[str]:
     """Shade periods in which orders may be missing, and describe the covered share of time."""
-    if "covered" not in rows.columns or not len(rows):
+    share, periods = lacking(rows)
+    if share is None:
         return []
-    covered = rows["covered"]
-    known_share = ~np.isnan(covered)
-    if not known_share.any():
-        return []
-    times = rows["timestamp"][known_share]
-    periods, inverse = np.unique(times, return_inverse=True)
-    share = np.bincount(inverse, covered[known_share]) / np.bincount(inverse)
-    lacking = share < 0.995  # noqa: PLR2004 - rounds to less than 100 %
-    if lacking.any():
-        _shade(periods[lacking], np.timedelta64(span, "ms"), ax)
-    return [f"{float(share.mean()):.0%} of the time covered" + (", less where shaded" if lacking.any() else "")]
+    if len(periods):
+        _shade(periods, np.timedelta64(span, "ms"), ax)
+    return [f"{share:.0%} of the time covered" + (", less where shaded" if len(periods) else "")]
 
 
 def _shade(periods: Times, span: np.timedelta64, ax: Axes) -> None:

@@ -49,7 +49,7 @@ def exchanges(rows: Rows[Any], ax: Axes | None) -> Axes:
 
 
 def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: str) -> Axes:
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
     bars = [
         _Bar(amounts.name(name, 14 if have.small else 26), float(long), float(short), int(count))
@@ -69,7 +69,7 @@ def _of_rows(rows: Rows[Any], ax: Axes | None, key: str, title: str, several: st
 
 def _ranked(bars: Sequence[_Bar], ax: Axes | None, title: str, meta: Mapping[str, Any], details: Sequence[str]) -> Axes:
     """Draw longs and shorts as stacked bars labelled with their total, the first bar on top."""
-    ax = layout.fresh() if ax is None else ax
+    ax = layout.on(ax)
     have = layout.room(ax)
     size = 8.6 * have.scale
     longs, shorts = np.array([bar.long for bar in bars]), np.array([bar.short for bar in bars])

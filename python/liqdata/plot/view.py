@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from liqdata.errors import BadQuery
+from liqdata.frames.price import Course, course
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from liqdata.grids import Heatmap, LiquidationMap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
+    Times: TypeAlias = npt.NDArray[np.datetime64]
 
-__all__ = ["MASS", "REACH", "bound_of", "bulk", "outside"]
+__all__ = ["MASS", "REACH", "bound_of", "bulk", "outside", "price_of", "starts", "view_of", "view_of_heatmap"]
 
 MASS = 0.98
 """Share of the estimated USD that the visible range includes, unless :data:`REACH` limits the range."""
@@ -65,3 +67,50 @@ def bound_of(grid: Heatmap | LiquidationMap, bound: str) -> Floats:
         msg = "bound: the map has no interval; allowed: maps of model 3 in this process, once it is fitted"
         raise BadQuery(msg, parameter="bound")
     return found
+
+
+def view_of(grid: LiquidationMap) -> tuple[float, float]:
+    """The lowest and highest price to show."""
+    price = grid.current_price
+    if not np.isfinite(price):  # the middle of the map, if the service sent no price
+        price = float(np.average(grid.prices, weights=grid.total)) if grid.total.sum() > 0 else 1.0
+    low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
+    low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
+    margin = 0.03 * (high - low) or 0.01 * high
+    return low - margin, high + margin
+
+
+def view_of_heatmap(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[float, float]:
+    """The lowest and highest price to show.
+
+    The range includes most of the estimate and the whole price line, as far as :data:`REACH` allows.
+    """
+    low = high = grid.current_price
+    if not np.isfinite(low):  # the middle of the newest column, if the service sent no price
+        newest = np.nan_to_num(grid.matrix[:, -1])
+        low = high = float(np.average(grid.prices, weights=newest if newest.sum() > 0 else None))
+    if line is not None:
+        lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
+        low, high = min(low, float(np.nanmin(lows))), max(high, float(np.nanmax(highs)))
+    if mass is not None:
+        least, most = (1.0 - REACH) * low, (1.0 + REACH) * high
+        low, high = bulk(grid.prices, mass, low, high)
+        low, high = max(low, least), min(high, most)
+    margin = 0.03 * (high - low) or 0.01 * high
+    return low - margin, high + margin
+
+
+def price_of(grid: Heatmap, price: Any, edges: Times | None) -> Course | None:
+    """The price to draw over a heatmap: of the caller, or the bars of the map."""
+    if price is False:
+        return None
+    if price is not None:
+        return course(grid.symbol, price, edges)
+    own = grid.price
+    return None if own is None or not len(own) or edges is None else course(grid.symbol, own, edges)
+
+
+def starts(times: Times) -> Times:
+    """The edges of the columns, computed from the end time of each column."""
+    stride = np.diff(times[:2])[0] if len(times) > 1 else np.timedelta64(1, "h")
+    return np.concatenate((times[:1] - stride, times))

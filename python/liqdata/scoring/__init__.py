@@ -1,8 +1,9 @@
 """Scores of liquidation maps against reported liquidations; :class:`Scorecard` contains them.
 
-Liquidations happen only at prices that the market reaches, so a map is scored given the price path. The prediction for
-a period is the USD of the map between the price at the open and the extremes of the period (the *crossed* USD). It is
-compared with the reported USD. Every fit uses only earlier periods. ``docs/scoring.md`` describes the method.
+Liquidations happen only at prices that the market reaches, so a map is scored given the price path. The prediction
+for a period is the USD of the map between the price at the open and the extremes of the period (the *crossed* USD).
+It is compared with the reported USD. Every fit uses only earlier periods. ``docs/explanation/scoring.md`` describes
+the method.
 
 Other predictions show whether a map adds information. A *path* predicts the USD without a map: the weak and the strong
 path from price moves, the adaptive path also from recently reported USD. A *null* is a changed copy of the map, such as

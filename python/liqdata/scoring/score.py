@@ -90,10 +90,10 @@ def score(
 ) -> Scorecard | dict[str, Scorecard]:
     """Score liquidation maps against reported liquidations, given the price path.
 
-    The prediction for a period uses the map as of the open of the period: its USD between the price at the open and the
-    highest and lowest price of the period. The prediction is scaled to the reported USD and compared with predictions
-    without a map. All fits use only earlier periods and are repeated each UTC day. ``docs/scoring.md`` has every
-    formula.
+    The prediction for a period uses the map as of the open of the period: its USD between the price at the open and
+    the highest and lowest price of the period. The prediction is scaled to the reported USD and compared with
+    predictions without a map. All fits use only earlier periods and are repeated each UTC day.
+    ``docs/explanation/scoring.md`` has every formula.
 
     Parameters
     ----------

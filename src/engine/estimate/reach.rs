@@ -1,6 +1,6 @@
 //! Reach: how likely the price gets to a level, and the headline level of a side.
 //!
-//! `docs/model.md` has the formulas and how they were measured.
+//! `docs/explanation/model.md` has the formulas and how they were measured.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ const HALF_LIFE: f64 = 30.0;
 
 /// Half-life of the weight of a period in the level factors, in days.
 ///
-/// The ratio of realised to predicted USD varies from week to week. Chosen on simulations; docs/scorecard.md has the
+/// The ratio of realised to predicted USD varies from week to week. Chosen on simulations; docs/explanation/scorecard.md has the
 /// resulting scores.
 const LEVEL_HALF_LIFE: f64 = 3.0;
 

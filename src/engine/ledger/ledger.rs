@@ -9,7 +9,7 @@
 //! unlocated mass equals the open interest after every step. Tier weights are applied when books are read, so a change
 //! of weights needs no new replay.
 //!
-//! `docs/model.md` has the formulas.
+//! `docs/explanation/model.md` has the formulas.
 
 use std::ops::Range;
 

@@ -13,9 +13,11 @@ from liqdata.calls.progress import delayed_bar
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.source import seed
+from liqdata.cli.watch.background import alerting
 from liqdata.cli.words import File, Number, OneOf, Place
 
 from . import collection
+from .alerts import ALERTS, alert_arguments, alert_options
 from .serve_options import append_token, token
 from .serve_options import options as served_options
 
@@ -84,6 +86,13 @@ def _options() -> list[click.Parameter]:
             metavar="FILE",
             help="File of accepted token digests, written by `liqdata token --add FILE`.",
         ),
+        option(
+            "--alert-symbol",
+            metavar="COINS",
+            help="Coins of the alerts, with commas between them.  [default: all]",
+            section=ALERTS,
+        ),
+        *alert_options(),
         flag("--public", default=None, help="Answer every client without a token."),
         flag("--access-log", default=None, help="Log each answer on standard error."),
         option("--certificate", type=File(), metavar="FILE", help="Certificate chain in PEM; enables TLS."),
@@ -107,12 +116,13 @@ def _serve(**given: Any) -> None:
     log(given.pop("log_format"))
     _check(given)
     archive = given["archive"]
+    alerts = _alerts(given)
     served = served_options(given)  # refuse invalid options before the market opens
     if given["collect"]:
         from liqdata.cli.output.collect_screen import serve as collect_and_serve
 
         plan = collection.plan(*(given[name] for name in ("exchanges", "coins", "settings")))
-        collect_and_serve(archive, **plan, positions=given["positions"], served=served)
+        collect_and_serve(archive, **plan, positions=given["positions"], served=served, alerts=alerts)
         return
     if archive is None:
         from time import time
@@ -121,8 +131,22 @@ def _serve(**given: Any) -> None:
         made = demo(seed=given["seed"] or 0, now=now, live=given["live"], progress=delayed_bar("demo", " bars"))
     else:
         made = open(archive)
-    with made as market:
+    with made as market, alerting(market, alerts):
         serve_until_signal(market, "a simulated market" if archive is None else f"the archive {archive}", served)
+
+
+def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of the watch that runs with the server; ``None`` without a receiver."""
+    coins = given.pop("alert_symbol")
+    found = alert_arguments(given)
+    if "webhook" not in found and "command" not in found:
+        if found or coins is not None:
+            name = next(iter(found), "alert_symbol")
+            refuse(f"{name.replace('_', '-')}: alerts have no receiver; add --webhook URL or --command PROGRAM", name)
+        return None
+    if coins is not None:
+        found["symbol"] = [coin.strip() for coin in coins.split(",")]
+    return found
 
 
 def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.calls.arguments import to_be_made
+from liqdata.cli.watch.background import alerting
 from liqdata.collector import check_replies, with_hyperliquid_hint
 from liqdata.errors import BadQuery
 from liqdata.market import collected
@@ -98,6 +99,7 @@ def serve(
     settings: str,
     positions: bool = False,
     served: dict[str, Any],
+    alerts: dict[str, Any] | None = None,
     screen: bool | None = None,
 ) -> None:
     """Collect into an archive and serve it at the same time, until SIGINT or SIGTERM.
@@ -113,13 +115,19 @@ def serve(
         As in :func:`collect`.
     served : dict
         Arguments of :func:`liqdata.serve`.
+    alerts : dict, optional
+        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`, which runs while the server runs.
     screen : bool, optional
         As in :func:`collect`.
     """
     with stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=False, positions=positions)
         try:
-            with collected(collector, archive) as market, server_of(market, **served) as server:
+            with (
+                collected(collector, archive) as market,
+                alerting(market, alerts),
+                server_of(market, **served) as server,
+            ):
                 print(server.url, flush=True)
                 print(f"the archive {archive}, as it is collected; Ctrl-C ends it", file=sys.stderr, flush=True)
                 _watch(collector, enough, once=False, screen=screen)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from liqdata.cli.source import Origin
     from liqdata.grids import Heatmap, LiquidationMap
 
-__all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "sheet"]
+__all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "several", "sheet"]
 
 Records: TypeAlias = Sequence[Mapping[str, Any]]
 """The lines of a table: a mapping from column names to values per line, all with the same keys."""
@@ -176,7 +176,7 @@ def records(name: str, answer: Any) -> Records:
     return rows
 
 
-def label(name: str, answer: Any) -> list[str]:
+def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind of answer
     """Describe the lines of :func:`records` in short notes.
 
     Parameters
@@ -202,6 +202,9 @@ def label(name: str, answer: Any) -> list[str]:
         unplaced = answer.meta["measured"]["unplaced_usd"]
         without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
         return [*what, f"measured, in {unit_in_words(answer)}", _seen(answer.meta["seen_share"]), *without]
+    if (answers := several(answer)) is not None:
+        at = ", ".join(f"{symbol} {cell('price', one['price'])}" for symbol, one in answers.items())
+        return [f"at {at}", "estimate"]
     if name in {"levels", "maxpain"}:
         age = open_interest_age(answer.meta)
         return [f"at {cell('price', answer['price'])}", "estimate", *([] if age is None else [age])]
@@ -214,6 +217,8 @@ def label(name: str, answer: Any) -> list[str]:
 
 def _is_relative(answer: Any) -> bool:
     """Whether an estimate has relative units, because the open interest is unknown."""
+    if (answers := several(answer)) is not None:
+        return any(map(_is_relative, answers.values()))
     explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
     return bool(explain.get("openInterestScale") == "relative")
 
@@ -308,11 +313,26 @@ def _overview(answer: Any) -> Records:
     return [{"window": window, **totals} for window, totals in answer.items()]
 
 
+def several(answer: Any) -> dict[str, Any] | None:
+    """The answers about several symbols, by symbol; ``None`` for one answer."""
+    from liqdata.records import Record
+
+    return answer if isinstance(answer, dict) and not isinstance(answer, Record) else None
+
+
+def _by_symbol(shaped: Callable[[Any], Records], answers: Mapping[str, Any]) -> Records:
+    return [{"symbol": symbol, **line} for symbol, answer in answers.items() for line in shaped(answer)]
+
+
 def _tiers(answer: Any) -> Records:
+    if (answers := several(answer)) is not None:
+        return _by_symbol(_tiers, answers)
     return [{"leverage": int(tier), **level} for tier, level in answer["tiers"].items()]
 
 
 def _pains(answer: Any) -> Records:
+    if (answers := several(answer)) is not None:
+        return _by_symbol(_pains, answers)
     return [
         {"range": span, "side": side.upper(), **answer[key][side], "total_usd": answer[key][total]}
         for key, span in (("d1", "1d"), ("d7", "7d"))

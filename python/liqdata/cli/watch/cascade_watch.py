@@ -10,13 +10,16 @@ from __future__ import annotations
 import shlex
 import shutil
 import threading
+import time
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from liqdata.calls.arguments import instant, millis_of, number, usd
-from liqdata.cli.watch.senders import Alerts, Event
+from liqdata.cli.watch.conditions import Conditions, Thresholds
+from liqdata.cli.watch.messages import format_of
+from liqdata.cli.watch.senders import Alerts, Event, Webhook
 from liqdata.endpoints.cascades import milliseconds
 from liqdata.errors import BadQuery, LiqdataError
 
@@ -82,12 +85,19 @@ def watch(
     min_usd: float | Decimal | str = 100_000,
     gap: str | int = "60s",
     alert_usd: float | Decimal | str | None = None,
+    alert_order_usd: float | Decimal | str | None = None,
+    alert_cluster_usd: float | Decimal | str | None = None,
+    alert_distance: float = 1.0,
+    alert_coverage: bool = False,
     webhook: str | None = None,
+    webhook_format: str | None = None,
+    webhook_secret: bytes | None = None,
     command: str | Sequence[str] | None = None,
     every: float = 1.0,
     since: Instant | None = None,
     most: int | None = None,
     after_poll: Callable[[], None] = lambda: None,
+    stop: threading.Event | None = None,
 ) -> None:
     """Show cascades until Ctrl-C, and send large cascades to a webhook or a command.
 
@@ -110,8 +120,22 @@ def watch(
         Minimum USD of a cascade to show, and of a cascade for which an alert is sent (``min_usd`` by default).
     gap : str or int
         Maximum time between two successive orders of a cascade, as in ``cascades()``.
+    alert_order_usd : float, Decimal or str, optional
+        Minimum USD of an order for which an alert is sent.
+    alert_cluster_usd : float, Decimal or str, optional
+        Minimum USD of a cluster of ``liqmap(symbol, "7d")``. An alert is sent when the price comes within
+        ``alert_distance`` percent of it, and when the price passes its peak.
+    alert_distance : float
+        Distance of the price from the near edge of a cluster, in percent.
+    alert_coverage : bool
+        Send an alert when an exchange was not connected for half a minute, and when the source does not answer.
     webhook : str, optional
-        An ``http`` or ``https`` address to which the cascade is posted as JSON, with exact amounts as text.
+        An ``http`` or ``https`` address to which the alert is posted as JSON, with exact amounts as text.
+    webhook_format : {"json", "telegram", "discord", "slack"}, optional
+        The body that is posted; by default the format of the service at the host of the address, or JSON.
+    webhook_secret : bytes, optional
+        Key of a signature, which is sent in ``X-Liqdata-Signature``: ``sha256=`` and the HMAC with SHA-256, in hex, of
+        the header ``X-Liqdata-Timestamp``, a full stop and the body.
     command : str or sequence of str, optional
         A program with its arguments. A string is split like in a shell, but no shell runs. The program gets the JSON
         on its standard input, and ``LIQDATA_COIN``, ``LIQDATA_SIDE``, ``LIQDATA_USD`` and so on in its environment.
@@ -123,6 +147,8 @@ def watch(
         Stop after ``show`` was called this many times.
     after_poll : callable
         Called without arguments after each poll.
+    stop : threading.Event, optional
+        The watch ends once it is set.
 
     Raises
     ------
@@ -130,6 +156,15 @@ def watch(
         If an argument is invalid. Failures of the source, the webhook and the command are reported by ``say``.
     """
     address, program = destinations(webhook, command)
+    if address is not None:
+        format_of(address, webhook_format)
+    symbols = [] if symbol is None else [symbol] if isinstance(symbol, str) else list(symbol)
+    thresholds = Thresholds(
+        order_usd=alert_order_usd,
+        cluster_usd=alert_cluster_usd,
+        distance=alert_distance,
+        coverage=alert_coverage,
+    ).checked(symbols)
     pause, length = number(every, "every", "seconds above 0"), milliseconds(gap)
     if not 0 < pause <= threading.TIMEOUT_MAX:
         msg = f"every: {every!r} is not allowed; allowed: seconds above 0"
@@ -138,10 +173,11 @@ def watch(
     alert = Decimal(least if alert_usd is None else usd(alert_usd))
     first = None if since is None else instant(since, "since")
     looks = _Poller(source, symbol, {"gap": length, "min_usd": least}, (first, alert), say)
-    alerts = Alerts(address, program, say)
-    asleep, shown = threading.Event(), 0
+    looks.add(Conditions(source, symbols, thresholds, say), coverage=alert_coverage)
+    alerts = Alerts(None if address is None else Webhook(address, webhook_format, webhook_secret), program, say)
+    asleep, shown = stop or threading.Event(), 0
     try:
-        while most is None or shown < most:
+        while (most is None or shown < most) and not asleep.is_set():
             for event, is_alert in islice(looks.news(pause), None if most is None else most - shown):
                 if is_alert:
                     alerts.put(event)
@@ -172,6 +208,12 @@ class _Poller:
         self._events: Events | None = None
         self._now = 0
         self._failed = False
+        self._conditions: Conditions | None = None
+        self._with_coverage = False
+
+    def add(self, conditions: Conditions, *, coverage: bool) -> None:
+        """Poll these conditions, too; ``coverage``: alert when the source stops answering."""
+        self._conditions, self._with_coverage = conditions, coverage
 
     def news(self, pause: float) -> Iterator[tuple[Event, bool]]:
         """Poll once and yield the events to show; ``pause`` only appears in the error message."""
@@ -182,17 +224,35 @@ class _Poller:
             # If the query is invalid in the first poll, it is invalid in all polls.
             if isinstance(error, BadQuery) and self._events is None:
                 raise
-            if not self._failed:
-                self._say(f"{error}; retrying every {pause:g} s")
-            self._failed = True
+            yield from self._fail(error, pause)
             return
-        self._failed = False
         if rows.meta["as_of"] is None:  # the source has no data yet
             return
         self._now = millis_of(rows.meta["as_of"])
         if self._events is None:
-            self._events = Events(self._asked["gap"], self._now if self._since is None else self._since, self._alert)
-        yield from self._events.news(list(rows), self._now)
+            self._since = self._now if self._since is None else self._since
+            self._events = Events(self._asked["gap"], self._since, self._alert)
+        marks = {"basis": "realised", **({"simulated": True} if rows.meta.get("simulated") else {})}
+        for event, is_alert in self._events.news(list(rows), self._now):
+            yield {"alert": "cascade", **marks, **event}, is_alert
+        if self._conditions is not None:
+            try:
+                for event in self._conditions.news(self._since or 0, self._now):
+                    yield {**marks, **event}, True
+            except LiqdataError as error:
+                yield from self._fail(error, pause)
+                return
+        self._failed = False
+
+    def _fail(self, error: LiqdataError, pause: float) -> Iterator[tuple[Event, bool]]:
+        """Report the first of several successive failures."""
+        if self._failed:
+            return
+        self._failed = True
+        self._say(f"{error}; retrying every {pause:g} s")
+        if self._with_coverage:
+            event = {"alert": "coverage", "basis": "measured", "exchange": None, "error": str(error)}
+            yield {**event, "timestamp": int(time.time() * 1000)}, True
 
 
 def destinations(webhook: str | None, command: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:

@@ -1,7 +1,8 @@
 """Cumulative curves of a map: the USD that a price move would cross, by side.
 
 A bin is a price interval with evenly spread USD: a move that ends inside a bin crosses a part of it
-(``docs/scoring.md`` says why). A bin ends at its width, half way to a closer neighbour, or at the price of the map.
+(``docs/explanation/scoring.md`` says why). A bin ends at its width, half way to a closer neighbour, or at the price
+of the map.
 """
 
 from __future__ import annotations

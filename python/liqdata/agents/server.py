@@ -1,0 +1,134 @@
+"""The MCP server: tools, resources and prompts, on the official Python SDK. Needs ``liqdata[mcp]``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import ConfigDict
+
+from liqdata import __version__
+from liqdata.errors import LiqdataError
+
+from .reply import answer
+from .texts import GLOSSARY, INSTRUCTIONS, MODEL
+from .tools import TOOLS
+
+if TYPE_CHECKING:
+    from liqdata import Client, Market
+
+    from .tools import AgentTool
+
+__all__ = ["agent_server"]
+
+
+class Arguments(ArgModelBase):
+    """The arguments of a call as they came; :func:`answer` checks them against the table of endpoints."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def model_dump_one_level(self) -> dict[str, Any]:
+        """All arguments, as one."""
+        return {"given": self.model_extra or {}}
+
+
+def agent_server(of: Client | Market, *, open_world: bool) -> MCPServer[Any]:
+    """Make the server of a source; ``server.run("stdio")`` serves it.
+
+    Parameters
+    ----------
+    of : Client or Market
+        The source of all answers. The caller closes it.
+    open_world : bool
+        Whether the source sends requests to a service.
+
+    Returns
+    -------
+    mcp.server.mcpserver.MCPServer
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import liqdata
+    >>> server = agent_server(liqdata.demo(), open_world=False)
+    >>> [tool.name for tool in asyncio.run(server.list_tools())][:2]
+    ['coverage', 'overview']
+    """
+    server: MCPServer[Any] = MCPServer(
+        "liqdata",
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
+        tools=[_made(tool, of, open_world=open_world) for tool in TOOLS.values()],
+    )
+
+    @server.resource("liqdata://coverage", mime_type="application/json")
+    def coverage() -> str:
+        """The coverage of the last 24 hours, by exchange."""
+        return answer(TOOLS["coverage"], of, {})[1]
+
+    @server.resource("liqdata://scorecard", mime_type="application/json")
+    def scorecard() -> str:
+        """How well the estimate did against what happened."""
+        return answer(TOOLS["score_note"], of, {})[1]
+
+    @server.resource("liqdata://model", mime_type="text/markdown")
+    def model() -> str:
+        """How the estimate is computed, and what it is not."""
+        return MODEL
+
+    @server.resource("liqdata://glossary", mime_type="text/markdown")
+    def glossary() -> str:
+        """The words of this field as this server uses them."""
+        return GLOSSARY
+
+    @server.prompt()
+    def last_hour(symbol: str = "BTC") -> str:
+        """What happened to a coin in the last hour."""
+        return (
+            f"What happened to {symbol} in the last hour? Call coverage for 1h first. Then call history with "
+            "interval 5m by side, cascades, and rankings of the largest orders. Say which exchanges were covered, and "
+            "what is unknown."
+        )
+
+    @server.prompt()
+    def where_liquidations_wait(symbol: str = "BTC") -> str:
+        """Where liquidations of a coin would wait, and how sure that is."""
+        return (
+            f"Where would liquidations of {symbol} wait, and how sure is that? Call coverage, estimate_clusters, "
+            "levels_maxpain and score_note. Say that it is an estimate, give its scores including failures, and repeat "
+            "the caveats. Do not turn it into a forecast of the price."
+        )
+
+    return server
+
+
+def _made(tool: AgentTool, of: Client | Market, *, open_world: bool) -> Tool:
+    return Tool(
+        fn=partial(_call, tool, of),
+        name=tool.name,
+        title=None,
+        description=tool.description,
+        parameters=tool.input_schema,
+        fn_metadata=FuncMetadata(arg_model=Arguments, output_schema=tool.output_schema),
+        is_async=False,  # the SDK runs it on a worker thread
+        context_kwarg=None,
+        annotations=ToolAnnotations(
+            read_only_hint=True,
+            idempotent_hint=True,
+            destructive_hint=False,
+            open_world_hint=open_world,
+        ),
+    )
+
+
+def _call(tool: AgentTool, of: Client | Market, given: dict[str, Any]) -> CallToolResult:
+    try:
+        reply, text = answer(tool, of, given)
+    except LiqdataError as error:
+        return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=reply)

@@ -1,0 +1,81 @@
+"""The command ``mcp``: a read-only server for agents on standard input and output."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from liqdata.cli.command import Command, flag, option
+from liqdata.cli.mistakes import lacking, refuse
+from liqdata.cli.source import Source, seed
+from liqdata.cli.words import Place, Seconds
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+__all__ = ["command"]
+
+
+def command(name: str, sentence: str) -> Command:
+    """Build the command ``mcp``."""
+    made = Command(
+        name,
+        sentence,
+        _serve,
+        [
+            click.Argument(["archive"], type=Place(), required=False, metavar="[DIR]"),
+            option("--url", metavar="URL", help="Address of a service; its token is in $LIQDATA_TOKEN."),
+            flag("--demo", help="A simulated market."),
+            seed(),
+            option(
+                "--timeout",
+                type=Seconds(),
+                metavar="SECONDS",
+                help="Time limit of one answer of a service, including retries.  [default: 10]",
+            ),
+        ],
+    )
+    made.epilog = (
+        'Needs the extra mcp: pip install "liqdata[mcp]". An agent starts this command and calls its nine read-only '
+        "tools; only messages of the protocol go to standard output."
+    )
+    return made
+
+
+def _serve(**given: Any) -> None:
+    source = Source(header={}, **given)
+    named = {"an archive": source.archive is not None, "--url": source.url is not None, "--demo": source.demo}
+    chosen = [name for name, there in named.items() if there]
+    if len(chosen) != 1:
+        what = " and ".join(chosen) + " are given" if chosen else "nothing to answer from"
+        refuse(f"source: {what}; allowed: one of DIR, --url URL and --demo", "source")
+    if source.seed is not None and not source.demo:
+        refuse("seed: selects a simulated market; add --demo", "seed")
+    if source.timeout is not None and source.here:
+        refuse("timeout: a market in this process sends no requests; omit --timeout, or give --url", "timeout")
+    try:
+        from liqdata.agents.server import agent_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "liqdata":
+            raise
+        lacking("mcp", "the MCP SDK", "mcp")
+    with source.opened() as of:
+        _run(agent_server(of, open_world=not source.here))
+
+
+def _run(server: MCPServer[Any]) -> None:
+    # A thread waits for standard input, which nothing can interrupt: let Ctrl-C end the process.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with contextlib.suppress(BrokenPipeError):
+        try:
+            server.run("stdio")
+        except ExceptionGroup as group:
+            # The SDK runs in a task group, which wraps the error of a client that went away.
+            gone, other = group.split(BrokenPipeError)
+            if other is not None or gone is None:
+                raise
+            sys.stderr.flush()

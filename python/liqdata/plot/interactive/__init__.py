@@ -1,0 +1,1 @@
+"""Plots with plotly: they zoom, and show the values under the pointer."""

@@ -1,0 +1,266 @@
+"""Alerts: clusters, orders and coverage, and the bodies, signatures and rates of the services, on local doubles."""
+
+import hashlib
+import hmac
+import json
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from drawn import liqmap
+
+import liqdata
+from liqdata import BadQuery
+from liqdata.cli.watch import messages, senders
+from liqdata.cli.watch.conditions import Conditions, Thresholds
+from liqdata.cli.watch.senders import Alerts, Webhook
+
+
+class Service:
+    """A double of a service: it stores requests and answers with the given replies, then with 200."""
+
+    def __init__(self):
+        self.requests, self.replies = [], []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                service.requests.append(
+                    SimpleNamespace(at=time.monotonic(), path=self.path, headers=self.headers, body=body)
+                )
+                status, headers, text = service.replies.pop(0) if service.replies else (200, {}, b"ok")
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                """Requests are not the test's output."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def service():
+    made = Service()
+    yield made
+    made.close()
+
+
+ORDER = {
+    "alert": "order",
+    "basis": "realised",
+    "exchange": "okx",
+    "symbol": "BTC-USDT-SWAP",
+    "side": "LONG",
+    "price": 97000,
+    "qty": 1,
+    "value_usd": 2_500_000,
+    "timestamp": 1_780_000_000_000,
+}
+
+
+def send(webhook, *alerts):
+    said = []
+    sender = Alerts(webhook, None, said.append)
+    for alert in alerts:
+        sender.put(alert)
+    sender.finish()
+    return said
+
+
+def test_each_service_gets_its_own_body(service):
+    hostile = {**ORDER, "symbol": "@everyone <!channel> *x*"}
+    for name, path in (
+        ("telegram", "/bot1:a/sendMessage?chat_id=-7"),
+        ("discord", "/api/webhooks/1/a"),
+        ("slack", "/services/a"),
+    ):
+        assert send(Webhook(service.url + path, name), hostile) == []
+    telegram, discord, slack = (json.loads(request.body) for request in service.requests)
+    line = "@everyone <!channel> *x*: long of 2.50M USD liquidated on okx at 97000, 20:26:40 UTC [realised]"
+    assert service.requests[0].path == "/bot1:a/sendMessage"
+    assert (telegram["chat_id"], telegram["text"]) == ("-7", line)
+    assert discord["allowed_mentions"] == {"parse": []}
+    assert r"\*x\*" in discord["content"]
+    assert slack["text"].startswith("@everyone &lt;!channel&gt;")
+    assert not slack["mrkdwn"]
+
+
+def test_the_address_names_the_service_and_telegram_needs_a_chat():
+    names = {
+        "https://api.telegram.org/bot1:a/sendMessage?chat_id=7": "telegram",
+        "https://discord.com/api/webhooks/1/a": "discord",
+        "https://hooks.slack.com/services/a": "slack",
+        "https://example.org/": "json",
+    }
+    assert {address: messages.format_of(address, None)[0].name for address in names} == names
+    with pytest.raises(BadQuery, match="webhook: an address of Telegram needs a chat"):
+        messages.format_of("https://api.telegram.org/bot1:a/sendMessage", None)
+
+
+def test_a_receiver_can_verify_the_signature(service):
+    assert send(Webhook(service.url, None, b"key"), ORDER) == []
+    [request] = service.requests
+    assert json.loads(request.body) == ORDER
+    signed = request.headers["X-Liqdata-Timestamp"].encode() + b"." + request.body
+    expected = "sha256=" + hmac.new(b"key", signed, hashlib.sha256).hexdigest()
+    assert request.headers["X-Liqdata-Signature"] == expected
+
+
+def test_alerts_that_wait_are_joined_and_the_rate_is_kept(service):
+    many = [{**ORDER, "exchange": f"number{place}"} for place in range(60)]
+    assert send(Webhook(service.url, "slack"), *many) == []
+    texts = [json.loads(request.body)["text"] for request in service.requests]
+    assert all(len(text) <= 4000 for text in texts)
+    joined = "\n".join(texts)
+    assert [f"on number{place} " in joined for place in range(60)] == [True] * 60
+    assert 2 <= len(texts) <= 6
+    assert min(np.diff([request.at for request in service.requests])) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "name,reply",
+    [
+        ("slack", (429, {"Retry-After": "1"}, b"")),
+        ("telegram", (429, {}, b'{"ok":false,"parameters":{"retry_after":1}}')),
+    ],
+)
+def test_a_refused_message_is_sent_again_after_the_time_that_the_service_names(service, name, reply):
+    service.replies.append(reply)
+    assert send(Webhook(f"{service.url}/?chat_id=7", name), ORDER) == []
+    first, second = service.requests
+    assert first.body == second.body
+    assert second.at - first.at >= 1.0
+
+
+def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
+    monkeypatch.setattr(senders, "_ATTEMPTS", 2)
+    service.replies += [(429, {"Retry-After": "0"}, b"")] * 2
+    assert send(Webhook(service.url, "slack"), ORDER) == [
+        "alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 429"
+    ]
+
+
+class Source:
+    """A source whose price falls through a cluster of longs, and whose exchange loses its connection."""
+
+    def __init__(self):
+        self.price, self.share = 60_000.0, 1.0
+
+    def liqmap(self, symbol, range):
+        grid = liqmap()
+        prices = np.array([57_000.0, 58_000.0, 59_000.0])
+        there = prices < self.price
+        tiers = np.zeros((3, len(grid.leverages)))
+        tiers[1, 0], tiers[0, 0], tiers[2, 0] = 50e6, 1e6, 1e6
+        assert range == "7d"
+        return SimpleNamespace(
+            symbol=symbol,
+            units="usd",
+            view="expected",
+            current_price=self.price,
+            bin_width=1000.0,
+            prices=prices[there],
+            sides=np.array(["long"] * 3)[there],
+            total=tiers.sum(axis=1)[there],
+            low=None,
+            high=None,
+        )
+
+    def coverage(self, range):
+        assert range == "1h"
+        return [{"exchange": "okx", "connected_share": self.share, "last_event": 1}]
+
+
+def test_a_cluster_is_alerted_near_and_through_and_each_once():
+    source, said = Source(), []
+    thresholds = Thresholds(cluster_usd=10e6, distance=1.0).checked(["BTC"])
+    conditions = Conditions(source, ["BTC"], thresholds, said.append)
+    found = []
+    for price in (60_000.0, 58_900.0, 58_950.0, 58_800.0, 57_900.0, 57_900.0):
+        source.price = price
+        found += [(price, alert["state"], alert["basis"]) for alert in conditions.news(0, 1)]
+    assert found == [(58_900.0, "near", "estimated"), (57_900.0, "through", "estimated")]
+    assert said == []
+
+
+def test_lost_coverage_is_alerted_once_per_loss():
+    source = Source()
+    conditions = Conditions(source, [], Thresholds(coverage=True).checked([]), print)
+    found = []
+    for minute, share in enumerate((1.0, 0.999, 0.98, 0.96, 0.96, 0.96, 0.96, 0.94)):
+        source.share = share
+        found += [(minute, alert["connected_share"]) for alert in conditions.news(0, minute * 60_000)]
+    assert found == [(2, 0.98), (7, 0.94)]
+
+
+def test_large_orders_of_a_market_are_alerted_once():
+    with liqdata.demo() as market:
+        largest = market.orders("BTC", limit=1000).to_pandas()["value_usd"].max()
+        conditions = Conditions(market, ["BTC"], Thresholds(order_usd=float(largest)).checked(["BTC"]), print)
+        now = int(market.orders("BTC", limit=1)[0]["timestamp"])
+        first = list(conditions.news(0, now + 1))
+        assert [alert["basis"] for alert in first] == ["realised"] * len(first)
+        assert list(conditions.news(0, now + 1)) == []
+
+
+@pytest.mark.parametrize(
+    "thresholds,symbols,parameter",
+    [
+        (Thresholds(distance=0), ["BTC"], "alert_distance"),
+        (Thresholds(cluster_usd=1), [], "symbol"),
+        (Thresholds(order_usd=-1), [], "min_usd"),
+    ],
+)
+def test_a_wrong_threshold_is_refused(thresholds, symbols, parameter):
+    with pytest.raises(BadQuery) as refused:
+        thresholds.checked(symbols)
+    assert refused.value.parameter == parameter
+
+
+def test_a_server_sends_alerts_and_says_that_they_are_simulated(service, tmp_path):
+    key = tmp_path / "key"
+    key.write_text("secret\n")
+    arguments = ["serve", "--demo", "--alert-symbol", "BTC", "--alert-cluster-usd", "100000", "--alert-distance", "5"]
+    arguments += ["--webhook", service.url, "--webhook-format", "slack", "--webhook-secret", str(key)]
+    with subprocess.Popen([sys.executable, "-m", "liqdata", *arguments], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline().startswith("http://127.0.0.1:")
+        deadline = time.monotonic() + 60
+        while not service.requests and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.terminate()
+        running.wait(30)
+    text = json.loads(service.requests[0].body)["text"]
+    assert "BTC: the price" in text
+    assert "is near a cluster of" in text
+    assert "[estimated, simulated]" in text
+    assert service.requests[0].headers["X-Liqdata-Signature"].startswith("sha256=")
+
+
+def test_alerts_without_a_receiver_are_refused():
+    for arguments, words in (
+        (["serve", "--demo", "--alert-coverage"], "alerts have no receiver; add --webhook URL or --command PROGRAM"),
+        (["watch", "--demo", "--webhook-format", "slack"], "only for a webhook; add --webhook URL"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "liqdata", *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
