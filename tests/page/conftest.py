@@ -89,4 +89,6 @@ def visit(browser, seen):
 
     yield opened
     for context in contexts:
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")
         context.close()

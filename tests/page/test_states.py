@@ -90,10 +90,16 @@ def test_what_nobody_heard_is_never_zero(visit, server):
 
 
 def test_damage_is_told_everywhere(visit, server):
-    def change(headers, status, body):
-        return {"status": status, "headers": headers | {"x-liqdata-damaged": "2"}, "body": body}
+    def prepare(page):
+        def handle(route):
+            reply = route.fetch()
+            headers = dict(reply.headers) | {"x-liqdata-damaged": "2"}
+            headers.pop("content-encoding", None)
+            route.fulfill(status=reply.status, headers=headers, body=reply.body())
 
-    page = visit(server.url, prepare=_answer("/api/(?!liquidations/stream)[a-z/-]+", change))
+        page.route(re.compile(r"/(api|ready)\b(?!.*/stream)"), handle)
+
+    page = visit(server.url, prepare=prepare)
     page.wait_for_selector("button.damage")
     assert _text(page, "button.damage") == "2 files damaged: rows are missing"
 
