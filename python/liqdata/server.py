@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 from . import _core
 from .calls.traceback import public_call
 from .errors import BadQuery
+from .source.local import LocalSource
 
 if TYPE_CHECKING:
     from .market import Market
@@ -255,9 +256,7 @@ def serve(
     ...     liqdata.Client(server.url, token="correct-horse-battery").levels("BTC")["symbol"]
     'BTC'
     """
-    from .market import Market
-
-    if not isinstance(market, Market):
+    if not isinstance(getattr(market, "_source", None), LocalSource):
         msg = f"market: a {type(market).__name__} cannot be served; allowed: a liqdata.Market"
         raise TypeError(msg)
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _PORTS:
