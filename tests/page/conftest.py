@@ -10,9 +10,9 @@ from chromium import ARGUMENTS, STUCK, until
 import liqdata
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Start Debian's Chromium."""
+    """Start Debian's Chromium; for one file, because other tests need a thread without an event loop."""
     program = shutil.which("chromium")
     if program is None and not os.environ.get("CI"):
         pytest.skip("there is no chromium: apt-get install chromium fonts-dejavu-core")
