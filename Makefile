@@ -87,6 +87,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 	$(BIN)/python tests/bench/serving.py
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/decode.py
+	$(BIN)/python tests/bench/vendors.py
 	$(BIN)/python tests/bench/estimate.py
 	$(BIN)/python tests/bench/page.py
 	$(BIN)/python tests/bench/run.py

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types
+    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types, vendors
     from .async_client import AsyncClient
     from .client import Client
     from .collector import collect
@@ -29,17 +29,20 @@ if TYPE_CHECKING:
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
     from .model import Model
+    from .recording.recorder import Recorder, record
     from .records import Record, frame
     from .rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
     from .server import serve
+    from .vendors.comparison import Comparison, compare
 
 __all__ = [
     "ArchiveError",
     "AsyncClient",
     "BadQuery",
     "Client",
+    "Comparison",
     "Heatmap",
     "LiqdataError",
     "LiquidationMap",
@@ -48,6 +51,7 @@ __all__ = [
     "NoAnswer",
     "NotCovered",
     "Record",
+    "Recorder",
     "Refused",
     "Rows",
     "TooSlow",
@@ -56,6 +60,7 @@ __all__ = [
     "archive",
     "collect",
     "collector",
+    "compare",
     "demo",
     "errors",
     "feeds",
@@ -65,6 +70,7 @@ __all__ = [
     "margin",
     "open",
     "plot",
+    "record",
     "replay",
     "score",
     "score_truth",
@@ -74,6 +80,7 @@ __all__ = [
     "stream",
     "symbols",
     "types",
+    "vendors",
 ]
 
 _MODULES = {
@@ -88,6 +95,7 @@ _MODULES = {
     "stream",
     "symbols",
     "types",
+    "vendors",
 }
 
 # The module of each name, which is imported when the name is first used.
@@ -96,6 +104,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "BadQuery": "errors",
     "Client": "client",
+    "Comparison": "vendors.comparison",
     "Heatmap": "grids",
     "LiqdataError": "errors",
     "LiquidationMap": "grids",
@@ -104,16 +113,19 @@ _HOMES = {
     "NoAnswer": "errors",
     "NotCovered": "errors",
     "Record": "records",
+    "Recorder": "recording.recorder",
     "Refused": "errors",
     "Rows": "rows",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "collect": "collector",
+    "compare": "vendors.comparison",
     "demo": "market",
     "frame": "records",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
     "open": "market",
+    "record": "recording.recorder",
     "replay": "market",
     "score": "scoring.score",
     "score_truth": "scoring.known_positions",

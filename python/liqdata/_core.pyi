@@ -60,7 +60,9 @@ __all__ = [
     "question",
     "read_reply",
     "rebuild",
+    "scattered",
     "span",
+    "sparse",
     "symbol",
     "time_unit",
     "undo_ingest",
@@ -153,6 +155,15 @@ def liquidation_price(
     of: tuple[str, str, float] | None,
 ) -> float: ...
 def model_version(number: int) -> str: ...
+def sparse(
+    body: bytes, name: str
+) -> tuple[bytes, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]] | None: ...
+def scattered(
+    columns: npt.NDArray[np.uint32],
+    rows: npt.NDArray[np.uint32],
+    amounts: npt.NDArray[np.float64],
+    shape: tuple[int, int],
+) -> tuple[npt.NDArray[np.float64] | None, int]: ...
 def endpoints() -> str: ...
 def question(endpoint: str, **parameters: object) -> Question: ...
 def coin(text: str) -> str: ...
@@ -251,6 +262,7 @@ class Client:
         max_body: object,
         headers: Sequence[tuple[str, str]],
         proxy: str | None,
+        vendor: str | None = None,
     ) -> Client: ...
     @property
     def base_url(self) -> str: ...
@@ -274,6 +286,16 @@ class Client:
         bridge: Bridge | None = None,
         token: int = 0,
         at_once: int = ...,
+    ) -> Call: ...
+    def pace(self, per_minute: int) -> None: ...
+    def begin_document(
+        self,
+        path: str,
+        query: Sequence[tuple[str, str]],
+        weight: int = 1,
+        form: Sequence[tuple[str, str]] | None = None,
+        bridge: Bridge | None = None,
+        token: int = 0,
     ) -> Call: ...
     def stream(self, symbol: object, exchange: object, min_usd: object, last_event_id: object) -> Stream: ...
     def cascade_stream(self, symbol: object, gap: object, min_usd: object, last_event_id: object) -> Stream: ...
@@ -421,6 +443,14 @@ class ArchiveWriter:
         explain: str | None,
         version: str | None = None,
     ) -> None: ...
+    def record(
+        self,
+        orders: object,
+        keys: Sequence[str],
+        received_at: int,
+        maps: Sequence[tuple[str, str, str, str, str]],
+        covered: Sequence[tuple[str, int, int]],
+    ) -> tuple[int, int, list[str]]: ...
     def roll(self, until: int) -> int: ...
     def close(self) -> None: ...
 

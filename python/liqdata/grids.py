@@ -44,6 +44,8 @@ EXPECTING = 3
 
 RELATIVE = "relative units: open interest is unknown, a multiple of the volume replaces it"
 
+VENDOR = "relative units of the service"
+
 _FRESH = 15 * 60 * 1000  # how long an open-interest reading stays valid, in milliseconds
 
 OLD = 24 * 60 * 60 * 1000
@@ -414,7 +416,7 @@ class Heatmap(_Grid):
     def _unit(self) -> str:
         """The unit of a cell, in words."""
         if self._relative:
-            return RELATIVE
+            return VENDOR if self.meta.get("vendor") else RELATIVE
         view = self.meta.get("view")
         return self._dated(_VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
 
@@ -721,7 +723,7 @@ class LiquidationMap(_Grid):
     def _unit(self) -> str:
         """The unit of a bin, in words."""
         if self._relative:
-            return RELATIVE
+            return VENDOR if self.meta.get("vendor") else RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 from weakref import WeakValueDictionary
 
 from . import _core
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .grids import Heatmap, LiquidationMap
     from .live import Live
     from .model import Model
+    from .recording.recorded import Recordings
     from .records import Record
     from .rows import Rows
     from .server import Server
@@ -239,10 +240,12 @@ class Market:
         """
         return list(self._source.core.coins)
 
-    def overview(self, *, as_of: Instant | None = None) -> Record:
+    def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
         Parameters and result are those of :meth:`liqdata.Client.overview`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -251,12 +254,16 @@ class Market:
         >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
         True
         """
-        return self._source.ask(totals.overview(as_of=as_of))
+        return self._of(source).ask(totals.overview(as_of=as_of))
 
-    def coins(self, range: Window = "24h", limit: int = 30, *, as_of: Instant | None = None) -> Rows[CoinRow]:
+    def coins(
+        self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
+    ) -> Rows[CoinRow]:
         """Coins by liquidated USD within a window, largest first.
 
         Parameters and result are those of :meth:`liqdata.Client.coins`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -265,12 +272,16 @@ class Market:
         >>> [row["coin"] for row in market.coins("24h", limit=3)]
         ['SOL', 'BTC', 'ETH']
         """
-        return self._source.ask(totals.coins(range, limit, as_of=as_of))
+        return self._of(source).ask(totals.coins(range, limit, as_of=as_of))
 
-    def exchanges(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[ExchangeRow]:
+    def exchanges(
+        self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
+    ) -> Rows[ExchangeRow]:
         """Liquidated USD per exchange within a window.
 
         Parameters and result are those of :meth:`liqdata.Client.exchanges`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -279,7 +290,7 @@ class Market:
         >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
         ('binance', 'exchange')
         """
-        return self._source.ask(totals.exchanges(range, as_of=as_of))
+        return self._of(source).ask(totals.exchanges(range, as_of=as_of))
 
     @overload
     def largest(
@@ -340,6 +351,7 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow]: ...
     @overload
@@ -354,6 +366,7 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[OrderRow]]: ...
     def orders(
@@ -367,11 +380,15 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
         """One page of liquidation orders, newest first.
 
         Parameters and result are those of :meth:`liqdata.Client.orders`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`); the
+        column ``source`` names it.
 
         Examples
         --------
@@ -380,6 +397,13 @@ class Market:
         >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-2h"))
         (5, 3)
         """
+        if source is not None:
+            from .recording.recorded import with_source
+
+            found = self._recorded(source).orders(
+                symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
+            )
+            return cast("Rows[OrderRow] | dict[str, Rows[OrderRow]]", with_source(found, source.lower()))
         return self._source.ask_each(
             orders.orders(
                 symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
@@ -733,12 +757,15 @@ class Market:
         start: Bound | None = None,
         end: Bound | None = None,
         groups: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> OrderIterator:
         """Iterate over all orders, newest first, each exactly once.
 
         Parameters and result are those of :meth:`liqdata.Client.iter_orders`. An archive yields its whole history and
         reads one day at a time, so the history may be larger than memory. ``page_size`` has no effect.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -750,7 +777,7 @@ class Market:
         True
         """
         return orders.iter_orders_local(
-            self._source,
+            self._of(source),
             symbol,
             exchange,
             page_size=page_size,
@@ -795,11 +822,14 @@ class Market:
         exchange: str | None = None,
         min_usd: float | Decimal | None = None,
         sparse: bool = False,
+        source: str | None = None,
         as_of: Instant | None = None,
     ) -> Rows[HistoryRow]:
         """Liquidated USD per period and group.
 
         Parameters and result are those of :meth:`liqdata.Client.history`.
+
+        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
 
         Examples
         --------
@@ -810,7 +840,7 @@ class Market:
         >>> sum(row["cnt"] for row in rows if row["cnt"]) == len(list(walk))
         True
         """
-        return self._source.ask(
+        return self._of(source).ask(
             history.history(
                 symbol,
                 interval=interval,
@@ -1025,6 +1055,7 @@ class Market:
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: None = None,
         as_of: Instant | None = None,
     ) -> Rows[MapRow]: ...
     @overload
@@ -1036,21 +1067,50 @@ class Market:
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: None = None,
         as_of: Instant | None = None,
     ) -> dict[str, Rows[MapRow]]: ...
+    @overload
+    def maps(
+        self,
+        symbol: str | None = None,
+        *,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
+        version: None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str,
+        as_of: Instant | None = None,
+    ) -> Recordings: ...
+    @overload
+    def maps(
+        self,
+        symbol: Sequence[str],
+        *,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
+        version: None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        source: str,
+        as_of: Instant | None = None,
+    ) -> dict[str, Recordings]: ...
     def maps(
         self,
         symbol: str | Sequence[str] | None = None,
         *,
-        kind: MapKind | None = None,
+        kind: MapKind | Literal["coins", "exchanges"] | None = None,
         version: str | Model | None = None,
         start: Bound | None = None,
         end: Bound | None = None,
+        source: str | None = None,
         as_of: Instant | None = None,
-    ) -> Rows[MapRow] | dict[str, Rows[MapRow]]:
-        """The estimated maps that servers of an archive sent, unchanged.
+    ) -> Rows[MapRow] | dict[str, Rows[MapRow]] | Recordings | dict[str, Recordings]:
+        """The estimated maps that servers of an archive sent, unchanged; or recorded maps of another service.
 
         Parameters and result are those of :meth:`liqdata.Client.maps`. Only archives have any.
+
+        With ``source``, such as ``"coinglass"``, the result is the maps and rankings of a recording
+        (:func:`liqdata.record`) as objects, oldest first; ``kind`` may also be ``"coins"`` or ``"exchanges"``.
 
         Examples
         --------
@@ -1059,7 +1119,31 @@ class Market:
         >>> market.maps("BTC", kind="levels")  # only archives have any
         Rows(0 × kind, symbol, params, timestamp, computed_at, reply, explain, version; simulated)
         """
-        return self._source.ask_each(maps.maps(symbol, kind=kind, version=version, start=start, end=end, as_of=as_of))
+        if source is not None:
+            from .recording.recorded import recordings
+
+            if version is not None:
+                msg = f"version: {version!r} is not allowed with source; allowed: None"
+                raise BadQuery(msg, parameter="version")
+            of_source = self._recorded(source)
+            return recordings(of_source, source.lower(), symbol, kind, start=start, end=end, as_of=as_of)
+        question = maps.maps(symbol, kind=cast("MapKind", kind), version=version, start=start, end=end, as_of=as_of)
+        return self._source.ask_each(question)
+
+    def _of(self, source: str | None) -> LocalSource:
+        """The source of this market, or that of a recording."""
+        return self._source if source is None else self._recorded(source)._source  # noqa: SLF001 - the same class
+
+    def _recorded(self, source: str) -> Market:
+        """The market of the orders and maps that were recorded of another service."""
+        from .recording.recorded import recorded_market
+
+        self._source.open_core()
+        known = self._source.recorded.get(source) if isinstance(source, str) else None
+        if known is None:
+            known = recorded_market(self._source, source, _archived)
+            self._source.recorded[source] = known
+        return known
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
         """The open positions of a simulated market, to compare with an estimate.
@@ -1309,6 +1393,8 @@ class Market:
         source = self._source
         source.closed = True
         source.core.end()
+        for recorded in source.recorded.values():
+            recorded.close()
         if source.mirrored is not None:
             source.mirrored.mirror.close()
 

@@ -9,9 +9,12 @@ use futures_util::FutureExt as _;
 use log::{debug, warn};
 use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue};
 use tokio::time::{Instant, sleep};
+use url::Url;
 
 use crate::api::{DAMAGED, NOW, SIMULATED};
-use crate::client::call::attempts::{ARCHIVE_LOG, Call, Failed, LOG, Remarks, ResponseHead};
+use crate::client::call::attempts::{
+    ARCHIVE_LOG, Call, Failed, LOG, Posted, Remarks, ResponseHead,
+};
 use crate::client::call::fault;
 use crate::client::call::retries::Retries;
 use crate::client::config::Config;
@@ -165,6 +168,14 @@ impl Client {
         (explained_error != UNKNOWN).then_some(Millis(explained_error))
     }
 
+    /// Keeps to a limit of requests per minute from now on, as if a header had stated it.
+    pub fn pace(&self, per_minute: u32) {
+        let share = self.shared.pool.enter(self.config());
+        if let Some(live) = share.live() {
+            live.pace(Some(per_minute));
+        }
+    }
+
     /// Stores what the headers of an answer say about the market. Logs a warning if the number of damaged files
     /// changed.
     pub(crate) fn note(&self, headers: &HeaderMap) {
@@ -294,9 +305,16 @@ impl Client {
                 .as_ref()
                 .map_err(|cause| without_tls(config, cause))?,
             path,
+            posted: Posted::default(),
             retries,
             deadline: Instant::now() + config.patience(),
         })
+    }
+
+    /// The requests per minute that the headers of an answer allow.
+    fn announced_limit(&self, headers: &HeaderMap) -> Option<u32> {
+        let limit = headers.get(self.dialect().limit_header()?)?;
+        limit.to_str().ok()?.trim().parse().ok()
     }
 
     /// Requests `path`, with retries. Passes the body of the successful answer to `intake` and returns the head.
@@ -307,20 +325,39 @@ impl Client {
         headers: &HeaderMap,
         intake: &mut dyn Headed,
     ) -> Result<ResponseHead, Error> {
+        let start = self.config().address(path, query);
+        self.answer_to(path, &start, Posted::default(), headers, intake)
+            .await
+    }
+
+    /// As [`Client::answer`], for the complete address `start` of `path`.
+    pub(crate) async fn answer_to(
+        &self,
+        path: &str,
+        start: &Url,
+        posted: Posted<'_>,
+        headers: &HeaderMap,
+        intake: &mut dyn Headed,
+    ) -> Result<ResponseHead, Error> {
         let config = self.config();
         let share = self.shared.pool.enter(config);
         let Some(live) = share.live() else {
             // `live` is empty only while the share is being dropped.
             return Err(Error::no_answer("the client is closed"));
         };
+        live.pace(self.dialect().per_minute());
         let retries = Retries::new(config.most_retries(), &live.quota);
         let mut call = self.call(live, path, retries)?;
-        let start = config.address(path, query);
+        call.posted = posted;
         call.connections.freshen().await;
         let mut before = None;
         loop {
-            let fault = match call.attempt(&start, headers, intake).await {
+            let fault = match call.attempt(start, headers, intake).await {
+                Ok(answer) if self.dialect().throttles(intake.body()) => {
+                    call.throttled(&answer, intake.body())
+                }
                 Ok(answer) => {
+                    live.pace(self.announced_limit(&answer.headers));
                     call.retries.succeeded();
                     self.note(&answer.headers);
                     return Ok(answer);

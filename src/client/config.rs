@@ -258,11 +258,12 @@ impl Config {
     }
 
     /// The URL of `path` below the base address, with its query.
-    pub(crate) fn address(&self, path: &str, query: &[(&'static str, String)]) -> Url {
+    pub(crate) fn address<K: AsRef<str>>(&self, path: &str, query: &[(K, String)]) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
         if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+            let pairs = query.iter().map(|(name, value)| (name.as_ref(), value));
+            url.query_pairs_mut().extend_pairs(pairs);
         }
         url
     }
@@ -456,7 +457,7 @@ mod tests {
                 format!("{stored}/api/x?q=a%26b")
             );
             assert_eq!(
-                config.address("/api/x", &[]).as_str(),
+                config.address::<&str>("/api/x", &[]).as_str(),
                 format!("{stored}/api/x")
             );
         }

@@ -105,6 +105,26 @@ macro_rules! dialect {
             /// The reason in the body of a refusal, if any.
             fn reason(&self, body: &[u8]) -> Option<String>;
 
+            /// Whether the body says that a retry cannot help, whatever the HTTP status.
+            fn is_final(&self, _body: &[u8]) -> bool {
+                false
+            }
+
+            /// Whether the body asks to slow down, whatever the HTTP status.
+            fn throttles(&self, _body: &[u8]) -> bool {
+                false
+            }
+
+            /// The requests per minute that the service allows every client; `None` if unknown.
+            fn per_minute(&self) -> Option<u32> {
+                None
+            }
+
+            /// The header in which the service states the requests per minute that it allows this client.
+            fn limit_header(&self) -> Option<&'static str> {
+                None
+            }
+
             $(
                 #[doc = concat!("How `", stringify!($name), "` is asked.")]
                 ///

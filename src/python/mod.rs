@@ -59,6 +59,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::time_unit::time_unit;
     #[pymodule_export]
+    use crate::python::calls::vendors::{scattered, sparse};
+    #[pymodule_export]
     use crate::python::calls::walk::Walk;
     #[pymodule_export]
     use crate::python::ingest::content::{file_content, file_name};

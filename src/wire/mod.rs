@@ -27,7 +27,7 @@ mod verdict;
 
 pub use damage::{DecodeError, printable};
 pub use envelope::{Decode, intake, parse, read, reason};
-pub use heatmap::Matrix;
+pub use heatmap::{Matrix, SparseCells, sparse_cells};
 pub use intake::{BodyReader, BufferedBody, Feed, Reading};
 pub use number::{exact_decimal, nearest_double};
 pub(crate) use quick::{Cursor, leading_number};

@@ -5,6 +5,9 @@ import pytest
 from chromium import until
 from pictures import FOLDER, SIZES
 
+ALLOWED = 0.02
+"""Share of pixels that may differ: versions of Chromium draw letters in slightly different ways."""
+
 IMAGE = pytest.importorskip("PIL.Image")
 
 
@@ -21,9 +24,13 @@ def test_the_page_looks_as_in_its_picture(  # noqa: PLR0917  # fixtures and what
     until(page, "document.querySelector('.label').textContent.includes('version')")
     until(page, "document.querySelectorAll('.big').length > 0")
     until(page, "document.querySelectorAll('.near td').length > 0")
-    page.wait_for_timeout(3000)
-    page.screenshot(path=tmp_path / "now.png")
-    now, wanted = _read(tmp_path / "now.png"), _read(FOLDER / f"page-{width}-{scheme}.png")
-    assert now.shape == wanted.shape
-    differing = (np.abs(now - wanted).max(axis=2) > 24).mean()
-    assert differing < 0.01, f"{differing:.2%} of the pixels differ: python tests/page/pictures.py"
+    wanted = _read(FOLDER / f"page-{width}-{scheme}.png")
+    for _ in range(20):
+        page.wait_for_timeout(1500)
+        page.screenshot(path=tmp_path / "now.png")
+        now = _read(tmp_path / "now.png")
+        assert now.shape == wanted.shape
+        differing = (np.abs(now - wanted).max(axis=2) > 24).mean()
+        if differing < ALLOWED:
+            return
+    pytest.fail(f"{differing:.2%} of the pixels differ: python tests/page/pictures.py")

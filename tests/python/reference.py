@@ -19,6 +19,7 @@ import liqdata
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 MODULES = [
     *("archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols", "types"),
+    "vendors",
 ]
 GIVEN = {  # what methods of public classes give, beside what the package names
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],

@@ -7,6 +7,7 @@ import pytest
 import reference
 
 import liqdata
+import liqdata.vendors
 import liqdata.walk
 
 # What takes something and raises nothing of its own.
@@ -69,8 +70,14 @@ def summary(thing):
 
 def referenced(text):
     """The function whose parameters and result a docstring says are its own; ``None`` where it lists them."""
-    found = re.search(r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(\w+)\.(\w+)`", text)
-    return found and getattr(getattr(liqdata, found[1], None) or getattr(liqdata.walk, found[1]), found[2])
+    found = re.search(
+        r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(?:vendors\.)?(\w+)\.(\w+)`", text
+    )
+    if found is None:
+        return None
+    homes = (liqdata, liqdata.walk, liqdata.vendors)
+    kind = next(getattr(home, found[1]) for home in homes if hasattr(home, found[1]))
+    return getattr(kind, found[2])
 
 
 def explained(text, section):

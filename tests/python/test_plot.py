@@ -473,7 +473,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_answer_is_drawn_here_and_from_a_service_and_says_that_it_is_simulated(market, client, name):
-    assert {*QUESTIONS, "draw", "picture"} == set(plot.__all__)
+    assert {*QUESTIONS, "compare", "draw", "picture"} == set(plot.__all__)
     for source in (market, client):
         figure = plot.picture(getattr(source, name)(**QUESTIONS[name]), size=(8, 5), dpi=50)
         assert "simulated market" in said(figure)

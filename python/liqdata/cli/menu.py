@@ -30,6 +30,7 @@ EXAMPLES = (
 COMMANDS = {
     "Archives": {
         "collect": ("commands.collection", "record liquidations from the exchanges into an archive, until Ctrl-C"),
+        "record": ("commands.collection", "record what vendors or other servers answer into an archive, until Ctrl-C"),
         "ingest": ("commands.ingest", "import files of historical data into an archive"),
         "verify": ("commands.archive", "check an archive for damaged and missing files"),
         "rebuild": ("commands.rebuild", "decode the recorded frames of an archive again, and correct its orders"),

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.rows import Rows
     from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow
+    from liqdata.vendors.comparison import Comparison
 
 __all__ = [
     "cascades",
     "chart",
     "coins",
+    "compare",
     "draw",
     "exchanges",
     "heatmap",
@@ -462,6 +464,43 @@ def maxpain(answer: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
     of_kind("maxpain", answer, "answer")
     return ladder.maxpain(answer, ax)
+
+
+def compare(comparison: Comparison, ax: Axes | None = None) -> Axes:
+    """Draw maps of several sources over the distance from the price, each as shares of its own sum.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The result of :func:`liqdata.compare`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    BadQuery
+        For anything else.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> from matplotlib.figure import Figure
+    >>> market = liqdata.demo()
+    >>> compared = liqdata.compare({"x": market, "y": market})
+    >>> ax = liqdata.plot.compare(compared, Figure().add_subplot())
+    >>> ax.get_xlabel()
+    'distance from the price, %'
+    """
+    _require_matplotlib()
+    from . import compared
+    from .pictures import of_kind
+
+    of_kind("compare", comparison, "comparison")
+    return compared.compare(comparison, ax)
 
 
 def draw(given: Any, ax: Axes | None = None, **options: Any) -> Axes:

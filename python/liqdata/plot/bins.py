@@ -36,10 +36,16 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     have = layout.room(ax)
     low, high = _view(grid)
     seen = (grid.prices >= low) & (grid.prices <= high)
+    sides = "sides unknown" if (grid.sides == "unknown").any() else "longs below the price, shorts above"
     entries: list[Any] = []
     floor = np.zeros(len(grid.prices))
     # The legend starts with the lowest leverage, which lies farthest from the price.
     shades = colours.tiers(len(grid.leverages), ax)
+    if not len(grid.leverages):  # a map that has no leverages is drawn in one colour
+        floor = np.nan_to_num(grid.total)
+        shade = colours.tiers(1, ax)[0]
+        entries.append(Patch(color=shade, label="all leverages"))
+        ax.add_collection(_bars(grid, np.zeros(len(grid.prices)), floor, shade), autolim=False)
     for i, leverage in enumerate(grid.leverages.tolist()):
         entries.append(Patch(color=shades[i], label=f"{leverage}×"))
         if len(grid.prices):
@@ -52,7 +58,8 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
     tops = floor if ends is None else _whiskers(grid, ends, seen, (low, high), ax, entries=entries)
     for axes, tallest in ((ax, float(np.max(tops[seen], initial=0.0))), (curves, highest)):
         axes.set_ylim(0.0, (1.3 if marks and not have.small else 1.06) * tallest or 1.0)
-    ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    if np.isfinite(grid.current_price):
+        ax.axvline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     if not len(grid.prices):
         layout.note(ax, "no estimated liquidations")
     ax.set_xlim(low, high)
@@ -63,7 +70,7 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
         ax,
         [f"{amounts.name(grid.symbol)} liquidation map", layout.estimate(grid.meta)],
         [
-            f"{grid.range} · longs below the price, shorts above",
+            f"{grid.range} · {sides}",
             outside(grid, grid.total, low, high),
             f"{grid.updated_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
         ],
@@ -76,14 +83,29 @@ def liqmap(grid: LiquidationMap, ax: Axes | None, *, interval: bool, levels: Any
 
 def _bars(grid: LiquidationMap, foot: Floats, top: Floats, shade: Any) -> PolyCollection:
     """The bars of one leverage as one artist; a thousand rectangles would take seconds to draw."""
-    left, right = grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
+    left, right = _edges(grid)
     corners = np.stack([left, foot, left, top, right, top, right, foot], axis=1).reshape(-1, 4, 2)
     return PolyCollection(list(corners), facecolors=[shade], linewidths=0)
+
+
+def _edges(grid: LiquidationMap) -> tuple[Floats, Floats]:
+    """The low and the high end of each bin; without a width, bins meet in the middle between their prices."""
+    if np.isfinite(grid.bin_width):
+        return grid.prices - grid.bin_width / 2, grid.prices + grid.bin_width / 2
+    known, place = np.unique(grid.prices, return_inverse=True)
+    middles = (known[:-1] + known[1:]) / 2
+    if not len(middles):
+        return grid.prices * 0.9995, grid.prices * 1.0005
+    low = np.concatenate(([2 * known[0] - middles[0]], middles))
+    high = np.concatenate((middles, [2 * known[-1] - middles[-1]]))
+    return low[place], high[place]
 
 
 def _view(grid: LiquidationMap) -> tuple[float, float]:
     """The lowest and highest price to show."""
     price = grid.current_price
+    if not np.isfinite(price):  # the middle of the map, if the service sent no price
+        price = float(np.average(grid.prices, weights=grid.total)) if grid.total.sum() > 0 else 1.0
     low, high = bulk(grid.prices, grid.total, price, price) if len(grid.prices) else (price, price)
     low, high = max(low, (1.0 - REACH) * price), min(high, (1.0 + REACH) * price)
     margin = 0.03 * (high - low) or 0.01 * high
@@ -120,12 +142,14 @@ def _axes(grid: LiquidationMap, ax: Axes, curves: Axes) -> None:
     for axes in (ax, curves):
         axes.yaxis.set_major_locator(amounts.rounded(have.ticks(0.45, upright=True)))
         axes.yaxis.set_major_formatter(amounts.dollars())
-    layout.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
+    if np.isfinite(grid.current_price):
+        layout.tag(ax.xaxis, grid.current_price, have.ticks(0.8))
     layout.lower(ax)
     if not have.small:
         tall = have.height - 1.3 * have.scale
         ax.set_xlabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=size)
-        unit = layout.broken([f"per {amounts.price(grid.bin_width)} USD bin", layout.unit(grid)], tall, size)
+        width = f"per {amounts.price(grid.bin_width)} USD bin" if np.isfinite(grid.bin_width) else "per bin"
+        unit = layout.broken([width, layout.unit(grid)], tall, size)
         ax.set_ylabel(unit, fontsize=size)
         curves.set_ylabel(layout.broken(["cumulative from the current price, USD"], tall, size), fontsize=size)
         curves.yaxis.label.set_color(colours.ink(ax))

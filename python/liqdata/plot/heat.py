@@ -125,7 +125,8 @@ def heatmap(
 
     if line is not None:
         _candles(line, ax) if candles and line.bars else _line(line, ax)
-    ax.axhline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
+    if np.isfinite(grid.current_price):
+        ax.axhline(grid.current_price, color=colours.NOW, linestyle=(0, (5, 3)), linewidth=1.2 * have.scale)
     _crop(grid, low, high, ax)
     if marks:
         marks.draw(ax, (low, high))
@@ -149,7 +150,8 @@ def _axes(grid: Heatmap, ax: Axes) -> None:
     layout.lower(ax)
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")
-    layout.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
+    if np.isfinite(grid.current_price):
+        layout.tag(ax.yaxis, grid.current_price, have.ticks(0.42, upright=True))
     if not have.small:
         ax.set_xlabel("time, UTC", fontsize=8.6 * have.scale, labelpad=2.0)
         ax.set_ylabel(f"{amounts.name(grid.symbol)} price, USD", fontsize=8.6 * have.scale, labelpad=7.0 * have.scale)
@@ -316,6 +318,9 @@ def _view(grid: Heatmap, mass: Floats | None, line: Course | None) -> tuple[floa
     The range includes most of the estimate and the whole price line, as far as :data:`REACH` allows.
     """
     low = high = grid.current_price
+    if not np.isfinite(low):  # the middle of the newest column, if the service sent no price
+        newest = np.nan_to_num(grid.matrix[:, -1])
+        low = high = float(np.average(grid.prices, weights=newest if newest.sum() > 0 else None))
     if line is not None:
         lows, highs = (line.closes, line.closes) if line.bars is None else (line.bars[2], line.bars[1])
         low, high = min(low, float(np.nanmin(lows))), max(high, float(np.nanmax(highs)))

@@ -28,7 +28,7 @@ def kind_of(answer: Any) -> str:
     """The name of the plot function for an answer."""
     # Grids and rows have an attribute with their kind. This file cannot import their classes, which import this file.
     picture = getattr(answer, "_picture", None)
-    if picture in {"heatmap", "liqmap"}:
+    if picture in {"heatmap", "liqmap", "compare"}:
         return str(picture)
     if picture == "rows":
         for kind, columns in _COLUMNS.items():
@@ -45,7 +45,7 @@ def kind_of(answer: Any) -> str:
         what = f"a mapping of {', '.join(map(repr, list(answer)[:5]))}"
     else:
         what = f"a {type(answer).__name__}"
-    allowed = f"the answers of overview, heatmap, liqmap, levels, maxpain, {', '.join(_COLUMNS)}"
+    allowed = f"the answers of overview, heatmap, liqmap, levels, maxpain, compare, {', '.join(_COLUMNS)}"
     msg = f"answer: {what} has no plot; allowed: {allowed}"
     raise BadQuery(msg, parameter="answer")
 

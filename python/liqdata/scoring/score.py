@@ -102,7 +102,8 @@ def score(
         ``open_interest`` (in the expected view it is fitted to earlier periods of ``realised``); a function that takes
         an instant (UTC datetime) and returns the :class:`~liqdata.LiquidationMap` or :class:`~liqdata.Heatmap`
         available at that instant (or ``None``); a sequence of maps, or of pairs of an instant and a map; rows of
-        ``market.maps()``; or a mapping from names to any of these.
+        ``market.maps()``, or its recordings of another service (``source=``): their liquidation maps, or heatmaps if
+        there are none; or a mapping from names to any of these.
     realised
         Reported USD: a table with ``timestamp`` (open of the period), ``long_usd``, ``short_usd`` and optionally
         ``symbol`` (coin) and ``interval``, with periods of ``period`` or parts of it; or orders as for

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from liqdata.cloud.mirror import Mirror
+    from liqdata.market import Market
     from liqdata.rows import Rows
     from liqdata.types import BarRow
 
@@ -77,6 +78,8 @@ class LocalSource:
         self.demo = demo
         self.clock = clock
         self.mirrored: MirroredArchive | None = None
+        self.recorded: dict[str, Market] = {}
+        """The markets of recorded services that were used so far, by name."""
         self.closed = False
         self._pid = os.getpid()
 

@@ -396,13 +396,13 @@ pub(crate) fn has_within<R: Row>(
 
 /// Up to [`BATCH`] rows from `start` (inclusive) to `end` (exclusive) that match `filter`, by time.
 ///
-/// Begins behind a position, and returns the one at which the next batch begins. Stops when the memory budget `room` is
-/// used up.
+/// Begins behind a position, and returns the one at which the next batch begins. Rows with an id above `last` came later
+/// and are left out. Stops when the memory budget `room` is used up.
 pub(crate) fn rows_within<R: Row>(
     journal: &Connection,
     (start, end): (Millis, Millis),
     filter: &Filter,
-    behind: Option<RowPosition>,
+    (behind, last): (Option<RowPosition>, i64),
     room: &mut MemoryBudget,
 ) -> rusqlite::Result<(Vec<R>, Option<RowPosition>)> {
     // If the table has no column for the exchange or the kind, a filter on it matches no row.
@@ -427,7 +427,7 @@ pub(crate) fn rows_within<R: Row>(
         .collect();
     let mut statement = journal.prepare_cached(&format!(
         "SELECT {} FROM {} WHERE timestamp >= ?1 AND timestamp < ?2{conditions}
-         AND (timestamp > ?1 OR id > ?7) ORDER BY timestamp, id LIMIT {BATCH}",
+         AND (timestamp > ?1 OR id > ?7) AND id <= ?8 ORDER BY timestamp, id LIMIT {BATCH}",
         table::checked::<R>(),
         R::TABLE,
     ))?;
@@ -440,7 +440,8 @@ pub(crate) fn rows_within<R: Row>(
             filter.symbol,
             filter.coin,
             filter.kind,
-            above
+            above,
+            last
         ],
         |line| Ok((line.get::<_, i64>(0)?, checked_row::<R>(line)?)),
     )?;

@@ -136,7 +136,7 @@ impl ScanPlan {
         })
     }
 
-    /// Reads the late orders; returns whether every order of the plan was still in its place.
+    /// Reads the late orders that arrived by the state of the plan; returns whether every order of the plan was still in its place.
     fn read_late(&mut self, journal: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
         let (start, end) = span(filter);
         let mut room = MemoryBudget::unlimited();
@@ -146,7 +146,8 @@ impl ScanPlan {
             let (mut behind, mut is_read) = (None, false);
             while !is_read {
                 let batch = self.in_transaction(journal, |view| {
-                    database::rows_within::<OrderRow>(view, range, filter, behind, &mut room)
+                    let place = (behind, self.known.end.orders);
+                    database::rows_within::<OrderRow>(view, range, filter, place, &mut room)
                 })?;
                 let Some((late, next)) = batch else {
                     return Ok(false);

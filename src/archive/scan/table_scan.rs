@@ -308,7 +308,8 @@ pub(crate) fn journal_rows<R: Row, T>(
     loop {
         let mut left = *room;
         let (removals, made, (mut rows, mut next)) = store.ask(|journal| {
-            let rows = database::rows_within::<R>(journal, range, filter, None, &mut left)?;
+            let rows =
+                database::rows_within::<R>(journal, range, filter, (None, i64::MAX), &mut left)?;
             Ok((stats::known(journal)?.removals, also(journal)?, rows))
         })?;
         let mut is_whole = true;
@@ -317,7 +318,8 @@ pub(crate) fn journal_rows<R: Row, T>(
                 if stats::known(journal)?.removals != removals {
                     return Ok(None);
                 }
-                database::rows_within::<R>(journal, range, filter, next, &mut left).map(Some)
+                database::rows_within::<R>(journal, range, filter, (next, i64::MAX), &mut left)
+                    .map(Some)
             })?;
             is_whole = more.is_some();
             if let Some((more, behind)) = more {

@@ -117,6 +117,23 @@ pub(crate) enum Failed {
     Fault(AttemptFault),
 }
 
+/// What a request sends in addition to its address, and its weight in the limit of the service.
+#[derive(Clone, Copy)]
+pub(crate) struct Posted<'a> {
+    pub(crate) weight: u32,
+    /// The pairs of a form. With them the request is a POST.
+    pub(crate) form: Option<&'a [(String, String)]>,
+}
+
+impl Default for Posted<'_> {
+    fn default() -> Self {
+        Self {
+            weight: 1,
+            form: None,
+        }
+    }
+}
+
 /// A call in progress.
 pub(crate) struct Call<'a> {
     pub(crate) config: &'a Config,
@@ -125,6 +142,7 @@ pub(crate) struct Call<'a> {
     pub(crate) connections: &'a Connections,
     pub(crate) http: &'a reqwest::Client,
     pub(crate) path: &'a str,
+    pub(crate) posted: Posted<'a>,
     pub(crate) retries: Retries<'a>,
     pub(crate) deadline: Instant,
 }
@@ -165,7 +183,7 @@ impl Call<'_> {
         let mut hop = 0;
         loop {
             // Waiting for the rate limiter does not count against the deadline.
-            self.deadline += self.live.turn().await;
+            self.deadline += self.live.turn(self.posted.weight).await;
             let begun = Instant::now();
             let head = timeout_at(self.deadline, self.head(target, hop, headers))
                 .await
@@ -183,9 +201,19 @@ impl Call<'_> {
     /// Sends one request and reads the head of the answer.
     async fn head(&self, target: Url, hop: u32, headers: &HeaderMap) -> Result<Head, AttemptFault> {
         let reused = self.connections.may_reuse() && self.retries.attempts() == 1;
-        let response = self
-            .http
-            .get(target.clone())
+        let request = match self.posted.form {
+            Some(form) => {
+                let body = url::form_urlencoded::Serializer::new(String::new())
+                    .extend_pairs(form)
+                    .finish();
+                self.http
+                    .post(target.clone())
+                    .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                    .body(body)
+            }
+            None => self.http.get(target.clone()),
+        };
+        let response = request
             .headers(headers.clone())
             .send()
             .await
@@ -300,13 +328,40 @@ impl Call<'_> {
                 .map_or_else(String::new, |seconds| format!("; retry after {seconds} s"));
             format!("{place} refused {path} ({status}){reason}{wait}{hint}")
         };
+        let kind = if self.dialect.is_final(body) {
+            FailureKind::Final
+        } else if self.dialect.throttles(body) {
+            FailureKind::Throttled
+        } else {
+            FailureKind::of(status)
+        };
         AttemptFault {
-            kind: FailureKind::of(status),
+            kind,
             error: Error::Refused {
                 status: status.as_u16(),
                 body: error::excerpt(body),
                 retry_after,
                 message,
+            },
+            retry_after,
+        }
+    }
+
+    /// The fault for an answer with a successful status and a body that asks to slow down.
+    pub(crate) fn throttled(&self, answer: &ResponseHead, body: &[u8]) -> AttemptFault {
+        let retry_after = retry_after(&answer.headers);
+        let reason = self.dialect.reason(body).unwrap_or_default();
+        AttemptFault {
+            kind: FailureKind::Throttled,
+            error: Error::Refused {
+                status: answer.status.as_u16(),
+                body: error::excerpt(body),
+                retry_after,
+                message: format!(
+                    "{} refused {} (too many requests): {reason}",
+                    self.config.place(),
+                    self.path
+                ),
             },
             retry_after,
         }

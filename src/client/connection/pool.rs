@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use crate::client::call::retries::Quota;
 use crate::client::config::Config;
 use crate::client::connection::connections::{Connections, OwnRuntime};
+use crate::client::connection::minute_limit::MinuteLimit;
 use crate::net::Limiter;
 
 /// Maximum number of idle runtimes. Each has a connection and a few file descriptors.
@@ -85,6 +86,8 @@ pub(crate) struct ProcessState {
     apart: OnceLock<Connections>,
     /// `None` without a rate limit.
     limiter: Option<Limiter>,
+    /// The limit of the service, as requests per minute.
+    pace: ArcSwapOption<MinuteLimit>,
     pub(crate) quota: Quota,
     /// Idle runtimes, the most recently used one last. Locked only by the process that created this state.
     idle: Mutex<Vec<Arc<OwnRuntime>>>,
@@ -96,17 +99,39 @@ impl ProcessState {
             connections: Connections::new(config),
             apart: OnceLock::new(),
             limiter: config.rate().map(Limiter::per_second),
+            pace: ArcSwapOption::empty(),
             quota: Quota::default(),
             idle: Mutex::default(),
         }
     }
 
-    /// Waits for the rate limiter. Returns the waiting time.
-    pub(crate) async fn turn(&self) -> Duration {
-        match &self.limiter {
-            Some(limiter) => limiter.turn(1).await,
-            None => Duration::ZERO,
+    /// Keeps to the service's own limit of requests per minute from now on; `None` changes nothing.
+    pub(crate) fn pace(&self, per_minute: Option<u32>) {
+        let Some(most) = per_minute.filter(|most| *most > 0) else {
+            return;
+        };
+        if self
+            .pace
+            .load()
+            .as_ref()
+            .is_none_or(|pace| pace.per_minute != most)
+        {
+            self.pace.store(Some(Arc::new(MinuteLimit::new(most))));
         }
+    }
+
+    /// Waits for the limits of the caller and of the service. Returns the waiting time.
+    ///
+    /// `weight` says how many requests this one counts as for the service.
+    pub(crate) async fn turn(&self, weight: u32) -> Duration {
+        let mut waited = Duration::ZERO;
+        if let Some(limiter) = &self.limiter {
+            waited += limiter.turn(1).await;
+        }
+        if let Some(pace) = self.pace.load_full() {
+            waited += pace.turn(weight).await;
+        }
+        waited
     }
 
     /// The connections of a second runtime, created on first use.
@@ -188,6 +213,28 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_limit_no_call_waits() {
-        assert_eq!(ProcessState::new(&config()).turn().await, Duration::ZERO);
+        assert_eq!(ProcessState::new(&config()).turn(1).await, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_minute_has_more_requests_than_the_service_allows() {
+        for weight in [1, 3] {
+            let state = ProcessState::new(&config());
+            state.pace(Some(40));
+            let start = tokio::time::Instant::now();
+            let mut sent = Vec::new();
+            while start.elapsed() < Duration::from_mins(4) {
+                state.turn(weight).await;
+                state.pace(Some(40));
+                sent.push(tokio::time::Instant::now());
+            }
+            for first in &sent {
+                let within = sent
+                    .iter()
+                    .filter(|at| **at >= *first && **at < *first + Duration::from_mins(1));
+                assert!(u32::try_from(within.count()).unwrap() * weight <= 40);
+            }
+            assert!(u32::try_from(sent.len()).unwrap() * weight >= 100);
+        }
     }
 }

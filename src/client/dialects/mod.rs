@@ -1,8 +1,10 @@
 //! All dialects, one file each.
 
 mod contract;
+mod vendors;
 
 pub use contract::ContractDialect;
+pub use vendors::VendorDialect;
 
 use super::dialect::Dialect;
 

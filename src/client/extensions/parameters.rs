@@ -122,6 +122,11 @@ impl Explanation {
 pub(crate) trait Headed: Feed {
     /// Receives the headers, before the body.
     fn see(&mut self, head: &HeaderMap);
+
+    /// The whole body, if it is kept.
+    fn body(&self) -> &[u8] {
+        &[]
+    }
 }
 
 /// Decodes a body and its explanation. Passes the body on as it arrives; copies it only if it contains an explanation.

@@ -292,7 +292,7 @@ pub fn explain_grid(body: &[u8], explanation: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use crate::model::estimate::grid_form::*;
 

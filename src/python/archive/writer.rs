@@ -1,5 +1,6 @@
-//! Writes archives from Python, for tests and examples. The collector and ingests write real archives.
+//! Writes archives from Python: recordings of other services, and archives of tests and examples.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +11,7 @@ use rust_decimal::Decimal;
 use crate::api::BadQuery;
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
-    Writer,
+    SessionId, Writer,
 };
 use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
 use crate::model::{
@@ -24,7 +25,12 @@ use crate::python::ingest::raw::observed_unjudged;
 #[pyclass(frozen, module = "liqdata._core")]
 pub(crate) struct ArchiveWriter {
     open: Mutex<Option<(Writer, u64)>>,
+    /// The session of each exchange of a recording, and its end.
+    sessions: Mutex<HashMap<String, (SessionId, i64)>>,
 }
+
+/// Kind, symbol, parameters, reply and explanation of a recorded map.
+type RecordedMap = (String, String, String, String, String);
 
 impl ArchiveWriter {
     fn with<T: Send>(
@@ -137,6 +143,7 @@ impl ArchiveWriter {
         let open = open.map_err(|fault: ArchiveError| error::archive(py, &fault))?;
         Ok(Self {
             open: Mutex::new(Some(open)),
+            sessions: Mutex::default(),
         })
     }
 
@@ -269,6 +276,66 @@ impl ArchiveWriter {
             ..Batch::default()
         };
         self.with(py, |writer, _| writer.append(&batch).map(drop))
+    }
+
+    /// Appends in one transaction what another service sent at `received_at`.
+    ///
+    /// Orders with a known key and maps that are stored already are ignored. `covered` lists exchanges with a time in
+    /// which orders are complete; a time that continues the one before it extends its session. Returns the number of new
+    /// orders and maps, and why orders were refused.
+    fn record(
+        &self,
+        py: Python<'_>,
+        orders: &Bound<'_, PyAny>,
+        keys: Vec<String>,
+        received_at: i64,
+        maps: Vec<RecordedMap>,
+        covered: Vec<(String, i64, i64)>,
+    ) -> PyResult<(usize, usize, Vec<String>)> {
+        let nothing = py.None().into_bound(py);
+        let tables = observed_unjudged(orders, &nothing, &nothing)?;
+        let at = Millis(received_at);
+        let (mut stored, mut refused) = (Vec::with_capacity(keys.len()), Vec::new());
+        for (observed, key) in tables.orders.into_iter().zip(keys) {
+            let row = OrderRow {
+                received_at: at,
+                ..order_row(observed, key)
+            };
+            match row.fault() {
+                Some((column, message)) => refused.push(format!("{column}: {message}")),
+                None => stored.push(row),
+            }
+        }
+        let maps = maps
+            .into_iter()
+            .map(|(kind, symbol, params, reply, explain)| MapRow {
+                kind,
+                symbol,
+                params,
+                timestamp: at,
+                computed_at: at,
+                reply,
+                explain: Some(explain),
+                version: None,
+            });
+        let mut batch = Batch {
+            orders: stored,
+            maps: maps.collect(),
+            ..Batch::default()
+        };
+        let done = self.with(py, |writer, _| {
+            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            for (exchange, start, end) in covered {
+                let session = match sessions.get(&exchange) {
+                    Some((known, until)) if *until == start => *known,
+                    _ => writer.begin_session(&exchange, Completeness::Unknown, Millis(start))?,
+                };
+                sessions.insert(exchange, (session, end));
+                batch.seen.push((session, Millis(end)));
+            }
+            writer.append(&batch)
+        })?;
+        Ok((done.orders, done.maps, refused))
     }
 
     /// Compacts the days that end by `until` into files. Returns the number of their rows.

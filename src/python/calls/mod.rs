@@ -8,4 +8,5 @@ pub(super) mod reply;
 pub(super) mod specification;
 pub(super) mod stream;
 pub(super) mod time_unit;
+pub(super) mod vendors;
 pub(super) mod walk;

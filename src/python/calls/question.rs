@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
 use crate::api::{
     self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
@@ -43,6 +43,8 @@ pub(crate) enum UnconvertedReply {
     Converted(Box<Self>, TimeUnit),
     /// Orders of a walk that the caller has not taken yet, and whether they include the group column.
     Walked(Arc<UntakenOrders>, bool),
+    /// The body of a vendor's reply as it is.
+    Document(client::Document),
     /// Rows of a stream that the caller has not taken yet.
     Arrivals(Arc<UntakenArrivals>),
 }
@@ -78,6 +80,10 @@ impl UnconvertedReply {
                 let made = reply.into_python(py)?;
                 made.bind(py).set_item("time_unit", unit.name())?;
                 made
+            }
+            Self::Document(document) => {
+                let body = PyBytes::new(py, &document.body);
+                (document.status, document.headers, body).into_py_any(py)?
             }
             Self::Walked(untaken, groups) => {
                 let columns = Columns::from(untaken.take()).grouped(groups);

@@ -14,7 +14,9 @@ use crate::model::Millis;
 use crate::python::calls::asyncio_waker::{Bridge, wakeup};
 use crate::python::calls::call::{Call, Outcome};
 use crate::python::calls::question;
-use crate::python::calls::question::{AskedQuestion, MAX_ROWS, PAGE_SIZES, whole};
+use crate::python::calls::question::{
+    AskedQuestion, MAX_ROWS, PAGE_SIZES, UnconvertedReply, whole,
+};
 use crate::python::calls::stream::Stream;
 use crate::python::calls::walk::Walk;
 use crate::python::error;
@@ -46,6 +48,9 @@ impl Client {
 #[pymethods]
 impl Client {
     #[new]
+    #[pyo3(signature = (
+        base_url, timeout, connect_timeout, retries, rate_limit, max_body, headers, proxy, vendor=None
+    ))]
     #[expect(
         clippy::too_many_arguments,
         reason = "one per option of the public constructor"
@@ -60,6 +65,7 @@ impl Client {
         max_body: &Bound<'_, PyAny>,
         headers: Vec<(String, String)>,
         proxy: Option<&str>,
+        vendor: Option<&str>,
     ) -> PyResult<Self> {
         let retries = whole("retries", retries, "a whole number from 0")?;
         let max_body = whole("max_body", max_body, "a whole number of bytes from 1")?;
@@ -73,7 +79,11 @@ impl Client {
                 .headers(headers)?
                 .proxy(proxy)?;
             let base_url = config.base_url().to_owned();
-            Ok((client::Client::new(config)?, base_url))
+            let client = match vendor.and_then(client::VendorDialect::named) {
+                Some(vendor) => client::Client::speaking(config, vendor)?,
+                None => client::Client::new(config)?,
+            };
+            Ok((client, base_url))
         };
         let (http, base_url) =
             made().map_err(|error| error::python(py, &Failure::Client(error)))?;
@@ -105,6 +115,12 @@ impl Client {
     #[getter]
     fn answered_at(&self) -> Option<i64> {
         self.http.answered_at().map(|at| at.0)
+    }
+
+    /// Keeps to this limit of requests per minute from now on.
+    fn pace(&self, per_minute: u32) -> PyResult<()> {
+        self.open()?.pace(per_minute);
+        Ok(())
     }
 
     /// Whether a pickle would contain a proxy password.
@@ -250,6 +266,35 @@ impl Client {
             Outcome::Many(answers.into_iter().map(|(_, answer)| answer).collect())
         };
         Call::begin(work, wakeup(bridge, token))
+    }
+
+    /// Starts a call that requests a path and returns the status, the headers and the body as it is.
+    ///
+    /// With a form the request is a POST. `weight` says how many requests it counts as for the service.
+    #[pyo3(signature = (path, query, weight=1, form=None, bridge=None, token=0))]
+    fn begin_document(
+        &self,
+        path: String,
+        query: Vec<(String, String)>,
+        weight: u32,
+        form: Option<Vec<(String, String)>>,
+        bridge: Option<&Bound<'_, Bridge>>,
+        token: u64,
+    ) -> PyResult<Call> {
+        let client = self.open()?.apart();
+        let request = client::DocumentRequest {
+            path,
+            query,
+            weight,
+            form,
+        };
+        let work = async move {
+            match client.document(&request).await {
+                Ok(document) => Outcome::One(Some(UnconvertedReply::Document(document))),
+                Err(error) => Outcome::Failed(error.into(), None),
+            }
+        };
+        Call::begin_on(Threads::One, work, wakeup(bridge, token))
     }
 
     /// Opens the order stream, which starts after `last_event_id` or with the next order.

@@ -383,7 +383,7 @@ async fn of_a_heatmap_only_new_columns_are_sent_and_all_if_others_changed() {
     let form = (ACCEPT, GRID_TYPE);
     let (_, headers, body) = get(&service, uri, std::slice::from_ref(&form)).await;
     assert_eq!(headers[CONTENT_TYPE], GRID_TYPE);
-    let (head, had) = read_grid(&body);
+    let (head, known) = read_grid(&body);
     let times = head["times"].as_array().unwrap();
     let since = times.last().unwrap().as_i64().unwrap();
     let tag = text(&headers, &ETAG).to_owned();
@@ -410,7 +410,7 @@ async fn of_a_heatmap_only_new_columns_are_sent_and_all_if_others_changed() {
         assert_eq!(head.get("explain").is_some(), !explain.is_empty());
         assert_eq!(new.len(), 1);
         let old = columns.len() - new.len();
-        assert_eq!(had[had.len() - old..], columns[..old]);
+        assert_eq!(known[known.len() - old..], columns[..old]);
         assert_eq!(new[..], columns[old..]);
         assert_eq!(explain.is_empty(), headers[ETAG] == whole[ETAG]);
     }

@@ -94,7 +94,7 @@ mod tests {
             current_price: 60_000.1,
             prices: vec![59_000.1, 60_000.2, 61_000.3],
             times: vec![Millis(1_781_136_000_000), Millis(1_781_136_600_000)],
-            matrix: vec![0.0, 1234.567_890_123, f64::NAN, 0.1, 3e-300, 77.7 / 3.0],
+            matrix: vec![0.0, 1_234.567_890_123, f64::NAN, 0.1, 3e-300, 77.7 / 3.0],
             labels: EstimateLabels::default(),
             outside: Some(ColumnUsd {
                 long_usd: vec![0.1 + 0.2, f64::NAN],

@@ -10,6 +10,8 @@ mod arriving;
 mod bytes;
 mod matrix;
 mod sheet;
+mod sparse;
 
 pub use matrix::Matrix;
 pub(super) use matrix::spread;
+pub use sparse::{SparseCells, sparse_cells};

@@ -1,4 +1,4 @@
-"""The command ``collect`` and its options."""
+"""The commands ``collect`` and ``record``, and their options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from liqdata.cli.command import Command, flag, option
-from liqdata.cli.words import File, Folder, Names
+from liqdata.cli.words import File, Folder, Names, Text
 from liqdata.errors import BadQuery
 from liqdata.files.safe_open import read_text
 
@@ -18,8 +18,10 @@ __all__ = ["command", "options", "plan"]
 
 
 def command(name: str, sentence: str) -> Command:
-    """Build the command ``collect``."""
+    """Build the command ``collect`` or ``record``."""
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
+    if name == "record":
+        return Command(name, sentence, _record, [folder, *_recorded()])
     once = flag("--once", help="Backfill once and stop.")
     return Command(name, sentence, _collect, [folder, once, *options()])
 
@@ -38,6 +40,25 @@ def options() -> list[click.Parameter]:
             "--coins", type=Names(), metavar="COINS", help="Coins to collect, such as BTC,ETH.  [default: all orders]"
         ),
         option("--settings", type=File(), metavar="FILE", help="Hosts, paths and intervals of the collector, as TOML."),
+    ]
+
+
+def _recorded() -> list[click.Parameter]:
+    return [
+        option(
+            "--from",
+            "sources",
+            type=Text(("coinglass", "coinank", "hyblock", "datamaxi")),
+            metavar="SOURCE",
+            multiple=True,
+            required=True,
+            help="A vendor, such as coinglass (its key is in the environment), or the URL of a liqdata server; may be "
+            "repeated.",
+        ),
+        option("--symbols", type=Names(), metavar="COINS", help="Coins, such as BTC,ETH.  [default: BTC]"),
+        option(
+            "--every", type=Text(), default="5m", show_default=True, metavar="TIME", help="Time between two rounds."
+        ),
     ]
 
 
@@ -61,6 +82,12 @@ def _collect(
         msg = "positions: past positions are not available; allowed: --positions without --once"
         raise BadQuery(msg, parameter="positions")
     collect(archive, **plan(exchanges, coins, settings), once=once, positions=positions)
+
+
+def _record(*, archive: Path, sources: tuple[str, ...], symbols: list[str] | None, every: str) -> None:
+    from liqdata.cli.output.record_line import record
+
+    record(archive, list(sources), symbols or ["BTC"], every)
 
 
 def _read(file: Path) -> str:

@@ -80,7 +80,7 @@ def collect(
     NoAnswer
         If ``once`` is set and an exchange sent no data. Data of the other exchanges is stored.
     """
-    with _stop_signal() as enough:
+    with stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=once, positions=positions)
         try:
             status = _watch(collector, enough, once=once, screen=screen)
@@ -116,7 +116,7 @@ def serve(
     screen : bool, optional
         As in :func:`collect`.
     """
-    with _stop_signal() as enough:
+    with stop_signal() as enough:
         collector = _begin(archive, exchanges, coins, settings, once=False, positions=positions)
         try:
             with collected(collector, archive) as market, server_of(market, **served) as server:
@@ -139,7 +139,7 @@ def _begin(
 
 
 @contextmanager
-def _stop_signal() -> Iterator[threading.Event]:
+def stop_signal() -> Iterator[threading.Event]:
     """Yield an event that SIGINT and SIGTERM set.
 
     Enter this context first, so that no signal is lost.

@@ -32,8 +32,8 @@ _WORDS = re.compile("[0-9A-Za-z]+")
 
 ALLOWED = (
     "a Market, a Model, a function of an instant that gives a LiquidationMap or Heatmap, maps or pairs of an instant "
-    "and a map, rows of market.maps(), the name of a baseline (template, prints, interest, turnover), or a mapping of "
-    "several of these by name"
+    "and a map, rows or recordings of market.maps(), the name of a baseline (template, prints, interest, turnover), or "
+    "a mapping of several of these by name"
 )
 _BLOCK = 32 * DAY  # time range of the opens for which one task calls a function of the caller
 
@@ -145,6 +145,7 @@ def sources(value: Any, parameter: str, asking: Asking) -> list[Source]:
 def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     from liqdata.market import Market
     from liqdata.model import Model
+    from liqdata.recording.recorded import Recordings
 
     found: list[Source]
     if isinstance(value, str) and value in baselines.NAMES:
@@ -157,8 +158,9 @@ def _source(value: Any, name: str | None, asking: Asking) -> list[Source]:
     elif isinstance(value, Model):
         tables = {"bars": asking.bars, "open_interest": asking.open_interest}
         found = [on_tables(value, tables, asking.truth, asking.symbol, name)]
-    elif isinstance(value, (Heatmap, LiquidationMap)):
-        found = [_from_maps(name or type(value).__name__.lower(), [value], asking)]
+    elif isinstance(value, (Heatmap, LiquidationMap, Recordings)):
+        maps = value.pairs(asking.symbol) if isinstance(value, Recordings) else [value]
+        found = [_from_maps(name or type(value).__name__.lower(), maps, asking)]
     elif isinstance(value, type):
         refuse("maps", f"the class {value.__name__} cannot be scored", f"an instance of the class, or {ALLOWED}")
     elif callable(value):

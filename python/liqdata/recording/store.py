@@ -1,0 +1,147 @@
+"""The archive of one recorded source, in the folder ``recorded`` of another archive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.errors import ArchiveError
+from liqdata.files.atomic_write import atomic_write
+from liqdata.ingestion.tables import table
+
+from .folders import JOURNAL, recorded_folder
+from .sources import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .sources import Served
+
+_STATE = "recorder.json"
+_DAY = 24 * 60 * 60 * 1000
+_PLAIN = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp")
+
+
+class Store:
+    """Writes the recordings of one source.
+
+    The archive has the rows; a file of state has what the archive cannot say: how far each question was answered. The
+    file is written after the rows. If it is lost or old, rows are read again and recognised.
+    """
+
+    def __init__(self, path: str, source: str) -> None:
+        if not (Path(path) / JOURNAL).exists():
+            _core.ArchiveWriter(path).close()
+        folder = recorded_folder(path, source)
+        folder.parent.mkdir(exist_ok=True)
+        self.folder = folder
+        self._writer = _core.ArchiveWriter(str(folder))
+        try:
+            state = self._read_state()
+            self.newest: dict[str, int] = state.get("newest", {})
+            """Time of the newest order of each question."""
+            self.covered: dict[str, int] = state.get("covered", {})
+            """The instant until which the orders of each exchange are complete."""
+            self._maps: dict[str, list[Any]] = state.get("maps", {})
+            self._read_late_maps()
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def _read_state(self) -> dict[str, Any]:
+        file = self.folder / _STATE
+        try:
+            found = json.loads(file.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            msg = f"{file} cannot be read: {error}; remove it to read the orders of the service again"
+            raise ArchiveError(msg, path=str(file)) from None
+        if not isinstance(found, dict):
+            msg = f"{file} is not a JSON object; remove it to read the orders of the service again"
+            raise ArchiveError(msg, path=str(file))
+        return found
+
+    def _read_late_maps(self) -> None:
+        """Find maps that were stored just before the process ended, after the file of state."""
+        from liqdata.calls.arguments import datetime_of
+        from liqdata.market import open as open_archive
+
+        last = max((at for at, _ in self._maps.values()), default=None)
+        with open_archive(self.folder) as market:
+            rows = market.maps(start=None if last is None else datetime_of(last))
+            for row in sorted(rows, key=lambda row: row["timestamp"]):
+                self._maps[Question.stored(row).key] = [row["timestamp"], _digest(row["reply"])]
+
+    def slot(self, question: Question) -> int | None:
+        """The instant at which a question was last answered."""
+        found = self._maps.get(question.key)
+        return None if found is None else int(found[0])
+
+    def add_map(self, question: Question, served: Served, at: int) -> int:
+        """Store a map that differs from the one before it; return the number of new maps."""
+        digest = _digest(served.body)
+        known = self._maps.get(question.key)
+        new = 0
+        if known is None or known[1] != digest:
+            row = (question.kind, question.symbol, question.params, served.body, json.dumps(served.about))
+            _, new, _ = self._writer.record(None, [], at, [row], [])
+        self._maps[question.key] = [at, digest]
+        self.save()
+        return new
+
+    def add_orders(
+        self, question: Question, orders: Sequence[Mapping[str, Any]], sides: Sequence[str], at: int
+    ) -> tuple[int, list[str]]:
+        """Store the orders of a question that are new; return their number, and why orders were refused."""
+        seen: Counter[str] = Counter()
+        keys = []
+        for order, side in zip(orders, sides, strict=True):
+            parts = (side, *(_number(order[name]) for name in ("price", "value_usd")), str(order["timestamp"]))
+            key = "|".join((str(order["symbol"]), *parts))
+            keys.append(f"{key}|{seen[order['exchange'] + key]}")
+            seen[order["exchange"] + key] += 1
+        new = 0
+        refused: list[str] = []
+        if orders:
+            rows = [{name: order[name] for name in _PLAIN} for order in orders]
+            new, _, refused = self._writer.record(table(rows, "orders"), keys, at, [], [])
+            self.newest[question.key] = max(order["timestamp"] for order in orders)
+            self.save()
+        return new, refused
+
+    def add_coverage(self, exchanges: Mapping[str, tuple[int, int]], at: int) -> None:
+        """Store the time in which the orders of exchanges are complete."""
+        self._writer.record(None, [], at, [], [(name, *span) for name, span in exchanges.items()])
+        self.covered |= {name: end for name, (_, end) in exchanges.items()}
+        self.save()
+
+    def compact(self, at: int) -> None:
+        """Move the rows of days that are no longer read again into files."""
+        oldest = min([*self.newest.values(), at])
+        self._writer.roll(oldest // _DAY * _DAY - _DAY)
+
+    def save(self) -> None:
+        """Write the file of state."""
+        state = {"newest": self.newest, "covered": self.covered, "maps": self._maps}
+        with atomic_write(self.folder / _STATE) as file:
+            file.write_text(json.dumps(state, indent=1))
+
+    def close(self) -> None:
+        """Release the archive."""
+        self._writer.close()
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _number(value: Any) -> str:
+    """A number as a text that does not depend on trailing zeros."""
+    from decimal import Decimal
+
+    return format(Decimal(str(value)).normalize(), "f")

@@ -1,0 +1,39 @@
+"""Other services' liquidation data as the types of this package.
+
+Each class is a client of one vendor and has the methods that the vendor can answer, with the vendor's ranges. Answers
+are the same :class:`~liqdata.Heatmap`, :class:`~liqdata.LiquidationMap` and :class:`~liqdata.Rows` as those of
+:class:`~liqdata.Client`. Each has a twin for asyncio. Keys come from the environment or from an argument, and are
+never shown.
+
+Examples
+--------
+>>> from liqdata import vendors
+>>> service = vendors.Coinalyze("key")
+>>> service.heatmap
+Traceback (most recent call last):
+AttributeError: Coinalyze has no heatmap; CoinAnk, CoinGlass, Hyblock have it
+"""
+
+from __future__ import annotations
+
+from .coinalyze import AsyncCoinalyze, Coinalyze
+from .coinank import AsyncCoinAnk, CoinAnk
+from .coinglass import AsyncCoinGlass, CoinGlass
+from .datamaxi import AsyncDataMaxi, DataMaxi
+from .hyblock import AsyncHyblock, Hyblock
+from .velo import AsyncVelo, Velo
+
+__all__ = [
+    "AsyncCoinAnk",
+    "AsyncCoinGlass",
+    "AsyncCoinalyze",
+    "AsyncDataMaxi",
+    "AsyncHyblock",
+    "AsyncVelo",
+    "CoinAnk",
+    "CoinGlass",
+    "Coinalyze",
+    "DataMaxi",
+    "Hyblock",
+    "Velo",
+]

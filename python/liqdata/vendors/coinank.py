@@ -1,0 +1,719 @@
+"""CoinAnk."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from liqdata.calls.arguments import usd
+from liqdata.errors import UnexpectedReply
+
+from . import answers
+from .answers import Levels
+from .paging import OrderPages
+from .refusal import get, scalar, words
+from .reply import Get, Node, Reply
+from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .vocabulary import bounds, coin_of, exchange_of, pair_of, period, spelled, whole
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from datetime import timedelta
+    from decimal import Decimal
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.rows import Rows
+    from liqdata.types import Instant
+
+    from .service import Flow
+
+__all__ = ["AsyncCoinAnk", "CoinAnk"]
+
+CoinAnkRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "2w", "1M", "30d", "3M", "6M", "1y"]
+CoinAnkMapRange: TypeAlias = Literal["1d", "24h", "7d", "1w"]
+CoinAnkInterval: TypeAlias = Literal["5m", "15m", "30m", "1h", "4h", "12h", "1d"]
+CoinAnkWindow: TypeAlias = Literal["5m", "15m", "30m", "1h", "4h", "12h", "24h"]
+
+URL = "https://open-api.coinank.com"
+VARIABLE = "COINANK_API_KEY"
+_RANGES = {
+    "12h": "12h", "24h": "1d", "3d": "3d", "7d": "1w", "2w": "2w", "1M": "1M", "3M": "3M", "6M": "6M", "1y": "1Y",
+}  # fmt: skip
+_MAP_RANGES = {"1d": "1d", "7d": "1w"}
+_INTERVALS = {one: one for one in ("5m", "15m", "30m", "1h", "4h", "12h", "1d")}
+_EXCHANGES = {
+    "binance": "Binance", "okx": "Okex", "bybit": "Bybit", "bitget": "Bitget", "htx": "Huobi", "gate": "Gate",
+    "hyperliquid": "Hyperliquid", "aster": "Aster", "lighter": "Lighter",
+}  # fmt: skip
+_VIP1, _VIP3, _VIP4 = "the plan VIP1", "the plan VIP3", "the plan VIP4"
+_MOST = 500
+_CELLS = {"cells": ("data",), "prices": ("priceArray",), "times": ("chartTimeArray",), "updated": ("updateTime",)}
+_SIDES = "of the position, as the vendor states"
+_NOT_LEVELS = {"symbol", "lastPrice", "lastIndex", "prices"}
+_TIER = re.compile(r"x\d{1,4}", re.ASCII)
+
+
+def verdict(body: Node) -> tuple[str, str] | None:
+    """The code and the reason of a refusal in a body; ``None`` if the body does not refuse."""
+    if not isinstance(body.value, dict):
+        return None
+    code = scalar(body.optional("code"))
+    if code in {"1", ""} and body.value.get("success") is not False:
+        inner = body.optional("data")
+        return verdict(inner) if inner is not None and _is_envelope(inner) else None
+    reason = words(body, "msg", "message", "error")
+    if code == "-7":
+        reason += " (the clock of this machine may be wrong: the vendor says that a time stamp has expired)"
+    return code, reason
+
+
+def _is_envelope(node: Node) -> bool:
+    return isinstance(node.value, dict) and "success" in node.value and "code" in node.value
+
+
+def unwrap(body: Node) -> Node:
+    """The data of a reply, out of one or two envelopes."""
+    if isinstance(body.value, list) and len(body.value) == 1:
+        body = body.items()[0]  # workers that pass replies on wrap them
+    if "code" not in body.members() and "data" not in body.members():
+        success = body.member("success")
+        if success.value is not True:
+            raise success.wrong("true")
+        return body
+    code = body.member("code")
+    if scalar(code) != "1":
+        raise code.wrong('"1"')
+    data = body.member("data")
+    return unwrap(data) if _is_envelope(data) else data
+
+
+class CoinAnkDialect:
+    """The questions of CoinAnk."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+
+    def _get(self, path: str, needs: str, **query: str | None) -> Flow[Reply]:
+        # The vendor answers undeclared parameters with empty data, so only declared ones are sent.
+        given = {name: value for name, value in query.items() if value is not None}
+        return get(self.access, Get(f"/api/{path}", given, needs), verdict)
+
+    def heatmap(self, symbol: str, range: str, exchange: str) -> Flow[Heatmap]:
+        """A heatmap of a pair."""
+        ours, theirs = spelled(range, "range", _RANGES)
+        name, spelling = exchange_of(exchange, _EXCHANGES)
+        pair = pair_of(symbol)
+        reply = yield from self._get("liqMap/getLiqHeatMap", _VIP4, exchange=spelling, symbol=pair, interval=theirs)
+        return answers.heatmap(
+            reply, names=_CELLS, root=("liqHeatMap",), symbol=coin_of(symbol), range=ours, model=0, candles=False,
+            meta=meta_of(self.access, reply, exchange=name, pair=pair, units="relative"), unwrap=unwrap,
+        )  # fmt: skip
+
+    def liqmap(self, symbol: str, range: str, exchange: str | None) -> Flow[LiquidationMap]:
+        """A map of a coin by exchange, or of a pair by leverage."""
+        ours, theirs = spelled(range, "range", _MAP_RANGES)
+        coin, about = coin_of(symbol), {}
+        if exchange is None:
+            reply = yield from self._get("liqMap/getAggLiqMap", _VIP4, baseCoin=coin, interval=theirs)
+        else:
+            name, spelling = exchange_of(exchange, _EXCHANGES)
+            about = {"exchange": name, "pair": pair_of(symbol)}
+            reply = yield from self._get(
+                "liqMap/getLiqMap", _VIP4, symbol=about["pair"], exchange=spelling, interval=theirs
+            )
+        data = unwrap(reply.json())
+        axis = data.member("prices")
+        prices = answers.prices_of(axis)
+        last = data.optional("lastPrice")
+        price = math.nan if last is None else last.price()
+        longs = _longs(data, prices, price)
+        levels = Levels()
+        for name, node in data.members().items():
+            is_level = _TIER.fullmatch(name) if exchange else name in _EXCHANGES.values()
+            if name in _NOT_LEVELS or not (is_level or isinstance(node.value, list)):
+                continue
+            amounts = node.items()
+            if len(amounts) != prices.size:
+                raise node.wrong(f"{prices.size} amounts, one for each price")
+            tier: int | None = None
+            of_exchange: str | None = None
+            if exchange is None:
+                of_exchange = exchange_of(name, {})[0]
+            elif is_level:
+                tier = int(name[1:])
+            else:
+                raise node.wrong("names such as x25, which state a leverage")
+            for place, (at, amount) in enumerate(zip(prices.tolist(), amounts, strict=True)):
+                side = "" if longs is None else "long" if place < longs else "short"
+                levels.add(at, amount.amount(), tier, side, exchange=of_exchange)
+        if not levels.cells:
+            what = "tier" if exchange else "exchange"
+            msg = f"{data.path}: has no amounts; allowed: an array of amounts for each {what}"
+            raise UnexpectedReply(msg, path=data.path)
+        return levels.map(
+            symbol=coin, range=ours, updated_at=reply.answered_at, price=price,
+            meta=meta_of(self.access, reply, **about, units="relative", sides="by position to the price"),
+        )  # fmt: skip
+
+    def orders(self, symbol: str, exchange: str, side: str | None, min_usd: Any, end: Any) -> Flow[Rows[Any]]:
+        """One page of orders, newest first."""
+        _, last = bounds(None, end)
+        _, spelling = exchange_of(exchange, _EXCHANGES)
+        wanted = None if side is None else spelled(side, "side", {"LONG": "long", "SHORT": "short"})[1]
+        reply = yield from self._get(
+            "liquidation/orders", _VIP3, baseCoin=coin_of(symbol), exchange=spelling, side=wanted,
+            amount=usd(min_usd), endTime=None if last is None else str(last),
+        )  # fmt: skip
+        made = [_order(row) for row in unwrap(reply.json()).items()]
+        made.sort(key=lambda row: -row["timestamp"])
+        return answers.rows(answers.ORDERS, made, meta_of(self.access, reply, sides=_SIDES))
+
+    def history(self, symbol: str, exchange: str | None, interval: Any, end: Any, limit: int) -> Flow[Rows[Any]]:
+        """Liquidated USD by period, of a coin or of a pair on one exchange."""
+        _, last = bounds(None, end)
+        _, theirs = period(interval, _INTERVALS)
+        most = str(whole(limit, "limit", 1, _MOST))
+        until = None if last is None else str(last)
+        if exchange is None:
+            name = coin_of(symbol)
+            reply = yield from self._get(
+                "liquidation/aggregated-history", _VIP1, baseCoin=name, interval=theirs, endTime=until, size=most
+            )
+        else:
+            name = pair_of(symbol)
+            reply = yield from self._get(
+                "liquidation/history", _VIP1, exchange=exchange_of(exchange, _EXCHANGES)[1], symbol=name,
+                interval=theirs, endTime=until, size=most,
+            )  # fmt: skip
+        made: list[dict[str, Any]] = []
+        for row in unwrap(reply.json()).items():
+            amounts = row.member("all") if exchange is None else row
+            long, short = (amounts.member(part).amount() for part in ("longTurnover", "shortTurnover"))
+            made.append({"timestamp": row.member("ts").instant(), "symbol": name, **answers.totals(long, short)})
+        made.sort(key=lambda row: row["timestamp"])
+        return answers.rows(answers.HISTORY, made, meta_of(self.access, reply, units="usd"))
+
+
+def _longs(data: Node, prices: npt.NDArray[np.float64], price: float) -> int | None:
+    """How many prices are those of longs: up to the price, or without a price up to ``lastIndex``."""
+    last = data.optional("lastIndex")
+    index = None if last is None else last.whole()
+    if last is not None and index is not None and not -1 <= index < prices.size:
+        raise last.wrong(f"the index of one of {prices.size} prices")
+    if not math.isnan(price):
+        return int((prices <= price).sum())
+    return None if index is None else index + 1
+
+
+def _order(row: Node) -> dict[str, Any]:
+    row.member("price").price()
+    return {
+        "exchange": exchange_of(row.member("exchangeName").text(), {})[0],
+        "symbol": row.member("contractCode").text(),
+        "side": row.member("posSide").side(),
+        "price": row.member("price").decimal(),
+        "qty": row.member("amount").amount(),
+        "value_usd": row.member("tradeTurnover").amount(),
+        "timestamp": row.member("ts").instant(),
+    }
+
+
+def order_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
+    """Check the arguments of ``iter_orders``."""
+    most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
+    return OrderPages(*bounds(start, end), None, most)
+
+
+def coinank_access(
+    api_key: str | None,
+    *,
+    base_url: str | None,
+    timeout: float,
+    retries: int,
+    proxy: str | None,
+    headers: Mapping[str, str] | None,
+) -> CoinAnkDialect:
+    """The dialect with its connections."""
+    key, own = secret(api_key, "api_key", VARIABLE, "CoinAnk")
+    return CoinAnkDialect(
+        Access(
+            "CoinAnk",
+            URL,
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            proxy=proxy,
+            headers=headers,
+            keys=[("apikey", key)],
+            has_own_key=own,
+        )
+    )
+
+
+@vendor_methods
+class CoinAnk(BlockingVendor):
+    """CoinAnk: heatmaps, maps, orders and history.
+
+    A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
+    does a missing or wrong key. Requests keep to the limit of the service.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINANK_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.CoinAnk("key")
+    CoinAnk('https://open-api.coinank.com')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = coinank_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+        )
+        self._access = self._dialect.access
+
+    def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a pair on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str
+            The exchange; the service has no map of all together.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinAnk("key") as service:
+        ...     try:
+        ...         service.heatmap("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
+        """
+        return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    def liqmap(self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None) -> LiquidationMap:
+        """Liquidation levels by price.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str, optional
+            Only this exchange, by leverage; without it all exchanges, without leverages.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``. Sides are read from the price. ``meta["exchanges"]`` has the part of each
+            exchange.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinAnk("key") as service:
+        ...     try:
+        ...         service.liqmap("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '1d', '7d'
+        """
+        return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
+
+    def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        side : {"LONG", "SHORT"}, optional
+            Only this side.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinAnk("key") as service:
+        ...     try:
+        ...         service.orders("BTC", "binance", min_usd=-1)
+        ...     except ValueError as error:
+        ...         print(error)
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end))
+
+    def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        side : {"LONG", "SHORT"}, optional
+            Only this side.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        max_rows : int, optional
+            Stop after this many orders.
+
+        Returns
+        -------
+        iterator of dict
+            Rows as dicts; none is lost or given twice where pages meet.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinAnk("key") as service:
+        ...     try:
+        ...         list(service.iter_orders("BTC", "binance", max_rows=0))
+        ...     except ValueError as error:
+        ...         print(error)
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = order_pages(start, end, max_rows)
+        while not pages.done:
+            page = self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
+            yield from pages.accept(page)
+
+    def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: CoinAnkInterval | timedelta = "1h",
+        *,
+        end: Instant | None = None,
+        limit: int = 500,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange, for its pair; without it all exchanges together.
+        interval : str or timedelta
+            Length of a period.
+        end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+        limit : int
+            Maximum number of periods, 1 to 500.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinAnk("key") as service:
+        ...     try:
+        ...         service.history("BTC", interval="2m")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
+        """
+        return self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
+        )
+
+
+@vendor_methods
+class AsyncCoinAnk(AsyncVendor):
+    """CoinAnk: heatmaps, maps, orders and history, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.CoinAnk`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINANK_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncCoinAnk("key")
+    AsyncCoinAnk('https://open-api.coinank.com')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = coinank_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+        )
+        self._access = self._dialect.access
+
+    async def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a pair on one exchange.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.heatmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         return await service.heatmap("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def liqmap(
+        self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None
+    ) -> LiquidationMap:
+        """Liquidation levels by price.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.liqmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         return await service.liqmap("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '1d', '7d'
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.orders`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         return await service.orders("BTC", "binance", min_usd=-1)
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return await self._run(
+            self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end)
+        )
+
+    async def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.iter_orders`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         return [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = order_pages(start, end, max_rows)
+        while not pages.done:
+            page = await self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
+            for row in pages.accept(page):
+                yield row
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: CoinAnkInterval | timedelta = "1h",
+        *,
+        end: Instant | None = None,
+        limit: int = 500,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.history`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         return await service.history("BTC", interval="2m")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
+        """
+        return await self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
+        )

@@ -1,0 +1,1352 @@
+"""CoinGlass, API version 4."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from liqdata.calls.arguments import datetime_of, number, usd
+from liqdata.errors import BadQuery, UnexpectedReply
+from liqdata.records import Record
+
+from . import answers
+from .answers import Levels
+from .paging import OrderPages
+from .refusal import get, scalar, words
+from .reply import Get, Node, Reply, is_number
+from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .vocabulary import bounds, coin_of, exchange_of, one_of, pair_of, period, spelled, whole
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from datetime import timedelta
+
+    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.rows import Rows
+    from liqdata.types import Instant, Window
+
+    from .service import Flow
+
+__all__ = ["AsyncCoinGlass", "CoinGlass"]
+
+CoinGlassRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1M", "30d", "3M", "6M", "1y"]
+CoinGlassMapRange: TypeAlias = Literal["1d", "24h", "7d", "1M", "30d"]
+CoinGlassPainRange: TypeAlias = Literal["12h", "24h", "1d", "48h", "3d", "7d", "14d", "1M", "30d"]
+CoinGlassInterval: TypeAlias = Literal["1m", "3m", "5m", "15m", "30m", "1h", "4h", "6h", "8h", "12h", "1d", "1w"]
+Sides: TypeAlias = Literal["documented", "position", "checked"]
+
+URL = "https://open-api-v4.coinglass.com"
+VARIABLE = "COINGLASS_API_KEY"
+_RANGES = {"12h": "12h", "24h": "24h", "3d": "3d", "7d": "7d", "1M": "30d", "3M": "90d", "6M": "180d", "1y": "1y"}
+_MAP_RANGES = {"1d": "1d", "7d": "7d", "1M": "30d"}
+_PAIN_RANGES = {"12h": "12h", "24h": "24h", "48h": "48h", "3d": "3d", "7d": "7d", "14d": "14d", "1M": "30d"}
+_PAIN_KEYS = {"12h": "h12", "24h": "d1", "48h": "d2", "3d": "d3", "7d": "d7", "14d": "d14", "1M": "d30"}
+_WINDOWS = {"1h": "1h", "4h": "4h", "12h": "12h", "24h": "24h"}
+_INTERVALS = {one: one for one in ("1m", "3m", "5m", "15m", "30m", "1h", "4h", "6h", "8h", "12h", "1d", "1w")}
+_EXCHANGES = {
+    "binance": "Binance",
+    "okx": "OKX",
+    "bybit": "Bybit",
+    "bitget": "Bitget",
+    "htx": "HTX",
+    "gate": "Gate",
+    "hyperliquid": "Hyperliquid",
+    "bitmex": "Bitmex",
+    "coinex": "CoinEx",
+    "deribit": "Deribit",
+    "kraken": "Kraken",
+    "bitfinex": "Bitfinex",
+}
+_PROFESSIONAL, _STANDARD, _STARTUP = "the plan Professional", "the plan Standard", "the plan Startup"
+_ANY_PLAN = "any plan"
+_PER_MINUTE = {"HOBBYIST": 30, "STARTUP": 80, "STANDARD": 300, "PROFESSIONAL": 1200}
+_LIMIT_HEADER = "api-key-max-limit"
+_PAGE = 200  # rows of one page of orders
+_MOST = 1000  # rows of one page of a series
+_SIDES = {"documented": {1: "SHORT", 2: "LONG"}, "position": {1: "LONG", 2: "SHORT"}}
+_SIDES_READ = {
+    "documented": "1 is a buy, which closes a short; 2 is a sell, which closes a long (documents of the endpoint)",
+    "position": "1 is a long, 2 is a short (documents of the WebSocket)",
+}
+_ROOT = "/api/futures"
+_QTY_PLACES = Decimal(1).scaleb(-12)
+_UNDECIDED = 0.05  # shares of long USD that differ by less do not decide which side is which
+_CELLS = {
+    "cells": ("liquidation_leverage_data", "liq"),
+    "prices": ("y_axis", "y"),
+    "times": ("price_candlesticks", "prices"),
+    "updated": ("update_time", "updateTime"),
+}
+
+
+def verdict(body: Node) -> tuple[str, str] | None:
+    """The code and the reason of a refusal in a body; ``None`` if the body does not refuse."""
+    if not isinstance(body.value, dict):
+        return None
+    code, reason = scalar(body.optional("code")), words(body, "msg", "message", "error")
+    is_bare = not code and bool(reason) and "data" not in body.value
+    if code in {"0", ""} and body.value.get("success") is not False and not is_bare:
+        return None
+    return code, reason
+
+
+def unwrap(body: Node) -> Node:
+    """The data of a reply."""
+    code = body.member("code")
+    if scalar(code) != "0":
+        raise code.wrong('"0"')
+    return body.member("data")
+
+
+class CoinGlassDialect:
+    """The questions of CoinGlass."""
+
+    def __init__(self, access: Access, sides: str) -> None:
+        self.access = access
+        self.sides = sides
+
+    def _get(self, path: str, needs: str, **query: str | None) -> Flow[Reply]:
+        given = {name: value for name, value in query.items() if value is not None}
+        request = Get(path if path.startswith("/") else f"{_ROOT}/{path}", given, needs)
+        return get(self.access, request, verdict, self._level)
+
+    def _level(self) -> Flow[str]:
+        reply = yield Get("/api/user/account/subscription", {})
+        return self._keep(reply)
+
+    def _keep(self, reply: Reply) -> str:
+        """The plan in a reply. Its limit is kept from now on, unless a header states one."""
+        level = unwrap(reply.json()).member("level").text()
+        per_minute = _PER_MINUTE.get(level.upper())
+        if per_minute is not None and _LIMIT_HEADER not in reply.headers and not self.access.core.closed:
+            self.access.core.pace(per_minute)
+        return level
+
+    def _meta(self, reply: Reply, **more: Any) -> dict[str, Any]:
+        limits = {
+            name: int(reply.headers[header])
+            for name, header in (("per_minute", _LIMIT_HEADER), ("used", "api-key-use-limit"))
+            if reply.headers.get(header, "").isdigit()
+        }
+        return meta_of(self.access, reply, **more, **({"limits": limits} if limits else {}))
+
+    def plan(self) -> Flow[Record]:
+        """The plan of the key."""
+        reply = yield from self._get("/api/user/account/subscription", _ANY_PLAN)
+        data = unwrap(reply.json())
+        found = {
+            "level": self._keep(reply),
+            "expires_at": datetime_of(data.member("expire_time").instant()),
+            "expired": data.member("expired").truth(),
+        }
+        return Record(found, meta=self._meta(reply))
+
+    def heatmap(self, symbol: str, range: str, model: int, exchange: str | None) -> Flow[Heatmap]:
+        """A heatmap of a coin, or of a pair on one exchange."""
+        ours, theirs = spelled(range, "range", _RANGES)
+        one_of(model, "model", (1, 2, 3))
+        about, query = self._about(symbol, exchange)
+        path = f"liquidation/{'aggregated-' if exchange is None else ''}heatmap/model{model}"
+        reply = yield from self._get(path, _PROFESSIONAL, **query, range=theirs)
+        made = answers.heatmap(
+            reply,
+            names=_CELLS,
+            root=(),
+            symbol=coin_of(symbol),
+            range=ours,
+            model=model,
+            candles=True,
+            meta=self._meta(reply, **about, units="relative"),
+            unwrap=unwrap,
+        )
+        return made
+
+    def _about(self, symbol: str, exchange: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+        """What ``meta`` says of the symbol, and the query for it: a coin, or a pair of an exchange."""
+        if exchange is None:
+            return {}, {"symbol": coin_of(symbol)}
+        ours, theirs = exchange_of(exchange, _EXCHANGES)
+        pair = pair_of(symbol, ours)
+        return {"exchange": ours, "pair": pair}, {"exchange": theirs, "symbol": pair}
+
+    def liqmap(self, symbol: str, range: str, exchange: str | None, price: float | None) -> Flow[LiquidationMap]:
+        """A liquidation map of a coin, or of a pair on one exchange."""
+        ours, theirs = spelled(range, "range", _MAP_RANGES)
+        given = None if price is None else number(price, "price", "a price above 0")
+        if given is not None and not 0 < given < math.inf:
+            msg = f"price: {price!r} is not allowed; allowed: a price above 0, or None"
+            raise BadQuery(msg, parameter="price")
+        about, query = self._about(symbol, exchange)
+        path = f"liquidation/{'aggregated-' if exchange is None else ''}map"
+        reply = yield from self._get(path, _PROFESSIONAL, **query, range=theirs)
+        data = unwrap(reply.json())
+        last = None
+        if isinstance(data.value, dict):
+            last = data.optional("last_price", "lastPrice")
+            if not data.value or not all(map(is_number, data.value)):
+                data = data.member("data", "liqMapV2")
+        levels = Levels()
+        if isinstance(data.value, list):
+            for item in data.items():
+                name = item.member("instrument").member("exName").text()
+                _read_levels(levels, item.member("liqMapV2"), exchange_of(name, {})[0])
+        else:
+            _read_levels(levels, data, None)
+        at = given if given is not None else math.nan if last is None else last.price()
+        known = "given" if given is not None else "unknown" if last is None else "sent"
+        return levels.map(
+            symbol=coin_of(symbol),
+            range=ours,
+            updated_at=reply.answered_at,
+            price=at,
+            meta=self._meta(reply, **about, units="relative", price=known, sides="by position to the price"),
+        )
+
+    def maxpain(self, symbol: str, range: str) -> Flow[Record]:
+        """The strongest level on each side."""
+        ours, theirs = spelled(range, "range", _PAIN_RANGES)
+        coin = coin_of(symbol)
+        reply = yield from self._get("liquidation/max-pain", _PROFESSIONAL, range=theirs)
+        for row in unwrap(reply.json()).items():
+            if row.member("symbol").text().upper() == coin:
+                break
+        else:
+            msg = f"data: has no row for {coin!r}; allowed: a row for the requested coin"
+            raise UnexpectedReply(msg, path="data")
+        price = row.member("price").price()
+        found: dict[str, dict[str, float]] = {}
+        raw: dict[str, str] = {}
+        for name in ("long", "short"):
+            at = row.member(f"{name}_max_pain_liq_price")
+            level = at.price()
+            side = "long" if level < price else "short"
+            if side in found:
+                raise at.wrong(f"a price on the other side of {price:.12g} than the other level")
+            amount = float(row.member(f"{name}_max_pain_liq_level").amount())
+            found[side] = {"price": level, "usd": amount, "distPct": 100.0 * (level / price - 1.0)}
+            raw[side] = f"{name}_max_pain_liq_price"
+        pain = {"long": found["long"], "short": found["short"], "totalLong": None, "totalShort": None}
+        answer = {"symbol": coin, "price": price, "updatedAt": reply.answered_at, _PAIN_KEYS[ours]: pain}
+        meta = self._meta(reply, units="relative", sides="by position to the price", names=raw)
+        return Record(answer, meta=meta, units="relative")
+
+    def orders(self, symbol: str, exchange: str, min_usd: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
+        """One page of orders, newest first."""
+        first, last = bounds(start, end)
+        ours, theirs = exchange_of(exchange, _EXCHANGES)
+        reply = yield from self._get(
+            "liquidation/order",
+            _STANDARD,
+            exchange=theirs,
+            symbol=coin_of(symbol),
+            min_liquidation_amount=usd(min_usd),
+            start_time=None if first is None else str(first),
+            end_time=None if last is None else str(last),
+        )
+        found = [_order(row) for row in unwrap(reply.json()).items()]
+        found.sort(key=lambda row: -row["timestamp"])
+        sides = self.sides
+        check: dict[str, Any] = {}
+        if sides == "checked":
+            sides, check = yield from self._checked(found, ours)
+        made = [{**row, "side": _SIDES[sides][row["side"]]} for row in found]
+        meta = self._meta(reply, sides=_SIDES_READ[sides], qty="value_usd / price, 12 decimal places", **check)
+        return answers.rows(answers.ORDERS, made, meta)
+
+    def _checked(self, found: list[dict[str, Any]], exchange: str) -> Flow[tuple[str, dict[str, Any]]]:
+        """Which reading of the sides fits the totals of the same hours better."""
+        if not found:
+            return "documented", {"checked": "no orders"}
+        hour = 60 * 60 * 1000
+        first, last = (at // hour * hour for at in (found[-1]["timestamp"], found[0]["timestamp"]))
+        pair = found[0]["symbol"]
+        mine = [row for row in found if row["symbol"] == pair]
+        page = yield from self._series(
+            "liquidation/history", pair, exchange, "1h", first=first, last=last + hour, read=_history_row
+        )
+        long = float(sum((row["long_usd"] for row in page[0]), Decimal(0)))
+        short = float(sum((row["short_usd"] for row in page[0]), Decimal(0)))
+        sells = float(sum((row["value_usd"] for row in mine if row["side"] == 2), Decimal(0)))  # noqa: PLR2004
+        whole_usd = float(sum((row["value_usd"] for row in mine), Decimal(0)))
+        if not long + short or not whole_usd:
+            return "documented", {"checked": "no totals of the same hours"}
+        share, sell_share = long / (long + short), sells / whole_usd
+        apart = [abs(share - sell_share), abs(share - (1.0 - sell_share))]
+        if abs(apart[0] - apart[1]) < _UNDECIDED:
+            return "documented", {"checked": "the totals of the same hours do not decide"}
+        return ("documented" if apart[0] < apart[1] else "position"), {"checked": "against totals of the same hours"}
+
+    def history(
+        self, symbol: str, exchange: str | Sequence[str] | None, interval: Any, start: Any, end: Any
+    ) -> Flow[Rows[Any]]:
+        """Liquidated USD by period."""
+        first, last = bounds(start, end)
+        _, theirs = period(interval, _INTERVALS)
+        if isinstance(exchange, str):
+            made, reply, about = yield from self._series(
+                "liquidation/history", symbol, exchange, theirs, first=first, last=last, read=_history_row
+            )
+            return answers.rows(answers.HISTORY, made, self._meta(reply, **about, units="usd"))
+        names = [exchange_of(one, _EXCHANGES) for one in (_EXCHANGES if exchange is None else exchange)]
+        if not names:
+            msg = f"exchange: {exchange!r} names no exchange; allowed: one, several, or None for all known ones"
+            raise BadQuery(msg, parameter="exchange")
+        made, reply, about = yield from self._series(
+            "liquidation/aggregated-history",
+            symbol,
+            None,
+            theirs,
+            first=first,
+            last=last,
+            read=_aggregated_row,
+            exchange_list=",".join(name for _, name in names),
+        )
+        about["exchanges"] = [name for name, _ in names]
+        return answers.rows(answers.HISTORY, made, self._meta(reply, **about, units="usd"))
+
+    def _series(
+        self,
+        path: str,
+        symbol: str,
+        exchange: str | None,
+        interval: str,
+        *,
+        first: int | None,
+        last: int | None,
+        read: Any,
+        **more: str,
+    ) -> Flow[tuple[list[dict[str, Any]], Reply, dict[str, Any]]]:
+        """All pages of a series, oldest first."""
+        about, query = self._about(symbol, exchange)
+        name = str(about.get("pair") or query["symbol"])
+        made: list[dict[str, Any]] = []
+        while True:
+            reply = yield from self._get(
+                path,
+                _ANY_PLAN,
+                **query,
+                **more,
+                interval=interval,
+                limit=str(_MOST),
+                start_time=None if first is None else str(first),
+                end_time=None if last is None else str(last),
+            )
+            page = [read(row, name) for row in unwrap(reply.json()).items()]
+            page.sort(key=lambda row: row["timestamp"])
+            newest = page[-1]["timestamp"] if page else 0
+            made += page
+            if first is None or len(page) < _MOST or newest < first or (last is not None and newest >= last):
+                break
+            first = newest + 1
+        for before, row in itertools.pairwise(made):
+            if row["timestamp"] == before["timestamp"]:
+                msg = f"data: has two rows for {row['timestamp']}; allowed: one row for each period"
+                raise UnexpectedReply(msg, path="data")
+        return made, reply, about
+
+    def coins(self, range: str, limit: int | None, exchange: str) -> Flow[Rows[Any]]:
+        """Coins by liquidated USD."""
+        _, theirs = spelled(range, "range", _WINDOWS)
+        most = None if limit is None else whole(limit, "limit", 1, 100_000)
+        ours, name = exchange_of(exchange, _EXCHANGES)
+        reply = yield from self._get("liquidation/coin-list", _STARTUP, exchange=name)
+        made = [
+            {
+                "coin": row.member("symbol").text(),
+                "long_usd": row.member(f"long_liquidation_usd_{theirs}").amount(),
+                "short_usd": row.member(f"short_liquidation_usd_{theirs}").amount(),
+                "total_usd": row.member(f"liquidation_usd_{theirs}").amount(),
+            }
+            for row in unwrap(reply.json()).items()
+        ]
+        meta = self._meta(reply, exchange=ours, units="usd")
+        return answers.rows(answers.COINS, answers.largest_first(made)[:most], meta)
+
+    def exchanges(self, range: str, symbol: str | None) -> Flow[Rows[Any]]:
+        """Liquidated USD by exchange."""
+        _, theirs = spelled(range, "range", _WINDOWS)
+        coin = None if symbol is None else coin_of(symbol)
+        reply = yield from self._get("liquidation/exchange-list", _ANY_PLAN, symbol=coin, range=theirs)
+        made, total = [], None
+        for row in unwrap(reply.json()).items():
+            name = row.member("exchange").text()
+            amounts = {
+                "long_usd": row.member("long_liquidation_usd", "longLiquidation_usd").amount(),
+                "short_usd": row.member("short_liquidation_usd", "shortLiquidation_usd").amount(),
+                "total_usd": row.member("liquidation_usd").amount(),
+            }
+            if name.lower() == "all":
+                total = amounts
+            else:
+                made.append({"exchange": exchange_of(name, {})[0], **amounts})
+        return answers.rows(
+            answers.EXCHANGES, answers.largest_first(made), self._meta(reply, units="usd", symbol=coin, all=total)
+        )
+
+    def bars(self, symbol: str, exchange: str, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
+        """Price bars of a pair."""
+        first, last = bounds(start, end)
+        step, theirs = period(interval, _INTERVALS)
+
+        def read(row: Node, name: str) -> dict[str, Any]:
+            prices = (row.member(part).price() for part in ("open", "high", "low", "close"))
+            volume = float(row.member("volume_usd").amount())
+            return answers.bar(name, row.member("time").instant(), step, *prices, volume_usd=volume)
+
+        made, reply, about = yield from self._series(
+            "price/history", symbol, exchange, theirs, first=first, last=last, read=read
+        )
+        return answers.rows(answers.USD_BARS, made, self._meta(reply, **about, units="usd"))
+
+    def open_interest(self, symbol: str, exchange: str, interval: Any, start: Any, end: Any) -> Flow[Rows[Any]]:
+        """Open interest of a pair in USD."""
+        first, last = bounds(start, end)
+        step, theirs = period(interval, _INTERVALS)
+        ours, _ = exchange_of(exchange, _EXCHANGES)
+
+        def read(row: Node, name: str) -> dict[str, Any]:
+            at = row.member("time").instant()
+            amount = float(row.member("close").amount())
+            return {
+                "symbol": name,
+                "exchange": ours,
+                "timestamp": at,
+                "closes_at": at + step,
+                "open_interest_usd": amount,
+            }
+
+        made, reply, about = yield from self._series(
+            "open-interest/history", symbol, exchange, theirs, first=first, last=last, read=read, unit="usd"
+        )
+        return answers.rows(answers.OPEN_INTEREST, made, self._meta(reply, **about, units="usd"))
+
+
+def _read_levels(levels: Levels, prices: Node, exchange: str | None) -> None:
+    """Add the levels of an object from price to rows of price, level, leverage and a fourth value."""
+    for rows in prices.members().values():
+        for row in rows.items():
+            price, amount, leverage = row.items(3)[:3]
+            tier = None if leverage.value is None else leverage.whole()
+            levels.add(price.price(), amount.amount(), tier, exchange=exchange)
+
+
+def _order(row: Node) -> dict[str, Any]:
+    """An order; its side is the vendor's number."""
+    price, value = row.member("price"), row.member("usd_value").amount()
+    price.price()
+    side = row.member("side")
+    if side.whole() not in {1, 2}:
+        raise side.wrong("1 or 2")
+    return {
+        "exchange": exchange_of(row.member("exchange_name").text(), {})[0],
+        "symbol": row.member("symbol").text(),
+        "side": side.whole(),
+        "price": price.decimal(),
+        "qty": (value / price.decimal()).quantize(_QTY_PLACES).normalize(),
+        "value_usd": value,
+        "timestamp": row.member("time").instant(),
+    }
+
+
+def _history_row(row: Node, name: str) -> dict[str, Any]:
+    return _totals_row(row, name, ("{}_liquidation_usd", "{}LiquidationUsd", "aggregated_{}_liquidation_usd"))
+
+
+def _aggregated_row(row: Node, name: str) -> dict[str, Any]:
+    return _totals_row(row, name, ("aggregated_{}_liquidation_usd", "{}_liquidation_usd", "{}LiquidationUsd"))
+
+
+def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, Any]:
+    long, short = (row.member(*(one.format(side) for one in spellings)).amount() for side in ("long", "short"))
+    return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
+
+
+def order_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
+    """Check the arguments of ``iter_orders``."""
+    most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
+    return OrderPages(*bounds(start, end), _PAGE, most)
+
+
+def coinglass_access(
+    api_key: str | None,
+    *,
+    base_url: str | None,
+    timeout: float,
+    retries: int,
+    proxy: str | None,
+    headers: Mapping[str, str] | None,
+    sides: str,
+) -> CoinGlassDialect:
+    """The dialect with its connections."""
+    one_of(sides, "sides", ("documented", "position", "checked"))
+    key, own = secret(api_key, "api_key", VARIABLE, "CoinGlass")
+    access = Access(
+        "CoinGlass",
+        URL,
+        base_url=base_url,
+        timeout=timeout,
+        retries=retries,
+        proxy=proxy,
+        headers=headers,
+        keys=[("CG-API-KEY", key)],
+        has_own_key=own,
+    )
+    return CoinGlassDialect(access, sides)
+
+
+@vendor_methods
+class CoinGlass(BlockingVendor):
+    """CoinGlass, API version 4: heatmaps, maps, orders and totals.
+
+    A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
+    does a missing or wrong key. Requests keep to the limit of the service.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINGLASS_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    sides : {"documented", "position", "checked"}
+        How the side of an order is read: ``documented`` (1 is a short, 2 a long), ``position`` (1 is a long, 2 a
+        short), or ``checked``: the one that fits the totals of the same hours better, for one more request.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.CoinGlass("key")
+    CoinGlass('https://open-api-v4.coinglass.com')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        sides: Sides = "documented",
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = coinglass_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers, sides=sides
+        )
+        self._access = self._dialect.access
+
+    def _options(self) -> dict[str, Any]:
+        return {"sides": self._dialect.sides}
+
+    def heatmap(
+        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
+    ) -> Heatmap:
+        """Liquidation heatmap of a coin, or of a pair on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        model : {1, 2, 3}
+            Model of the service.
+        exchange : str, optional
+            Only this exchange, and its pair; without it all exchanges together.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0. The candles that come along are ``price``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.heatmap("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
+        """
+        return self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
+
+    def liqmap(
+        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
+    ) -> LiquidationMap:
+        """Liquidation levels by price and leverage.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str, optional
+            Only this exchange, and its pair; without it all exchanges together.
+        price : float, optional
+            The current price, for a reply without one. Without a price ``sides`` is ``unknown``.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``. Sides are read from the price. ``meta["exchanges"]`` has the part of each
+            exchange, if the service sends it.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.liqmap("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
+        """
+        return self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
+
+    def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
+        """The strongest liquidation level on each side.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the levels.
+
+        Returns
+        -------
+        Record
+            As :meth:`liqdata.Client.maxpain`; the key is ``d1``, ``d7`` and so on by range. The level below the price
+            is that of longs, whatever the service calls it. ``usd`` is relative.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.maxpain("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
+        """
+        return self._run(self._dialect.maxpain(symbol=symbol, range=range))
+
+    def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders, at most 200.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.orders("BTC", "binance", min_usd=-1)
+        ...     except ValueError as error:
+        ...         print(error)
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return self._run(self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end))
+
+    def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        max_rows : int, optional
+            Stop after this many orders.
+
+        Returns
+        -------
+        iterator of dict
+            Rows as dicts; none is lost or given twice where pages meet.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         list(service.iter_orders("BTC", "binance", max_rows=0))
+        ...     except ValueError as error:
+        ...         print(error)
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = order_pages(start, end, max_rows)
+        while not pages.done:
+            page = self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
+            yield from pages.accept(page)
+
+    def history(
+        self,
+        symbol: str,
+        exchange: str | Sequence[str] | None = None,
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str or sequence of str, optional
+            One exchange, for its pair; several, added up by the service; all known ones by default.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.history("BTC", interval="2m")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+        """Coins by liquidated USD on one exchange, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        limit : int, optional
+            Maximum number of rows.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        Rows
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.coins("2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
+
+    def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+        """Liquidated USD by exchange, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        symbol : str, optional
+            Only this coin.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD); ``cnt`` is missing. The row of all
+            exchanges is in ``meta["all"]``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.exchanges("2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return self._run(self._dialect.exchanges(range=range, symbol=symbol))
+
+    def bars(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Price bars of a pair.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
+            ``interval``, oldest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.bars("BTC", interval="2m")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return self._run(self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end))
+
+    def open_interest(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Open interest of a pair, in USD.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
+            end), oldest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key") as service:
+        ...     try:
+        ...         service.open_interest("BTC", interval="2m")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return self._run(
+            self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    def plan(self) -> Record:
+        """The plan of the key.
+
+        Returns
+        -------
+        Record
+            ``level``, ``expires_at`` (UTC datetime) and ``expired``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.CoinGlass("key", base_url="http://127.0.0.1:1", retries=0) as service:
+        ...     try:
+        ...         service.plan()
+        ...     except ConnectionError as error:
+        ...         print(type(error).__name__)
+        NoAnswer
+        """
+        return self._run(self._dialect.plan())
+
+
+@vendor_methods
+class AsyncCoinGlass(AsyncVendor):
+    """CoinGlass, API version 4: heatmaps, maps, orders and totals, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.CoinGlass`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINGLASS_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    sides : {"documented", "position", "checked"}
+        How the side of an order is read: ``documented`` (1 is a short, 2 a long), ``position`` (1 is a long, 2 a
+        short), or ``checked``: the one that fits the totals of the same hours better, for one more request.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncCoinGlass("key")
+    AsyncCoinGlass('https://open-api-v4.coinglass.com')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        sides: Sides = "documented",
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = coinglass_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers, sides=sides
+        )
+        self._access = self._dialect.access
+
+    def _options(self) -> dict[str, Any]:
+        return {"sides": self._dialect.sides}
+
+    async def heatmap(
+        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
+    ) -> Heatmap:
+        """Liquidation heatmap of a coin, or of a pair on one exchange.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.heatmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.heatmap("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
+
+    async def liqmap(
+        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
+    ) -> LiquidationMap:
+        """Liquidation levels by price and leverage.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.liqmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.liqmap("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
+
+    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
+        """The strongest liquidation level on each side.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.maxpain`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.maxpain("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
+        """
+        return await self._run(self._dialect.maxpain(symbol=symbol, range=range))
+
+    async def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders, at most 200.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.orders`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.orders("BTC", "binance", min_usd=-1)
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return await self._run(
+            self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end)
+        )
+
+    async def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.iter_orders`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = order_pages(start, end, max_rows)
+        while not pages.done:
+            page = await self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
+            for row in pages.accept(page):
+                yield row
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | Sequence[str] | None = None,
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.history`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.history("BTC", interval="2m")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+        """Coins by liquidated USD on one exchange, largest first.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.coins`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.coins("2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return await self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
+
+    async def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+        """Liquidated USD by exchange, largest first.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.exchanges`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.exchanges("2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
+
+    async def bars(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Price bars of a pair.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.bars`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.bars("BTC", interval="2m")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def open_interest(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Open interest of a pair, in USD.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.open_interest`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         return await service.open_interest("BTC", interval="2m")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def plan(self) -> Record:
+        """The plan of the key.
+
+        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.plan`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncCoinGlass("key", base_url="http://127.0.0.1:1", retries=0) as service:
+        ...         return await service.plan()
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ConnectionError as error:
+        ...     print(type(error).__name__)
+        NoAnswer
+        """
+        return await self._run(self._dialect.plan())

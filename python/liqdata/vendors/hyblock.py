@@ -1,0 +1,554 @@
+"""Hyblock Capital."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from liqdata.calls.arguments import datetime_of
+from liqdata.errors import Refused, UnexpectedReply
+from liqdata.grids import Heatmap
+
+from . import answers
+from .answers import Levels
+from .refusal import get, scalar, words
+from .reply import Get, Node, Reply
+from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .vocabulary import bounds, coin_of, exchange_of, period, spelled, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    from liqdata.grids import LiquidationMap
+    from liqdata.rows import Rows
+    from liqdata.types import Instant
+
+    from .service import Flow
+
+__all__ = ["AsyncHyblock", "Hyblock"]
+
+HyblockRange: TypeAlias = Literal["12h", "7d", "1w", "1M", "30d", "3M", "90d", "6M", "180d", "1y", "2y"]
+HyblockInterval: TypeAlias = Literal["1m", "5m", "15m", "30m", "1h", "4h", "1d"]
+
+URL = "https://api.hyblockcapital.com/v2"
+TOKEN_URL = "https://auth-api.hyblockcapital.com"  # noqa: S105 - an address
+TOKEN_PATH = "/oauth2/token"  # noqa: S105 - a path
+_RANGES = {"12h": "12h", "7d": "7d", "1M": "1m", "3M": "3m", "6M": "6m", "1y": "1y", "2y": "2y"}
+_INTERVALS = {one: one for one in ("1m", "5m", "15m", "30m", "1h", "4h", "1d")}
+_EXCHANGES = {one: one for one in ("binance", "bybit", "okx", "bitmex", "bitget", "hyperliquid", "deribit")}
+_SIDES = "as the vendor spells them; whether they mean the position is not documented"
+_EARLY = 60  # seconds before its end at which a token is replaced
+_MOST = 1000
+_ROW = {"timestamp", "openDate"}
+_DATA = {"data", "access_token"} | _ROW
+
+
+def verdict(body: Node) -> tuple[str, str] | None:
+    """The reason of a refusal in a body; ``None`` if the body has data."""
+    if not isinstance(body.value, dict) or not _DATA.isdisjoint(body.value):
+        return None
+    return scalar(body.optional("code")), words(body, "message", "error_description", "error", "msg")
+
+
+class HyblockAccess(Access):
+    """The address of the vendor, with a token that is fetched when it is needed."""
+
+    def __init__(self, ids: tuple[str, str, str], **options: Any) -> None:
+        self._client_id, self._client_secret, self._api_key = ids
+        super().__init__("Hyblock", URL, keys=[("x-api-key", self._api_key)], hidden=self._client_secret, **options)
+        self._auth = self.connect(options["base_url"] or TOKEN_URL, ())
+        self._ends = -math.inf
+
+    def begin(self, request: Get) -> Any:
+        """Start a call; the path of the token is a POST to its own address."""
+        if request.path != TOKEN_PATH:
+            return super().begin(request)
+        form = [
+            ("grant_type", "client_credentials"), ("client_id", self._client_id),
+            ("client_secret", self._client_secret),
+        ]  # fmt: skip
+
+        def begin(bridge: Any = None, token: int = 0) -> Any:
+            return self._auth.begin_document(TOKEN_PATH, [], 1, form, bridge, token)
+
+        return begin
+
+    def close(self) -> None:
+        """Close the connections when running calls have ended."""
+        self._auth.close()
+        super().close()
+
+    def token(self, *, renew: bool) -> Flow[None]:
+        """Fetch a token, unless the last one is still good."""
+        if not renew and time.monotonic() < self._ends:
+            return
+        request = Get(TOKEN_PATH, {}, "the client id and the client secret")
+        reply = yield from get(self, request, verdict)
+        data = reply.json()
+        bearer = data.member("access_token").text()
+        seconds = data.member("expires_in").whole()
+        self._secrets.append(bearer)
+        closed = self.core.closed
+        self.core = self.connect(self._url, [("x-api-key", self._api_key), ("Authorization", f"Bearer {bearer}")])
+        if closed:
+            self.core.close()
+        self._ends = time.monotonic() + seconds - _EARLY
+
+
+class HyblockDialect:
+    """The questions of Hyblock."""
+
+    def __init__(self, access: HyblockAccess) -> None:
+        self.access = access
+
+    def _get(self, path: str, **query: str | None) -> Flow[Reply]:
+        given = {name: value for name, value in query.items() if value is not None}
+        request = Get(f"/{path}", given, "a plan with this endpoint")
+        yield from self.access.token(renew=False)
+        try:
+            return (yield from get(self.access, request, verdict))
+        except Refused as error:
+            if error.status != 401:  # noqa: PLR2004 - the HTTP status
+                raise
+        # A token may end early; a new one decides whether the key is refused.
+        yield from self.access.token(renew=True)
+        return (yield from get(self.access, request, verdict))
+
+    def heatmap(self, symbol: str, range: str, exchange: str) -> Flow[Heatmap]:
+        """A heatmap of a coin on one exchange or several."""
+        import numpy as np
+
+        ours, theirs = spelled(range, "range", _RANGES)
+        name, spelling = exchange_of(exchange, _EXCHANGES)
+        coin = coin_of(symbol)
+        reply = yield from self._get("liquidationHeatmap", exchange=spelling, lookback=theirs, coin=coin)
+        cells: dict[tuple[tuple[float, float], int], float] = {}
+        sides: dict[str, float] = {}
+        for row in data_of(reply):
+            low, high = row.member("startingPrice").price(), row.member("endingPrice").price()
+            if high <= low:
+                raise row.member("endingPrice").wrong(f"a price above startingPrice, {low:.12g}")
+            at, amount = row.member("timestamp").instant(), float(row.member("size").amount())
+            side = row.member("side").side().lower()
+            cells[(low, high), at] = cells.get(((low, high), at), 0.0) + amount
+            sides[side] = sides.get(side, 0.0) + amount
+        if not cells:
+            msg = "data: is empty; allowed: at least one cell"
+            raise UnexpectedReply(msg, path="data")
+        bins = sorted({where for where, _ in cells})
+        times = sorted({at for _, at in cells})
+        rows = {where: place for place, where in enumerate(bins)}
+        columns = {at: place for place, at in enumerate(times)}
+        matrix = np.zeros((len(bins), len(times)))
+        for (where, at), amount in cells.items():
+            matrix[rows[where], columns[at]] = amount
+        meta = meta_of(self.access, reply, exchange=name, units="relative", sides=_SIDES, by_side=sides)
+        return Heatmap(
+            symbol=coin, range=ours, model=0, updated_at=datetime_of(reply.answered_at), current_price=math.nan,
+            prices=np.array([(low + high) / 2 for low, high in bins]), times=np.array(times, dtype="datetime64[ms]"),
+            matrix=matrix, meta={**meta, "bins": np.array(bins), "columns": answers.AS_SENT},
+        )  # fmt: skip
+
+    def liqmap(self, symbol: str, exchange: str) -> Flow[LiquidationMap]:
+        """The open levels of a coin by leverage."""
+        name, spelling = exchange_of(exchange, _EXCHANGES)
+        coin = coin_of(symbol)
+        reply = yield from self._get("liquidationLevels", coin=coin, exchange=spelling)
+        levels = Levels()
+        for row in data_of(reply):
+            leverage = row.member("leverage").whole()
+            levels.add(
+                row.member("price").price(), row.member("size").amount(), leverage, row.member("side").side().lower()
+            )
+        meta = meta_of(self.access, reply, exchange=name, units="relative", sides=_SIDES)
+        return levels.map(symbol=coin, range="all", updated_at=reply.answered_at, price=math.nan, meta=meta)
+
+    def history(
+        self, symbol: str, exchange: str | None, interval: Any, *, start: Any, end: Any, limit: int
+    ) -> Flow[Rows[Any]]:
+        """Liquidations by period."""
+        first, last = bounds(start, end)
+        _, theirs = period(interval, _INTERVALS)
+        coin = coin_of(symbol)
+        reply = yield from self._get(
+            "liquidation", coin=coin, timeframe=theirs, sort="asc",
+            exchange=None if exchange is None else exchange_of(exchange, _EXCHANGES)[1],
+            startTime=None if first is None else str(first // 1000),
+            endTime=None if last is None else str(last // 1000), limit=str(whole(limit, "limit", 1, _MOST)),
+        )  # fmt: skip
+        made: list[dict[str, Any]] = [
+            {
+                "timestamp": row.member("openDate").instant(),
+                "symbol": coin,
+                **answers.totals(row.member("longLiquidation").amount(), row.member("shortLiquidation").amount()),
+            }
+            for row in data_of(reply)
+        ]
+        made.sort(key=lambda row: row["timestamp"])
+        return answers.rows(answers.HISTORY, made, meta_of(self.access, reply, units="usd"))
+
+
+def data_of(reply: Reply) -> list[Node]:
+    """The rows of a reply: in an envelope, in an array, or one row alone."""
+    body = reply.json()
+    if isinstance(body.value, dict) and "data" not in body.value and not _ROW.isdisjoint(body.value):
+        return [body]
+    return (body.member("data") if isinstance(body.value, dict) else body).items()
+
+
+def hyblock_access(
+    client_id: str | None,
+    client_secret: str | None,
+    api_key: str | None,
+    *,
+    base_url: str | None,
+    timeout: float,
+    retries: int,
+    proxy: str | None,
+    headers: Mapping[str, str] | None,
+) -> HyblockDialect:
+    """The dialect with its connections."""
+    given = [
+        secret(value, name, f"HYBLOCK_{name.upper()}", "Hyblock")
+        for name, value in (("client_id", client_id), ("client_secret", client_secret), ("api_key", api_key))
+    ]
+    ids = (given[0][0], given[1][0], given[2][0])
+    return HyblockDialect(
+        HyblockAccess(
+            ids,
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            proxy=proxy,
+            headers=headers,
+            has_own_key=any(own for _, own in given),
+        )
+    )
+
+
+@vendor_methods
+class Hyblock(BlockingVendor):
+    """Hyblock Capital: heatmaps, open levels and history.
+
+    A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
+    does a missing or wrong key. Requests keep to the limit of the service.
+
+    Parameters
+    ----------
+    client_id : str, optional
+        Id of the client; ``$HYBLOCK_CLIENT_ID`` by default.
+    client_secret : str, optional
+        Secret of the client; ``$HYBLOCK_CLIENT_SECRET`` by default. Never shown.
+    api_key : str, optional
+        Key of the service; ``$HYBLOCK_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.Hyblock("id", "key", "key")
+    Hyblock('https://api.hyblockcapital.com/v2')
+    """
+
+    def __init__(
+        self,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = hyblock_access(
+            client_id,
+            client_secret,
+            api_key,
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            proxy=proxy,
+            headers=headers,
+        )
+        self._access = self._dialect.access
+
+    def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a coin on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times``
+            as they are sent, and a cell that is not sent is 0. ``meta["bins"]`` has the low and high end of each row,
+            ``meta["by_side"]`` the sums of the sides.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.Hyblock("id", "key", "key") as service:
+        ...     try:
+        ...         service.heatmap("BTC", "2h")
+        ...     except ValueError as error:
+        ...         print(error)
+        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
+        """
+        return self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
+        """Open liquidation levels by price and leverage.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``; ``current_price`` is NaN, because the service sends none.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.Hyblock("id", "key", "key") as service:
+        ...     try:
+        ...         service.liqmap("")
+        ...     except ValueError as error:
+        ...         print(error)
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
+        """
+        return self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
+
+    def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: HyblockInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        limit: int = 1000,
+    ) -> Rows[Any]:
+        """Liquidations by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        limit : int
+            Maximum number of periods, 1 to 1000.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.Hyblock("id", "key", "key") as service:
+        ...     try:
+        ...         service.history("BTC", interval="2m")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
+        """
+        return self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
+            )
+        )
+
+
+@vendor_methods
+class AsyncHyblock(AsyncVendor):
+    """Hyblock Capital: heatmaps, open levels and history, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.Hyblock`, as coroutines.
+
+    Parameters
+    ----------
+    client_id : str, optional
+        Id of the client; ``$HYBLOCK_CLIENT_ID`` by default.
+    client_secret : str, optional
+        Secret of the client; ``$HYBLOCK_CLIENT_SECRET`` by default. Never shown.
+    api_key : str, optional
+        Key of the service; ``$HYBLOCK_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncHyblock("id", "key", "key")
+    AsyncHyblock('https://api.hyblockcapital.com/v2')
+    """
+
+    def __init__(
+        self,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = hyblock_access(
+            client_id,
+            client_secret,
+            api_key,
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            proxy=proxy,
+            headers=headers,
+        )
+        self._access = self._dialect.access
+
+    async def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a coin on one exchange.
+
+        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.heatmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         return await service.heatmap("BTC", "2h")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
+        """Open liquidation levels by price and leverage.
+
+        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.liqmap`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         return await service.liqmap("")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: HyblockInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        limit: int = 1000,
+    ) -> Rows[Any]:
+        """Liquidations by period.
+
+        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.history`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         return await service.history("BTC", interval="2m")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
+        """
+        return await self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
+            )
+        )

@@ -1,0 +1,334 @@
+"""Velo: history only."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import time
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from liqdata.calls.arguments import length
+from liqdata.errors import UnexpectedReply
+
+from . import answers
+from .refusal import get, scalar, words
+from .reply import Get, Node
+from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .vocabulary import bounds, exchange_of, pair_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    from liqdata.rows import Rows
+    from liqdata.types import Instant
+
+    from .service import Flow
+
+__all__ = ["AsyncVelo", "Velo"]
+
+VeloExchange: TypeAlias = Literal["binance", "bybit", "okx", "hyperliquid", "deribit"]
+
+URL = "https://api.velo.xyz/api/v1"
+VARIABLE = "VELO_API_KEY"
+_EXCHANGES = {
+    "binance": "binance-futures", "bybit": "bybit", "okx": "okex-swap", "hyperliquid": "hyperliquid",
+    "deribit": "deribit",
+}  # fmt: skip
+_LONG, _SHORT = "sell_liquidations_dollar_volume", "buy_liquidations_dollar_volume"
+_MOST = 22_500  # values of one call
+_VALUES = 2  # columns of one row
+_PERIODS = 1000  # periods asked for without a start
+_SIDES = "sell_liquidations close longs, buy_liquidations close shorts (read as the side of the order)"
+
+
+def verdict(body: Node) -> tuple[str, str] | None:
+    """The reason of a refusal in a body; data are CSV, so every JSON object is a refusal."""
+    if not isinstance(body.value, dict):
+        return None
+    return scalar(body.optional("code")), words(body, "message", "error", "msg")
+
+
+class VeloDialect:
+    """The questions of Velo."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+
+    def history(self, symbol: str, exchange: str, interval: Any, *, start: Any, end: Any, now: int) -> Flow[Rows[Any]]:
+        """Liquidated USD of a pair by period."""
+        first, last = bounds(start, end)
+        step = length(interval)
+        last = now if last is None else last
+        first = last - _PERIODS * step if first is None else first
+        ours, theirs = exchange_of(exchange, _EXCHANGES)
+        pair = pair_of(symbol)
+        made: list[dict[str, Any]] = []
+        begin, reach = first, _MOST // _VALUES * step
+        while True:
+            until = min(begin + reach, last)
+            query = {
+                "type": "futures", "exchanges": theirs, "products": pair, "columns": f"{_SHORT},{_LONG}",
+                "begin": str(begin), "end": str(until), "resolution": str(step // 60_000),
+            }  # fmt: skip
+            reply = yield from get(self.access, Get("/rows", query, "a plan with this stretch of history"), verdict)
+            made += [row for row in _rows(reply.body) if begin <= row["timestamp"] and row["symbol"] == pair]
+            begin = until
+            if begin >= last:
+                break
+        once = {row["timestamp"]: row for row in made}
+        ordered = [once[at] for at in sorted(once)]
+        meta = meta_of(self.access, reply, exchange=ours, pair=pair, units="usd", sides=_SIDES)
+        return answers.rows(answers.HISTORY, ordered, meta)
+
+
+def _rows(body: bytes) -> list[dict[str, Any]]:
+    """The rows of a CSV body; columns are found by name."""
+    try:
+        lines = list(csv.reader(io.StringIO(body.decode())))
+    except (UnicodeDecodeError, csv.Error) as error:
+        msg = f"the body is not CSV: {error}"
+        raise UnexpectedReply(msg, path="") from None
+    if not lines:
+        return []
+    head = {name: place for place, name in enumerate(lines[0])}
+    for name in ("product", "time", _LONG, _SHORT):
+        if name not in head:
+            msg = f"{name}: is missing; allowed: a first line with this column"
+            raise UnexpectedReply(msg, path=name)
+    made = []
+    for number, line in enumerate(lines[1:]):
+        if not line:
+            continue
+        if len(line) != len(head):
+            msg = f"[{number}]: has {len(line)} values; allowed: {len(head)}, as the first line"
+            raise UnexpectedReply(msg, path=f"[{number}]")
+        row = Node(dict(zip(head, line, strict=True)), f"[{number}]")
+        long, short = (_amount(row, name) for name in (_LONG, _SHORT))
+        made.append(
+            {
+                "timestamp": row.member("time").instant(),
+                "symbol": row.member("product").text(),
+                **answers.totals(long, short),
+            }
+        )
+    return made
+
+
+def _amount(row: Node, name: str) -> Any:
+    return row.member(name).amount()
+
+
+def velo_access(
+    api_key: str | None,
+    *,
+    base_url: str | None,
+    timeout: float,
+    retries: int,
+    proxy: str | None,
+    headers: Mapping[str, str] | None,
+) -> VeloDialect:
+    """The dialect with its connections."""
+    key, own = secret(api_key, "api_key", VARIABLE, "Velo")
+    token = base64.b64encode(f"api:{key}".encode()).decode()
+    return VeloDialect(
+        Access(
+            "Velo",
+            URL,
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            proxy=proxy,
+            headers=headers,
+            keys=[("Authorization", f"Basic {token}")],
+            has_own_key=own,
+            hidden=key,
+        )
+    )
+
+
+@vendor_methods
+class Velo(BlockingVendor):
+    """Velo: liquidations by period.
+
+    A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
+    does a missing or wrong key. Requests keep to the limit of the service.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$VELO_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.Velo("key")
+    Velo('https://api.velo.xyz/api/v1')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = velo_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+        )
+        self._access = self._dialect.access
+
+    def history(
+        self,
+        symbol: str,
+        exchange: VeloExchange = "binance",
+        interval: str | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD of a pair by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> from liqdata import vendors
+        >>> with vendors.Velo("key") as service:
+        ...     try:
+        ...         service.history("BTC", interval="2s")
+        ...     except ValueError as error:
+        ...         print(error)
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
+        timedelta, or milliseconds
+        """
+        return self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+            )
+        )
+
+
+@vendor_methods
+class AsyncVelo(AsyncVendor):
+    """Velo: liquidations by period, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.Velo`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$VELO_API_KEY`` by default. Never shown.
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncVelo("key")
+    AsyncVelo('https://api.velo.xyz/api/v1')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._dialect = velo_access(
+            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+        )
+        self._access = self._dialect.access
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: VeloExchange = "binance",
+        interval: str | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD of a pair by period.
+
+        Parameters and result are those of :meth:`liqdata.vendors.Velo.history`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def ask():
+        ...     async with vendors.AsyncVelo("key") as service:
+        ...         return await service.history("BTC", interval="2s")
+        >>> try:
+        ...     asyncio.run(ask())
+        ... except ValueError as error:
+        ...     print(error)
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
+        timedelta, or milliseconds
+        """
+        return await self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+            )
+        )

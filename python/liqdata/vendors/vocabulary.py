@@ -1,0 +1,98 @@
+"""The spellings of vendors: ranges, periods, exchanges, coins and pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from liqdata import _core
+from liqdata.calls.arguments import instant, length
+from liqdata.errors import BadQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MINUTE = 60_000
+_SAME = {"1d": "24h", "24h": "1d", "1w": "7d", "7d": "1w", "30d": "1M", "1M": "30d", "90d": "3M", "180d": "6M"}
+_SAME |= {"3M": "90d", "6M": "180d", "2w": "14d", "14d": "2w", "1Y": "1y", "1y": "1Y"}
+
+
+def spelled(value: object, parameter: str, known: Mapping[str, str]) -> tuple[str, str]:
+    """Our spelling and the vendor's of a word; ``known`` maps ours to theirs.
+
+    Raises
+    ------
+    BadQuery
+        If the vendor does not have it.
+    """
+    if isinstance(value, str):
+        for one in (value, _SAME.get(value, value)):
+            if one in known:
+                return one, known[one]
+            for ours, theirs in known.items():
+                if one == theirs:
+                    return ours, theirs
+    msg = f"{parameter}: {value!r} is not allowed; allowed: {', '.join(repr(one) for one in known)}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def period(value: object, known: Mapping[str, str]) -> tuple[int, str]:
+    """The length of a period in milliseconds, and the vendor's name; ``known`` maps our names to theirs."""
+    lengths = {length(ours): theirs for ours, theirs in known.items()}
+    found = length(value)
+    if found not in lengths:
+        msg = f"interval: {value!r} is not allowed; allowed: {', '.join(repr(one) for one in known)}"
+        raise BadQuery(msg, parameter="interval")
+    return found, lengths[found]
+
+
+def one_of(value: Any, parameter: str, allowed: Sequence[Any]) -> Any:
+    """The value, if it is allowed."""
+    if isinstance(value, bool) or value not in allowed:
+        msg = f"{parameter}: {value!r} is not allowed; allowed: {', '.join(map(repr, allowed))}"
+        raise BadQuery(msg, parameter=parameter)
+    return value
+
+
+def _text(value: object, parameter: str, allowed: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        msg = f"{parameter}: {value!r} is not allowed; allowed: {allowed}"
+        raise BadQuery(msg, parameter=parameter)
+    return value.strip()
+
+
+def coin_of(symbol: object) -> str:
+    """The coin of a coin or a pair."""
+    return _core.coin(_text(symbol, "symbol", "a coin, such as BTC, or a pair, such as BTCUSDT"))
+
+
+def pair_of(symbol: object, exchange: str | None = None) -> str:
+    """The pair as the exchange spells it; for a coin, its pair with USDT."""
+    text = _text(symbol, "symbol", "a pair, such as BTCUSDT, or a coin, such as BTC")
+    coin, _, quote, *_ = _core.symbol(text, exchange)
+    if quote is not None and text.upper() != coin:
+        return text
+    return f"{coin}-USDT-SWAP" if exchange == "okx" else f"{coin}USDT"
+
+
+def exchange_of(exchange: object, spellings: Mapping[str, str]) -> tuple[str, str]:
+    """Our name of an exchange and the vendor's; a name that is not in ``spellings`` is sent as it is given."""
+    text = _text(exchange, "exchange", f"an exchange, such as {', '.join(map(repr, spellings))}")
+    ours = _core.exchange(text)
+    return ours, spellings.get(ours, text)
+
+
+def whole(value: object, parameter: str, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    msg = f"{parameter}: {value!r} is not allowed; allowed: a whole number from {least} to {most}"
+    raise BadQuery(msg, parameter=parameter)
+
+
+def bounds(start: Any, end: Any) -> tuple[int | None, int | None]:
+    """The bounds of a time range, epoch milliseconds."""
+    first, last = instant(start, "start"), instant(end, "end")
+    if first is not None and last is not None and last <= first:
+        msg = f"end: {end!r} is not after the start, {start!r}; allowed: a later instant"
+        raise BadQuery(msg, parameter="end")
+    return first, last

@@ -1,0 +1,466 @@
+"""Clients of vendors: the same types from every shape, errors as they are, and no key anywhere."""
+
+import asyncio
+import copy
+import dataclasses
+import inspect
+import itertools
+import json
+import logging
+import math
+import pickle
+import random
+from collections import Counter
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import vendor_replies as replies
+from vendor_double import Script, serving
+
+import liqdata
+from liqdata import vendors
+
+KEY = "k3y-that-no-one-sees"
+ROOT = "/api/futures/liquidation/"
+HEAT = f"{ROOT}aggregated-heatmap/model2"
+PLAN = {
+    "/api/user/account/subscription": replies.glass({"level": "STARTUP", "expire_time": replies.MS, "expired": False})
+}
+NAMES = ["CoinGlass", "Coinalyze", "CoinAnk", "Hyblock", "DataMaxi", "Velo"]
+
+
+def glass(double, **options):
+    return vendors.CoinGlass(KEY, base_url=double.url, **options)
+
+
+@pytest.mark.parametrize("shape", replies.HEATMAPS)
+def test_a_heatmap_has_the_axes_the_cells_and_the_candles_of_the_reply(shape):
+    with serving({HEAT: replies.HEATMAPS[shape]}) as double, glass(double) as service:
+        map = service.heatmap("ETHUSDT", "1d")
+    assert double.asked[0][:2] == (HEAT, {"symbol": "ETH", "range": "24h"})
+    assert (map.symbol, map.range, map.model, map.units) == ("ETH", "24h", 2, "relative")
+    assert map.matrix.tolist() == replies.MATRIX
+    assert map.prices.tolist() == replies.PRICES
+    assert map.times.astype("int64").tolist() == [replies.MS + 300_000 * step for step in (1, 2, 3)]  # ends of columns
+    assert map.current_price == 2025.5
+    assert [bar["close"] for bar in map.price] == [2012.0, 2030.25, 2025.5]
+    if shape == "served":
+        assert map.updated_at.timestamp() * 1000 == replies.MS + 612_345
+    assert pickle.loads(pickle.dumps(map)) == map
+
+
+def test_exchange_and_model_choose_the_path():
+    path = f"{ROOT}heatmap/model3"
+    with serving({path: replies.HEATMAPS["served"]}) as double, glass(double) as service:
+        map = service.heatmap("ETH", "3M", 3, exchange="binance")
+    assert double.asked[0][:2] == (path, {"exchange": "Binance", "symbol": "ETHUSDT", "range": "90d"})
+    assert (map.meta["pair"], map.meta["exchange"], map.range) == ("ETHUSDT", "binance", "3M")
+
+
+@pytest.mark.parametrize("ratio", ["text", "numbers", "wrapped"])
+def test_coinank_sends_cells_as_text_or_numbers(ratio):
+    reply = copy.deepcopy(replies.ANK_HEATMAP)
+    if ratio == "numbers":
+        reply["data"]["liqHeatMap"]["data"] = replies.CELLS
+    if ratio == "wrapped":
+        reply = {"success": True, "code": "1", "data": reply}
+    path = "/api/liqMap/getLiqHeatMap"
+    with serving({path: reply}) as double, vendors.CoinAnk(KEY, base_url=double.url) as service:
+        map = service.heatmap("ETH", "7d")
+    assert double.asked[0][1] == {"exchange": "Binance", "symbol": "ETHUSDT", "interval": "1w"}
+    assert map.matrix.tolist() == replies.MATRIX
+    assert np.isnan(map.current_price)
+    assert (map.units, map.meta["exchange"], map.price) == ("relative", "binance", None)
+
+
+def test_a_map_has_leverages_or_exchanges_and_sides_by_the_price():
+    path = f"{ROOT}aggregated-map"
+    with (
+        serving({path: Script(*[replies.MAPS["by leverage"]] * 2, replies.MAPS["of a list"])}) as double,
+        glass(double) as service,
+    ):
+        unknown, given, listed = service.liqmap("ETH"), service.liqmap("ETH", price=2000), service.liqmap("ETH")
+    assert unknown.sides.tolist() == ["unknown", "unknown"]
+    assert given.sides.tolist() == ["long", "short"]
+    assert given.leverages.tolist() == [25, 50]
+    assert given.tiers.tolist() == [[10, 4.5], [0, 7]]
+    assert listed.tiers.shape == (3, 0)
+    assert listed.total.tolist() == [14.5, 7, 1]
+    assert listed.sides.tolist() == ["long", "short", "short"]
+    assert listed.meta["exchanges"]["okx"].tolist() == [4.5, 0, 1]
+    paths = {"/api/liqMap/getLiqMap": replies.ANK_MAP, "/api/liqMap/getAggLiqMap": replies.ANK_BY_EXCHANGE}
+    with serving(paths) as double, vendors.CoinAnk(KEY, base_url=double.url) as service:
+        tiers, apart = service.liqmap("ETH", exchange="binance"), service.liqmap("ETH")
+    assert (tiers.leverages.tolist(), tiers.tiers.tolist()) == ([25, 100], [[1, 5], [0, 6], [2, 0]])
+    assert (apart.total.tolist(), apart.bin_width) == ([6, 6, 2], 100.0)
+    assert apart.sides.tolist() == ["long", "long", "short"]
+    assert apart.meta["exchanges"]["okx"].tolist() == [5, 6, 0]
+
+
+def test_maps_of_vendors_are_drawn_and_compared():
+    from matplotlib.figure import Figure
+
+    path, heat = f"{ROOT}aggregated-map", "/api/liqMap/getLiqHeatMap"
+    with serving({path: replies.MAPS["of a list"], heat: replies.ANK_HEATMAP}) as double, glass(double) as service:
+        map = service.liqmap("ETH")
+        with vendors.CoinAnk(KEY, base_url=double.url) as other:
+            cells = other.heatmap("ETH")
+            compared = liqdata.compare([service, cells, service, lambda _: map], "ETH")
+    bare = dataclasses.replace(map, current_price=math.nan, sides=np.array(["unknown"] * 3), bin_width=math.nan)
+    for drawn in (map, bare, cells):
+        drawn.plot(Figure().add_subplot()).figure.draw_without_rendering()
+    assert compared.names == ["CoinGlass", "CoinAnk", "CoinGlass 2", "<lambda>"]
+    assert compared.units == ["relative"] * 4
+    np.testing.assert_allclose(compared.shares.sum(1), 1.0)
+    pairs = {(row["a"], row["b"]): row for row in compared.rows()}
+    assert pairs["CoinGlass", "CoinGlass 2"]["overlap"] == pairs["CoinGlass 2", "<lambda>"]["rank_correlation"] == 1.0
+    assert pairs["CoinGlass", "CoinAnk"]["overlap"] < 0.9
+    assert len(compared.to_markdown().splitlines()) == 8
+    compared.plot(Figure().add_subplot()).figure.draw_without_rendering()
+    with pytest.raises(liqdata.BadQuery, match="answers only for now"):
+        liqdata.compare([service, map], "ETH", as_of="2026-01-01")
+    with pytest.raises(liqdata.BadQuery, match="1 are given"):
+        liqdata.compare([map], "ETH")
+
+
+def test_the_overlap_of_shifted_maps_is_known():
+    def map(shift):
+        prices = 1000.0 + 2.5 * np.arange(-20, 21) + 1.25 + shift
+        return liqdata.LiquidationMap(
+            "ETH", "1d", None, 1000.0, 2.5, np.array([], np.int64), prices, np.array(["long"] * 41), np.empty((41, 0)),
+            np.where(np.arange(41) < 10, 1.0, 0.0), meta={"units": "usd"},
+        )  # fmt: skip
+
+    row = liqdata.compare({"a": map(0.0), "b": map(12.5)}, "ETH").rows()[0]
+    assert row["overlap"] == pytest.approx(0.5)
+    assert row["centre_b_pct"] - row["centre_a_pct"] == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize("names_by_side", [True, False])
+def test_max_pain_is_read_by_position(names_by_side):
+    below, above = (1990.0, 30.0), (2050.0, 70.0)
+    long, short = (below, above) if names_by_side else (above, below)
+    row = {"symbol": "ETH", "price": 2000}
+    for name, (price, level) in (("long", long), ("short", short)):
+        row |= {f"{name}_max_pain_liq_price": price, f"{name}_max_pain_liq_level": level}
+    with (
+        serving({f"{ROOT}max-pain": {"code": "0", "data": [{"symbol": "BTC"}, row]}}) as double,
+        glass(double) as service,
+    ):
+        pain = service.maxpain("ETH", "7d")
+    assert (pain["d7"]["long"]["price"], pain["d7"]["short"]["usd"]) == (1990.0, 70.0)
+    assert pain.meta["names"]["long"] == f"{'long' if names_by_side else 'short'}_max_pain_liq_price"
+
+
+def test_sides_of_orders_have_a_switch_and_a_check():
+    totals = {"time": replies.MS // 3_600_000 * 3_600_000, "long_liquidation_usd": "90", "short_liquidation_usd": 9100}
+    paths = {f"{ROOT}order": replies.ORDERS, f"{ROOT}history": replies.glass([totals])}
+    with serving(paths) as double:
+        found = {
+            sides: glass(double, sides=sides).orders("ETH", "binance")
+            for sides in ("documented", "position", "checked")
+        }
+    assert {sides: [row["side"] for row in rows] for sides, rows in found.items()} == {
+        "documented": ["LONG", "SHORT"],
+        "position": ["SHORT", "LONG"],
+        "checked": ["SHORT", "LONG"],
+    }
+    assert found["checked"].meta["checked"] == "against totals of the same hours"
+    assert found["documented"][0]["value_usd"] == Decimal("5000.5")
+    assert found["documented"][0]["qty"] == Decimal("2.50025")
+
+
+def test_the_row_of_all_exchanges_is_not_an_exchange_and_both_spellings_are_read():
+    path = f"{ROOT}exchange-list"
+    neither = [{"exchange": "OKX", "liquidation_usd": 20, "long": 5, "short": 15}]
+    with (
+        serving({path: Script(replies.glass(replies.EXCHANGES), replies.glass(neither))}) as double,
+        glass(double) as service,
+    ):
+        rows = service.exchanges()
+        with pytest.raises(liqdata.UnexpectedReply) as raised:
+            service.exchanges()
+    assert [(row["exchange"], row["total_usd"], row["cnt"]) for row in rows] == [("bybit", 40, None), ("okx", 20, None)]
+    assert rows.meta["all"]["total_usd"] == 60
+    assert raised.value.path == "data[0].long_liquidation_usd"
+
+
+def test_coinalyze_asks_for_usd_and_names_what_is_left_out():
+    market = "ETHUSDT_PERP.A"
+    reply = [{"symbol": market, "history": [{"t": replies.T, "l": 12.5, "s": 3}]}]
+    with (
+        serving({"/liquidation-history": Script(reply, reply, [])}) as double,
+        vendors.Coinalyze(KEY, base_url=double.url) as service,
+    ):
+        rows = service.history(market, "5m", start=replies.MS, end=replies.MS + 10**6)
+        two = service.history([market, "ETHUSD_PERP.0"], "5m")
+        with pytest.raises(liqdata.Refused, match="left out"):
+            service.history(market)
+        with pytest.raises(liqdata.BadQuery, match="a market of Coinalyze"):
+            service.history("BTC")
+    asked = double.asked[0][1]
+    assert (asked["convert_to_usd"], asked["interval"], asked["from"]) == ("true", "5min", str(replies.T))
+    assert (rows[0]["long_usd"], rows[0]["total_usd"], rows[0]["timestamp"]) == (
+        Decimal("12.5"),
+        Decimal("15.5"),
+        replies.MS,
+    )
+    assert two.meta["missing"] == ["ETHUSD_PERP.0"]
+
+
+def test_hyblock_fetches_a_token_once_and_again_when_it_ends():
+    rows = [
+        {"timestamp": replies.T, "size": 5.5, "startingPrice": 1900, "endingPrice": 1910, "side": "long"},
+        {"timestamp": replies.T + 60, "size": 2, "startingPrice": 2100, "endingPrice": 2110, "side": "Short"},
+    ]
+    token = {"access_token": "t0ken-value", "expires_in": 3600, "token_type": "Bearer"}
+    heat = Script({"data": rows}, (401, {"message": "Unauthorized"}), {"data": rows})
+    with (
+        serving({"/oauth2/token": token, "/liquidationHeatmap": heat}) as double,
+        vendors.Hyblock("id", "s3cret-of-client", KEY, base_url=double.url) as service,
+    ):
+        map = service.heatmap("ETH")
+        service.heatmap("ETH")
+    assert [path for path, *_ in double.asked].count("/oauth2/token") == 2
+    assert double.asked[1][2]["authorization"] == "Bearer t0ken-value"
+    assert map.matrix.tolist() == [[5.5, 0], [0, 2]]
+    assert (map.prices.tolist(), map.meta["by_side"]) == ([1905, 2105], {"long": 5.5, "short": 2.0})
+
+
+def test_datamaxi_and_velo():
+    bucket = {"price": 1900, "side": "long", "l10xUsd": 1, "l25xUsd": 2, "l50xUsd": 0, "l100xUsd": 4.5, "totalUsd": 7.5}
+    reply = {"assumptions": {"mmr": 0.005}, "buckets": [bucket], "currentPrice": 2000, "generatedAt": replies.MS}
+    with serving({"/liquidation/map": reply}) as double, vendors.DataMaxi(KEY, base_url=double.url) as service:
+        map = service.liqmap("ETH")
+    market = {"b": "ETH", "e": "binance", "q": "USDT", "event_count": 2, "long_volume_usd": 1.5, "short_volume_usd": 1}
+    coin = "/cex/symbol/liquidation"
+    paths = {coin: [{**market, "total_volume_usd": 2.5}] * 2}
+    with serving(paths) as double, vendors.DataMaxi(KEY, base_url=double.url) as service:
+        totals = service.exchanges("1h", symbol="ETHUSDT")
+    assert double.asked[0][:2] == (coin, {"base": "ETH", "window": "1h"})
+    assert [(row["exchange"], row["total_usd"], row["cnt"]) for row in totals] == [("binance", 5, 4)]
+    assert (map.units, map.tiers.tolist(), map.meta["assumptions"]) == ("usd", [[1, 2, 0, 4.5]], {"mmr": 0.005})
+    head = "exchange,coin,product,time,sell_liquidations_dollar_volume,buy_liquidations_dollar_volume\n"
+    step = 60_000
+
+    def rows(query):
+        at = range(int(query["begin"]), int(query["end"]), step)
+        return head.encode() + b"".join(f"binance-futures,ETH,ETHUSDT,{one},1.5,2\n".encode() for one in at)
+
+    with serving({"/rows": rows}) as double, vendors.Velo(KEY, base_url=double.url) as service:
+        found = service.history("ETH", interval="1m", start=replies.MS, end=replies.MS + 20_000 * step)
+    assert len(found) == 20_000
+    assert len(double.asked) == 2  # 22,500 values each
+    assert (found[0]["long_usd"], found[0]["short_usd"]) == (Decimal("1.5"), 2)
+
+
+@pytest.mark.parametrize(
+    "status, body, words",
+    [
+        (
+            200,
+            {"code": "401", "msg": "Upgrade plan"},
+            "the plan of the key, STARTUP, is too small; this needs the plan Professional",
+        ),
+        (200, {"code": "401", "msg": "Upgrade plan", "data": []}, "STARTUP"),
+        (200, {"code": "401", "msg": "Upgrade plan", "success": False}, "STARTUP"),
+        (500, {"code": "40001", "msg": "Upgrade plan"}, "STARTUP"),
+        (200, {"code": "401", "msg": "API key missing."}, "the key is missing, wrong or expired"),
+        (200, {"code": "30001", "msg": "API key missing."}, "the key is missing, wrong or expired"),
+        (403, {"code": "400", "msg": "Invalid API key provided"}, "the key is missing, wrong or expired"),
+        (404, {"code": "404", "msg": "Endpoint not found"}, "no such path; this is not a matter of the plan"),
+        (200, {"code": "50", "msg": "no"}, "not accepted"),
+    ],
+)
+def test_the_code_in_the_body_decides_whatever_http_says(status, body, words):
+    paths = {HEAT: (status, body), **PLAN}
+    with serving(paths) as double, glass(double) as service, pytest.raises(liqdata.Refused) as raised:
+        service.heatmap("ETH")
+    assert words in str(raised.value)
+    assert (raised.value.status, json.loads(raised.value.body)) == (status, body)
+    # It is asked once, and the plan only after a refusal for the plan.
+    assert len(double.asked) == (2 if "STARTUP" in words or "STARTUP" in str(raised.value) else 1)
+
+
+def test_a_plan_that_cannot_be_looked_up_changes_nothing():
+    refusal = {"code": "401", "msg": "Upgrade plan"}
+    words = "the plan of the key is too small; this needs the plan Professional"
+    with serving({HEAT: refusal}) as double, glass(double) as service, pytest.raises(liqdata.Refused, match=words):
+        service.heatmap("ETH")
+
+
+@pytest.mark.parametrize(
+    "busy", [(429, {"code": "429", "msg": "slow"}, {"Retry-After": "0"}), {"code": "429", "msg": "slow"}]
+)
+def test_too_fast_is_tried_again_in_either_form(busy):
+    with serving({HEAT: Script(busy, busy, replies.HEATMAPS["served"])}) as double, glass(double) as service:
+        assert service.heatmap("ETH").matrix.size == 12
+    assert len(double.asked) == 3
+
+
+def test_limits_of_the_headers_are_in_meta():
+    headers = {"API-KEY-MAX-LIMIT": "80", "API-KEY-USE-LIMIT": "3"}
+    with serving({HEAT: (200, replies.HEATMAPS["served"], headers)}) as double, glass(double) as service:
+        assert service.heatmap("ETH").meta["limits"] == {"per_minute": 80, "used": 3}
+
+
+def test_the_limit_of_the_plan_is_kept_once_it_is_known():
+    plan = replies.glass({"level": "HOBBYIST", "expire_time": replies.MS, "expired": False})
+    paths = {HEAT: replies.HEATMAPS["served"], "/api/user/account/subscription": plan}
+
+    async def ask(double):
+        async with vendors.AsyncCoinGlass(KEY, base_url=double.url) as service:
+            assert (await service.plan())["level"] == "HOBBYIST"
+            tasks = [asyncio.create_task(service.heatmap("ETH")) for _ in range(33)]
+            for answered in itertools.islice(asyncio.as_completed(tasks), 30):
+                await answered
+            await asyncio.sleep(0.3)
+            for task in tasks:
+                task.cancel()
+
+    with serving(paths) as double:
+        asyncio.run(ask(double))
+    assert len(double.asked) == 1 + 30
+
+
+CHANGES = [
+    ("data.y_axis[1]", lambda data: data["y_axis"].__setitem__(1, "x")),
+    ("data.y_axis[2]", lambda data: data["y_axis"].__setitem__(2, 1)),
+    ("data.y_axis", lambda data: data.__setitem__("y_axis", [])),
+    ("data.y_axis", lambda data: data.pop("y_axis")),
+    (
+        "data.liquidation_leverage_data[1][2]",
+        lambda data: data["liquidation_leverage_data"].__setitem__(1, [0, 1, None]),
+    ),
+    ("data.liquidation_leverage_data[0][0]", lambda data: data["liquidation_leverage_data"].__setitem__(0, [-1, 1, 5])),
+    (
+        "data.liquidation_leverage_data[0][1]",
+        lambda data: data["liquidation_leverage_data"].__setitem__(0, [1, 1.5, 5]),
+    ),
+    ("data.liquidation_leverage_data[2]", lambda data: data["liquidation_leverage_data"].__setitem__(2, [9, 0, 5])),
+    ("data.liquidation_leverage_data[2]", lambda data: data["liquidation_leverage_data"].__setitem__(2, [0, 0, 5])),
+    ("data.liquidation_leverage_data", lambda data: data.__setitem__("liquidation_leverage_data", {})),
+    ("data.price_candlesticks[1]", lambda data: data["price_candlesticks"].__setitem__(1, [1])),
+    ("data.price_candlesticks[1][4]", lambda data: data["price_candlesticks"][1].__setitem__(4, "NaN")),
+    ("data.price_candlesticks[2]", lambda data: data["price_candlesticks"][2].__setitem__(0, replies.T)),
+    ("data.update_time", lambda data: data.__setitem__("update_time", "soon")),
+]
+
+
+@pytest.mark.parametrize("path, change", CHANGES, ids=[str(place) for place in range(len(CHANGES))])
+def test_a_hostile_reply_is_refused_by_the_name_of_the_field(path, change):
+    reply = copy.deepcopy(replies.HEATMAPS["served"])
+    change(reply["data"])
+    with serving({HEAT: reply}) as double, glass(double) as service, pytest.raises(liqdata.UnexpectedReply) as raised:
+        service.heatmap("ETH")
+    assert raised.value.path == path
+    assert path in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b"null", b"{}", b'{"code":"0"}', b'{"code":"0","data":{"y_axis":[1']
+)
+def test_what_is_no_reply_is_refused(body):
+    with serving({HEAT: (200, body)}) as double, glass(double) as service, pytest.raises(liqdata.UnexpectedReply):
+        service.heatmap("ETH")
+
+
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_pages_of_orders_lose_none_and_double_none(inclusive):
+    draw = random.Random(41)
+    every = [
+        {
+            "exchange_name": "BINANCE", "symbol": "ETHUSDT", "base_asset": "ETH", "price": 2000 + draw.randrange(3),
+            "usd_value": 100, "side": 1 + draw.randrange(2), "time": replies.MS + draw.randrange(120),
+        }
+        for _ in range(3000)
+    ]  # fmt: skip
+    every.sort(key=lambda row: -row["time"])
+
+    def page(query):
+        end = int(query.get("end_time", 2 * replies.MS))
+        return replies.glass([row for row in every if row["time"] < end + inclusive][:200])
+
+    with serving({f"{ROOT}order": page}) as double, glass(double) as service:
+        found = list(service.iter_orders("ETH", "binance"))
+        part = list(service.iter_orders("ETH", "binance", start=replies.MS + 60, max_rows=700))
+    count = Counter((row["price"], row["side"], row["timestamp"]) for row in found)
+    assert count == Counter((row["price"], {1: "SHORT", 2: "LONG"}[row["side"]], row["time"]) for row in every)
+    assert part == found[:700]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_class_has_what_its_vendor_answers_and_a_twin(name):
+    blocking, twin = getattr(vendors, name), getattr(vendors, f"Async{name}")
+    methods = {one for one, member in vars(blocking).items() if inspect.isfunction(member) and not one.startswith("_")}
+    assert methods == {
+        one for one, member in vars(twin).items() if inspect.isfunction(member) and not one.startswith("_")
+    }
+    for one in methods:
+        assert inspect.signature(getattr(blocking, one)).parameters == inspect.signature(getattr(twin, one)).parameters
+    keys = ("id", "secret-of-it", KEY) if name == "Hyblock" else (KEY,)
+    service = blocking(*keys)
+    for one in {"heatmap", "liqmap", "maxpain", "orders", "history", "plan"} - methods:
+        with pytest.raises(AttributeError, match=rf"{name} has no {one}; .*CoinGlass"):
+            getattr(service, one)
+
+
+def test_the_twin_answers_the_same():
+    async def ask(double):
+        async with vendors.AsyncCoinGlass(KEY, base_url=double.url) as service:
+            maps = await asyncio.gather(*(service.heatmap("ETH") for _ in range(3)))
+            return maps, [row async for row in service.iter_orders("ETH", "binance")]
+
+    with (
+        serving({HEAT: replies.HEATMAPS["served"], f"{ROOT}order": replies.ORDERS}) as double,
+        glass(double) as service,
+    ):
+        maps, orders = asyncio.run(ask(double))
+        assert maps == [service.heatmap("ETH")] * 3
+        assert orders == list(service.orders("ETH", "binance"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("status", [200, 403])
+def test_no_error_shows_a_key_that_a_service_repeats(name, status):
+    keys = ("an-id", "s3cret-of-client", KEY) if name == "Hyblock" else (KEY,)
+    words = f"bad {' '.join(keys[-2:])}"
+    refusals = [
+        {"code": "401", "message": words, "msg": words, "error": words},
+        {"code": words, "success": False},
+        words,
+    ]
+    for refusal in refusals:
+        paths = dict.fromkeys(
+            [HEAT, "/api/liqMap/getLiqHeatMap", "/liquidation-history", "/oauth2/token"], (status, refusal)
+        )
+        paths |= dict.fromkeys(["/liquidation/map", "/rows"], (status, refusal))
+        with serving(paths) as double, getattr(vendors, name)(*keys, base_url=double.url) as service:
+            ask = next(getattr(service, one) for one in ("heatmap", "liqmap", "history") if one in dir(service))
+            with pytest.raises(liqdata.LiqdataError) as raised:
+                ask("BTCUSDT_PERP.A" if name == "Coinalyze" else "BTC")
+        assert double.asked[-1][0] in {*paths, "/api/user/account/subscription"}
+        error = raised.value
+        texts = [str(error), str(vars(error)), pickle.dumps(error).decode("latin1"), repr(error.__cause__)]
+        assert not any(key in text for key in keys[-2:] for text in texts)
+
+
+def test_a_key_is_never_shown(monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.delenv("COINGLASS_API_KEY", raising=False)
+    with pytest.raises(liqdata.BadQuery, match=r"\$COINGLASS_API_KEY"):
+        vendors.CoinGlass()
+    with serving({HEAT: (403, {"code": "401", "msg": f"bad key {KEY}"})}) as double, glass(double) as service:
+        with pytest.raises(liqdata.Refused) as raised:
+            service.heatmap("ETH")
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(service)
+        seen = [repr(service), str(raised.value), raised.value.body, caplog.text, str(double.asked[0][:2])]
+        assert double.asked[0][2]["cg-api-key"] == KEY
+        monkeypatch.setenv("COINGLASS_API_KEY", KEY)
+        mine = vendors.CoinGlass(base_url=double.url, sides="position")
+        pickled = pickle.dumps(mine)
+    assert repr(pickle.loads(pickled)) == repr(mine)
+    assert not any(KEY in text for text in seen)
+    assert KEY.encode() not in pickled
