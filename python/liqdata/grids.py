@@ -248,11 +248,6 @@ def _interval_ends(
         return cells * low, np.where(cells == 0.0, of_empty, cells * high)
 
 
-def unit_in_words(grid: Heatmap | LiquidationMap) -> str:
-    """The unit of a grid's amounts in words, such as ``USD of open interest exposed``."""
-    return grid._unit  # noqa: SLF001 - a property of this module
-
-
 def _instant(when: datetime) -> str:
     return when.isoformat(timespec="auto").replace("+00:00", "Z")
 

@@ -195,7 +195,8 @@ FOLLOWED = {
 # Asked in a test of its own.
 ELSEWHERE = {"iter_orders": "test_walk_past.py"}
 # What a connection has, and what a market has of its own.
-APART = {"close", "aclose", "base_url", "export", "now", "replayed", "simulated", "symbols", "true_positions"}
+APART = {"close", "aclose", "base_url", "export", "live", "now", "replayed", "serve", "simulated", "symbols"}
+APART |= {"true_positions"}
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_there_are_hundreds_of_them_at_every_door():
     asked = " ".join(row[0] for row in ROWS)
     doors = [name for name in dir(liqdata.Market) if not name.startswith("_")]
     forgotten = [name for name in doors if f".{name}(" not in asked]
-    assert set(forgotten) <= {"close", "now", "replayed", "simulated", "symbols"}, forgotten
+    assert set(forgotten) <= {"close", "live", "now", "replayed", "simulated", "symbols"}, forgotten
     called = [name for name in liqdata.__all__ if name[0].islower() and callable(getattr(liqdata, name))]
     assert [name for name in called if f"liqdata.{name}(" not in asked] == []
 

@@ -122,5 +122,5 @@ def test_a_notebook_shows_what_is_kept_of_it(script, tmp_path):
 
 def test_the_page_of_the_notebooks_has_each_of_them():
     page = (notebooks.FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [f"({script.stem}.ipynb)" in page for script in notebooks.SCRIPTS] == [True] * 5
+    assert [f"({script.stem}.ipynb)" in page for script in notebooks.SCRIPTS] == [True] * 6
     assert sorted(notebooks.FOLDER.glob("*.ipynb")) == [script.with_suffix(".ipynb") for script in notebooks.SCRIPTS]

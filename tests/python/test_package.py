@@ -167,6 +167,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     ours |= {"span": "reach"} if method in {"heatmap", "liqmap"} else {}
     ours |= {"opened": "ever"} if method == "heatmap" else {}
     ours |= {"headline": "reach"} if method in {"levels", "maxpain"} else {}
+    ours |= {"source": None} if kind is Market and method in {"overview", "coins", "exchanges", "orders"} else {}
     assert named(function) == ours | ({"explain": False} if "model" in SIGNATURES[method] or "model" in ours else {})
 
 
@@ -174,6 +175,7 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
 def test_every_source_walks_the_feed_with_the_same_options(kind):
     assert positional(kind.iter_orders) == {"symbol": None, "exchange": None}
     ours = dict.fromkeys(("min_usd", "start", "end", "as_of")) | {"groups": False}
+    ours |= {"source": None} if kind is Market else {}
     assert named(kind.iter_orders) == WALK | ours
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from liqdata.errors import BadQuery
-from liqdata.grids import unit_in_words
+from liqdata.text.units import unit_in_words
 
 from . import amounts, colours, layout
 from .view import view_of

@@ -2,6 +2,13 @@
 
 MISTAKES = {
     "serving": [
+        ("liqdata.compare([market])", "BadQuery", "sources", "1 are given; allowed: two or more of"),
+        (
+            'liqdata.record("nonsense", "recorded")',
+            "BadQuery",
+            "source",
+            "'nonsense' is not allowed; allowed: the name of a vendor",
+        ),
         ("liqdata.serve(client)", "TypeError", None, "market: a Client cannot be served; allowed: a liqdata.Market"),
         ('liqdata.serve("archive")', "TypeError", None, "market: a str cannot be served; allowed: a liqdata.Market"),
         ("liqdata.serve(market, port=-1)", "BadQuery", "port", "allowed: a whole number from 0 to 65535"),

@@ -190,7 +190,8 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
     -------
     list of str
     """
-    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age, unit_in_words
+    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
+    from liqdata.text.units import unit_in_words
 
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from liqdata.grids import unit_in_words
 from liqdata.plot import amounts, colours, layout
 from liqdata.plot.marks import marked
 from liqdata.plot.view import bound_of, outside, view_of
+from liqdata.text.units import unit_in_words
 
 from .figure import currency, draw_marks, figure, mark_price
 

@@ -10,11 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 from matplotlib.colors import Colormap, to_hex
 
-from liqdata.grids import unit_in_words
 from liqdata.plot import amounts, colours, layout
 from liqdata.plot.heat import DECADES, Scale
 from liqdata.plot.marks import marked
 from liqdata.plot.view import bound_of, outside, price_of, starts, view_of_heatmap
+from liqdata.text.units import unit_in_words
 
 from .figure import draw_marks, figure, mark_price
 
