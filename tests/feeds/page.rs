@@ -237,7 +237,8 @@ fn the_settings_of_the_pages_are_such_with_their_defaults() {
     assert_eq!(told.coins, default.coins[..3]);
     told.coins.clone_from(&default.coins);
     assert_eq!(told, default);
-    let positions = Settings::read(toml_of(include_str!("../../docs/explanation/positions.md"))).unwrap();
+    let positions =
+        Settings::read(toml_of(include_str!("../../docs/explanation/positions.md"))).unwrap();
     assert_eq!(positions, default);
 }
 
