@@ -23,7 +23,7 @@ TEN = ["overview", "coins", "exchanges", "largest", "orders", "chart", "heatmap"
 
 def script(body):
     done = subprocess.run(
-        [sys.executable, "-c", body], capture_output=True, text=True, timeout=60, check=False, cwd=samples.HERE
+        [sys.executable, "-c", body], capture_output=True, text=True, timeout=240, check=False, cwd=samples.HERE
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
