@@ -37,8 +37,8 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 	cargo test --locked --no-default-features --no-run
-	# Many tests of Rust wait: they run beside those of Python, and report after them.
-	@cargo test --locked --no-default-features > target/test-rust.log 2>&1 & rust=$$!; \
+	# Many tests of Rust wait: they run beside those of Python, with what these leave of the processor, and report after.
+	@nice -n 10 cargo test --locked --no-default-features > target/test-rust.log 2>&1 & rust=$$!; \
 		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile; python=$$?; \
 		wait $$rust; rust=$$?; cat target/test-rust.log; \
 		[ $$python = 0 ] && [ $$rust = 0 ] || { echo "make test: pytest ended with $$python, cargo test with $$rust"; exit 1; }

@@ -29,7 +29,7 @@ def said(page, folder):
     """What the Python of a page prints."""
     source = "\n".join(blocks(page, "python"))
     command = [sys.executable, "-W", "error", "-c", f"import matplotlib\nmatplotlib.use('agg')\n{source}"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
