@@ -22,6 +22,7 @@ from liqdata.errors import ArchiveError, BadQuery
         (lambda market: market.orders(venue="okx"), "exchange"),
         (lambda market: market.orders(coin="BTC"), "symbol"),
     ],
+    ids=["since", "start_time", "until", "timeframe of history", "timeframe of heatmap", "venue", "coin"],
 )
 def test_parameters_of_other_libraries_are_known(market, call, meant):
     with pytest.raises(TypeError, match=f"did you mean '{meant}'\\?"):

@@ -190,10 +190,14 @@ def folder(value: object) -> str:
 def archive_folder(value: object) -> str:
     """Check the path of an archive that exists; raise :class:`~liqdata.ArchiveError` if there is no such folder."""
     path = folder(value)
-    if not os.path.lexists(path):
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
         shown = os.path.abspath(path)  # noqa: PTH100 - as above
         msg = f"{shown} is not an archive: no such folder"
-        raise ArchiveError(msg, path=shown)
+        raise ArchiveError(msg, path=shown) from None
+    except OSError:
+        pass  # Who opens the archive says why it cannot be read.
     return path
 
 
