@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-MOST_BYTES = 10_000_000
+MOST_BYTES = 15_000_000
 """Largest size of the wheel as it is downloaded."""
 
 NEWEST_GLIBC = (2, 28)
