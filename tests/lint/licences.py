@@ -25,7 +25,7 @@ def linked() -> set[tuple[str, str]]:
     return {(name, version.removeprefix("v")) for name, version, *_ in words if name != "liqdata"}
 
 
-def faults_of_wheel(wheel: Path, linked_packages: set[tuple[str, str]], text: str) -> list[str]:
+def faults_of_wheel(wheel: Path, linked_packages: set[tuple[str, str]]) -> list[str]:
     """What is wrong with the licence texts of a wheel."""
     with zipfile.ZipFile(wheel) as files:
         names = files.namelist()
@@ -33,7 +33,7 @@ def faults_of_wheel(wheel: Path, linked_packages: set[tuple[str, str]], text: st
         components = [name for name in names if name.endswith(".cyclonedx.json")]
         if not inside or not components:
             return [f"{wheel.name} contains no {FILE.name} or no list of components"]
-        if files.read(inside[0]).decode() != text:
+        if files.read(inside[0]) != FILE.read_bytes():
             return [f"{wheel.name} contains another {FILE.name} than the project"]
         listed = {(part["name"], part["version"]) for part in json.loads(files.read(components[0]))["components"]}
     # The list of components also has packages of optional features that no build uses.
@@ -47,7 +47,7 @@ def main() -> int:
     missing = packages - set(LISTED.findall(text))
     faults = [f"{FILE.name} has no {name} {version}; make licences writes it" for name, version in sorted(missing)]
     for wheel in sys.argv[1:]:
-        faults += faults_of_wheel(Path(wheel), packages, text)
+        faults += faults_of_wheel(Path(wheel), packages)
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
 
