@@ -86,7 +86,7 @@ def panning(browser, url, *, alone):
 
 
 def update(browser):
-    """The mean number of bytes of an update: all that is asked for anew with a map."""
+    """The mean number of bytes of an update: all that is requested again with a map."""
     with liqdata.demo(seed=5, live=True, speed=60) as market, liqdata.serve(market) as server:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         page = context.new_page()

@@ -56,10 +56,10 @@ class Seen:
 @pytest.fixture
 def seen():
     """Hold each page to this: no error, no violation of its policy, no other host."""
-    told = Seen()
-    yield told
-    assert told.faults == []
-    assert told.hosts <= {"127.0.0.1", "", None}
+    found = Seen()
+    yield found
+    assert found.faults == []
+    assert found.hosts <= {"127.0.0.1", "", None}
 
 
 @pytest.fixture

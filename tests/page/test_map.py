@@ -28,11 +28,11 @@ def _pixels(page):
 def _read(page, x, y):
     page.mouse.move(x, y)
     until(page, "document.querySelector('.readout strong') !== null")
-    told = page.locator(".readout")
-    row = told.get_attribute("data-row")
+    readout = page.locator(".readout")
+    row = readout.get_attribute("data-row")
     if row is None:
         return None
-    return int(row), int(told.get_attribute("data-column")), told.get_attribute("data-value")
+    return int(row), int(readout.get_attribute("data-column")), readout.get_attribute("data-value")
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,8 @@ def test_the_tables_have_the_numbers_of_the_charts(visit, server, heatmap):
     rows = page.locator("dialog tbody").first.locator("tr")
     assert rows.count() == 20
     most = np.nanmax(heatmap.matrix[:, -1])
-    told = float(rows.first.locator("td").last.get_attribute("title"))
-    assert told == pytest.approx(most, rel=1.01e-4)
+    shown = float(rows.first.locator("td").last.get_attribute("title"))
+    assert shown == pytest.approx(most, rel=1.01e-4)
     page.keyboard.press("Escape")
     until(page, "document.querySelector('dialog') === null")
 

@@ -158,8 +158,8 @@ def test_a_server_that_comes_back_is_followed_without_a_doubled_order(visit):
             )
             known = market.orders(limit=1000)
             names = {f"{row['exchange']} {row['symbol']} {row['side']}" for row in known}
-            told = [text for text in rows if text.split(" ")[1:4]]
-            assert all(" ".join(text.split(" ")[1:4]) in names for text in told if "missing" not in text)
+            shown = [text for text in rows if text.split(" ")[1:4]]
+            assert all(" ".join(text.split(" ")[1:4]) in names for text in shown if "missing" not in text)
 
 
 def test_seven_tabs_share_one_stream(browser, seen):

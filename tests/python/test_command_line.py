@@ -96,9 +96,9 @@ def test_the_examples_are_commands_that_run(capsys):
 def test_the_help_names_every_command_and_what_it_does(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    told = " ".join(out.split())
+    written = " ".join(out.split())
     for name, entry in entries().items():
-        assert f"{name} {entry.sentence}" in told
+        assert f"{name} {entry.sentence}" in written
 
 
 MISTAKES = {
@@ -165,9 +165,9 @@ def test_a_mistake_ends_with_2_and_leads_back(capsys, words, parts):
     "words,same", [(["help"], ["--help"]), (["-h"], ["--help"]), (["help", "coins"], ["coins", "--help"])]
 )
 def test_help_is_given_however_it_is_asked_for(capsys, words, same):
-    told = run(capsys, *words)
-    assert told == run(capsys, *same)
-    assert told[0] == 0
+    written = run(capsys, *words)
+    assert written == run(capsys, *same)
+    assert written[0] == 0
 
 
 def test_what_files_do_not_say_is_asked_for_by_the_names_of_options(capsys, tmp_path, monkeypatch):
@@ -621,8 +621,8 @@ def test_an_amount_is_short_and_right_to_three_digits(usd):
         assert abs(usd) < Decimal("0.005")
         return
     letters = {"k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-    told = float(text.rstrip("kMBT").replace(",", "")) * letters.get(text[-1], 1)
-    assert told == pytest.approx(float(usd), rel=0.00501, abs=0.00501)
+    written = float(text.rstrip("kMBT").replace(",", "")) * letters.get(text[-1], 1)
+    assert written == pytest.approx(float(usd), rel=0.00501, abs=0.00501)
 
 
 # --- a walk over all orders
@@ -870,7 +870,7 @@ def test_what_the_script_of_a_shell_asks_is_answered_as_it_reads_it(shell, line)
     asked["COMP_CWORD"] = str(len(words) - 1) if shell == "zsh" else words[-1]
     assert all(name in script for name in asked)
     assert f"_LIQDATA_COMPLETE={shell}_complete" in script
-    told = subprocess.run(
+    written = subprocess.run(
         [sys.executable, "-m", "liqdata"],
         capture_output=True,
         text=True,
@@ -880,10 +880,10 @@ def test_what_the_script_of_a_shell_asks_is_answered_as_it_reads_it(shell, line)
     ).stdout.splitlines()
     if shell == "zsh":
         # Kind, word and what is said of it, a line each.
-        assert len(told) % 3 == 0
-        found = dict(zip(told[1::3], told[::3], strict=True))
+        assert len(written) % 3 == 0
+        found = dict(zip(written[1::3], written[::3], strict=True))
     else:
-        found = {rest.split("\t")[0]: kind for kind, _, rest in (one.partition(",") for one in told)}
+        found = {rest.split("\t")[0]: kind for kind, _, rest in (one.partition(",") for one in written)}
     assert set(found) == COMPLETED[line]
     assert set(found.values()) == {"plain"}
 
@@ -902,12 +902,12 @@ def test_a_shell_completes_commands_options_and_their_values(shell, tmp_path):
 
 
 def test_the_page_of_the_command_line_has_every_command_and_option():
-    told = command_page.PAGE.read_text(encoding="utf-8")
-    assert told == command_page.page(), (
+    written = command_page.PAGE.read_text(encoding="utf-8")
+    assert written == command_page.page(), (
         "docs/reference/command-line.md is old: python tests/python/command_page.py writes it"
     )
     for name, entry in entries().items():
-        assert f"### liqdata {name}\n" in told
+        assert f"### liqdata {name}\n" in written
         for parameter in entry.make().params:
             for option in parameter.opts:
-                assert not option.startswith("-") or f"`{option}" in told, f"{name} {option}"
+                assert not option.startswith("-") or f"`{option}" in written, f"{name} {option}"

@@ -86,14 +86,14 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
 @pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
 def test_every_method_explains_every_parameter_of_its_endpoint(endpoint, face):
-    told = inspect.getdoc(method(face, endpoint.name)) or ""
+    written = inspect.getdoc(method(face, endpoint.name)) or ""
     if face != "Client":
-        assert f":meth:`liqdata.Client.{endpoint.name}`" in told or "Parameters\n---" in told
-        told = inspect.getdoc(method("Client", endpoint.name)) or ""
+        assert f":meth:`liqdata.Client.{endpoint.name}`" in written or "Parameters\n---" in written
+        written = inspect.getdoc(method("Client", endpoint.name)) or ""
     for parameter in endpoint.parameters:
         if parameter.name in IN_SPAN:
             continue
-        assert re.search(rf"^(\w+, )*{parameter.name}(, \w+)* : ", told, re.MULTILINE), (
+        assert re.search(rf"^(\w+, )*{parameter.name}(, \w+)* : ", written, re.MULTILINE), (
             f"{face}.{endpoint.name} does not explain {parameter.name}"
         )
 
@@ -107,8 +107,8 @@ def test_closed_vocabularies_have_the_words_of_the_table(endpoint):
         annotation = inspect.signature(overloads[0]).parameters[parameter.name].annotation
         words = typing.get_args(getattr(types, annotation, None))
         if words and not isinstance(parameter.default, int):
-            told = re.findall(r'"([^"]*)"', parameter.allowed)
-            assert told == list(words), f"python/liqdata/types.py: {annotation} has other words than the table"
+            written = re.findall(r'"([^"]*)"', parameter.allowed)
+            assert written == list(words), f"python/liqdata/types.py: {annotation} has other words than the table"
 
 
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
@@ -177,7 +177,7 @@ def test_every_type_of_the_table_is_a_known_one():
 
 
 def test_the_page_of_the_endpoints_says_what_the_table_says():
-    told = endpoint_page.PAGE.read_text(encoding="utf-8")
-    assert told == endpoint_page.page(), (
+    written = endpoint_page.PAGE.read_text(encoding="utf-8")
+    assert written == endpoint_page.page(), (
         "docs/reference/endpoints.md is old: python tests/python/endpoint_page.py writes it"
     )

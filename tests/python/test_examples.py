@@ -29,8 +29,8 @@ def test_real_input_gives_all_ten_answers_and_a_picture(tmp_path):
 
 def test_the_page_names_every_option_command_and_fault_of_the_doubles():
     source = (EXAMPLES / "exchange_double.rs").read_text(encoding="utf-8")
-    told = (EXAMPLES.parent / "docs" / "dev" / "exchange-doubles.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"`(?:--)?(\w[\w-]*)", told)) | set(re.findall(r'"do": "(\w+)"', told))
+    written = (EXAMPLES.parent / "docs" / "dev" / "exchange-doubles.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"`(?:--)?(\w[\w-]*)", written)) | set(re.findall(r'"do": "(\w+)"', written))
     known = re.findall(r'^ +"(?:--)?([\w-]+)" => ', source, re.MULTILINE)
     assert len(known) > 40
     assert [word for word in known if word not in words] == []

@@ -1,4 +1,4 @@
-"""Headlines, spans and sums near the price, held against the formulas of docs/explanation/model.md."""
+"""Headlines, spans and sums near the price, compared with the formulas of docs/explanation/model.md."""
 
 import itertools
 import json

@@ -22,9 +22,9 @@ NAMED = NAMED_IN.findall("".join(PAGES.values()))
 def test_every_row_names_a_test():
     shown = [("promises", f"## {section}", least) for section, least in SHOWN.items()]
     for page, start, least in [("reliability", "# Faults", 50), *shown]:
-        _, _, told = PAGES[page].partition(start)
-        told = told.partition("\n## ")[0] if page == "promises" else told
-        rows = re.findall(r"^\| (?!#|fault|promised|what must|-).*$", told, re.MULTILINE)
+        _, _, written = PAGES[page].partition(start)
+        written = written.partition("\n## ")[0] if page == "promises" else written
+        rows = re.findall(r"^\| (?!#|fault|promised|what must|-).*$", written, re.MULTILINE)
         assert len(rows) > least
         assert [row for row in rows if "::" not in row] == []
 

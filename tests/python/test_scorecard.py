@@ -38,7 +38,7 @@ def test_the_page_is_of_the_models_that_the_code_has(parts):
     models = [liqdata.Model(), liqdata.Model(kappa0=0.21)]
     for version in (*(model.version for model in models), *map(_core.model_version, (2, 3))):
         assert f"`{version}`" in text, (
-            f"docs/explanation/scorecard.md is not of {version}: `make scorecard` writes it anew"
+            f"docs/explanation/scorecard.md is not of {version}: `make scorecard` writes it again"
         )
     assert parts["page"].head() in text
 

@@ -72,7 +72,7 @@ class VeloDialect:
                 "type": "futures", "exchanges": theirs, "products": pair, "columns": f"{_SHORT},{_LONG}",
                 "begin": str(begin), "end": str(until), "resolution": str(step // 60_000),
             }  # fmt: skip
-            reply = yield from get(self.access, Get("/rows", query, "a plan with this stretch of history"), verdict)
+            reply = yield from get(self.access, Get("/rows", query, "a plan with this range of history"), verdict)
             made += [row for row in _rows(reply.body) if begin <= row["timestamp"] and row["symbol"] == pair]
             begin = until
             if begin >= last:

@@ -86,7 +86,7 @@ export class Plane {
     private marks: Marks = { orders: [], cascades: [], levels: [], least: 0 };
     private gaps: readonly Gap[] = [];
     private stacks: Stacks | undefined;
-    private told: Words = { plane: [], instead: undefined, realised: [], simulated: false };
+    private shown: Words = { plane: [], instead: undefined, realised: [], simulated: false };
     private wordsBottom = 0;
     private quiet = 0;
     private version = 0;
@@ -148,7 +148,7 @@ export class Plane {
             1,
         );
         this.below.priceScale().applyOptions({ mode: PriceScaleMode.Normal, scaleMargins: { top: 0, bottom: 0 } });
-        this.stretch(0.8);
+        this.fill(0.8);
         this.bars.attachPrimitive(
             primitive([
                 ["bottom", (target) => this.drawPlane(target)],
@@ -295,8 +295,8 @@ export class Plane {
         this.redraw();
     }
 
-    setWords(told: Words): void {
-        this.told = told;
+    setWords(shown: Words): void {
+        this.shown = shown;
         this.version++;
         this.redraw();
     }
@@ -313,14 +313,14 @@ export class Plane {
     }
 
     /** How much of the height the map takes; the rest is for realised amounts. */
-    stretch(share: number): void {
+    fill(share: number): void {
         const [above, below] = this.chart.panes();
         above?.setStretchFactor(share * 1000);
         below?.setStretchFactor((1 - share) * 1000);
     }
 
     private redraw(): void {
-        // An option that changes nothing is how a chart is told to paint again.
+        // An option that changes nothing makes a chart paint again.
         this.bars.applyOptions({});
     }
 
@@ -583,13 +583,13 @@ export class Plane {
             this.drawMarks(context, room);
             this.drawCell(context);
             this.drawLevels(context, room);
-            if (this.told.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
+            if (this.shown.simulated) watermark(context, "SIMULATED", room / 2, height * 0.82, room);
             if (side) this.drawStrips(context, room, side, height);
-            this.wordsBottom = words(context, this.told.plane, 6, 6, Math.max(120, room - 12), this.look);
-            if (this.told.instead)
+            this.wordsBottom = words(context, this.shown.plane, 6, 6, Math.max(120, room - 12), this.look);
+            if (this.shown.instead)
                 words(
                     context,
-                    [this.told.instead],
+                    [this.shown.instead],
                     6,
                     Math.max(this.wordsBottom + 8, height / 2 - 10),
                     room - 12,
@@ -711,8 +711,8 @@ export class Plane {
             context.stroke();
             context.fillStyle = this.look.ground;
             context.fillRect(room, 0, width - room, height);
-            const told = height < 110 ? this.told.realised.slice(0, 1) : this.told.realised;
-            words(context, told, 6, 4, Math.max(120, room - 12), this.look);
+            const lines = height < 110 ? this.shown.realised.slice(0, 1) : this.shown.realised;
+            words(context, lines, 6, 4, Math.max(120, room - 12), this.look);
             if (shown && width - room > 80) this.names(context, shown, room + 8, height);
         });
     }
@@ -734,7 +734,7 @@ export class Plane {
             reached += usd;
         }
         if (sum(values) <= 0) return;
-        // The side is told by an edge in its colour as well as by its direction.
+        // The side is lines by an edge in its colour as well as by its direction.
         context.fillStyle = sign > 0 ? this.look.short : this.look.long;
         const top = y(sign * reached);
         context.fillRect(from, sign > 0 ? top - 1 : top, width, 2);

@@ -15,7 +15,7 @@ export type StreamState =
     | { is: "token" }
     | { is: "refused"; message: string };
 
-type Told = { told: "events"; events: StreamEvent[] } | { told: "state"; state: StreamState } | { told: "hello" };
+type TabMessage = { kind: "events"; events: StreamEvent[] } | { kind: "state"; state: StreamState } | { kind: "hello" };
 
 /** Silence after which a stream counts as broken, in milliseconds; the server says something every 1.5 s. */
 const SILENCE = 15_000;
@@ -41,8 +41,8 @@ export class Hub {
         const name = `liqdata ${new URL(".", location.href).pathname}`;
         if ("locks" in navigator && "BroadcastChannel" in globalThis) {
             this.channel = new BroadcastChannel(name);
-            this.channel.onmessage = ({ data }: MessageEvent<Told>) => this.hear(data);
-            this.channel.postMessage({ told: "hello" } satisfies Told);
+            this.channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.hear(data);
+            this.channel.postMessage({ kind: "hello" } satisfies TabMessage);
             navigator.locks.request(name, { signal: this.ended.signal }, () => this.read()).catch(() => undefined);
         } else {
             this.read();
@@ -58,14 +58,14 @@ export class Hub {
     /** Tries again now, such as after a token was typed. */
     retry(): void {
         if (this.reads) this.wake?.();
-        else this.channel?.postMessage({ told: "hello" } satisfies Told);
+        else this.channel?.postMessage({ kind: "hello" } satisfies TabMessage);
     }
 
-    private hear(told: Told): void {
-        if (told.told === "events") this.take(told.events);
-        else if (told.told === "state" && !this.reads) this.onState(told.state);
-        else if (told.told === "hello" && this.reads) {
-            this.channel?.postMessage({ told: "state", state: this.state } satisfies Told);
+    private hear(message: TabMessage): void {
+        if (message.kind === "events") this.take(message.events);
+        else if (message.kind === "state" && !this.reads) this.onState(message.state);
+        else if (message.kind === "hello" && this.reads) {
+            this.channel?.postMessage({ kind: "state", state: this.state } satisfies TabMessage);
             if (this.state.is === "token") this.wake?.();
         }
     }
@@ -78,7 +78,7 @@ export class Hub {
     private say(state: StreamState): void {
         this.state = state;
         this.onState(state);
-        this.channel?.postMessage({ told: "state", state } satisfies Told);
+        this.channel?.postMessage({ kind: "state", state } satisfies TabMessage);
     }
 
     // Events of one turn of the browser are handed on together.
@@ -89,7 +89,7 @@ export class Hub {
             this.turn = 0;
             const events = this.waiting;
             this.waiting = [];
-            this.channel?.postMessage({ told: "events", events } satisfies Told);
+            this.channel?.postMessage({ kind: "events", events } satisfies TabMessage);
             this.take(events);
         }, 30) as unknown as number;
     }

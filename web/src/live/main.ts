@@ -48,7 +48,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
     const list = add(root, "ol", "margin:0;padding:0;list-style:none;font-variant-numeric:tabular-nums");
     const plane = new Plane(box, look, { cursor: () => {}, moved: () => {} }, true);
     plane.setZone("utc");
-    plane.stretch(0.97);
+    plane.fill(0.97);
     let grid: Grid | undefined;
     let fitted = false;
 

@@ -67,10 +67,10 @@ function mount(box: HTMLElement): () => void {
         effect(() => made.setScale(view.value.scale)),
         effect(() => {
             const known = bars.region.value.body?.data ?? [];
-            const stretch = covers.value;
-            if (!stretch) return;
+            const covered = covers.value;
+            if (!covered) return;
             const shown = grid.value;
-            made.setData(shown, known, stretch);
+            made.setData(shown, known, covered);
             if (shownFirst && (shown || known.length)) {
                 shownFirst = false;
                 const { t, p } = view.peek();
@@ -108,7 +108,7 @@ function mount(box: HTMLElement): () => void {
         effect(() => made.setWords(canvasWords.value)),
         effect(() => made.setCell(cell.value)),
         effect(() => made.setStale(staleFor.value === undefined ? undefined : newest.peek()?.now)),
-        effect(() => made.stretch(phone.value ? (view.value.panel === "realised" ? 0.5 : 0.82) : 0.8)),
+        effect(() => made.fill(phone.value ? (view.value.panel === "realised" ? 0.5 : 0.82) : 0.8)),
         bindKeys(made),
     ];
     return () => {
@@ -216,20 +216,20 @@ function ColourBar() {
 }
 
 export function Readout() {
-    const told = readout.value;
+    const read = readout.value;
     return (
         <p
             class="readout"
-            data-row={told?.row}
-            data-column={told?.column}
-            data-value={told?.exact}
+            data-row={read?.row}
+            data-column={read?.column}
+            data-value={read?.exact}
             role="status"
             aria-live={cell.value ? "polite" : "off"}
         >
-            {told ? (
+            {read ? (
                 <>
-                    <span>{told.place}</span> <strong title={told.exact ? exact(told.exact) : ""}>{told.amount}</strong>{" "}
-                    <span class="faint">{told.notes.join(" · ")}</span>
+                    <span>{read.place}</span> <strong title={read.exact ? exact(read.exact) : ""}>{read.amount}</strong>{" "}
+                    <span class="faint">{read.notes.join(" · ")}</span>
                 </>
             ) : (
                 <span class="faint">

@@ -33,7 +33,7 @@ function Help() {
         <Dialog name="Help" onClose={close}>
             <p>
                 <strong>ESTIMATE</strong> is computed from prices and open interest. <strong>MEASURED</strong> are
-                positions of accounts that were seen. <strong>REALISED</strong> are orders that exchanges told of: a
+                positions of accounts that were seen. <strong>REALISED</strong> are orders that exchanges published: a
                 lower bound. <strong>AS SERVED</strong> is a map as it was answered at that time.
             </p>
             <p>

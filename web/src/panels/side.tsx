@@ -167,7 +167,7 @@ function gapsText(count: number | undefined): string {
 const WORDS: Record<string, string> = { complete: "all orders", sampled: "a sample", unknown: "unknown share" };
 
 export function CoverageStrip() {
-    const stretch = covers.value;
+    const covered = covers.value;
     const shown = gapsShown.value;
     return (
         <section class="coverage" aria-label="coverage">
@@ -201,7 +201,7 @@ export function CoverageStrip() {
                                         </pattern>
                                     </defs>
                                     <rect class={row.connected_share ? "heard" : "unheard"} width="1000" height="10" />
-                                    {stretch &&
+                                    {covered &&
                                         shown
                                             .filter((gap) => gap.exchange === row.exchange)
                                             .map((gap) => {
@@ -210,7 +210,7 @@ export function CoverageStrip() {
                                                         0,
                                                         Math.min(
                                                             1000,
-                                                            (1000 * (x - stretch[0])) / (stretch[1] - stretch[0]),
+                                                            (1000 * (x - covered[0])) / (covered[1] - covered[0]),
                                                         ),
                                                     );
                                                 const width = Math.max(3, at(gap.end) - at(gap.start));

@@ -75,7 +75,7 @@ async function list(text?: string): Promise<void> {
     const names = new Map<string, number>();
     for (const order of rows) names.set(nameOf(order), (names.get(nameOf(order)) ?? 0) + 1);
     listed = new Map(names);
-    // What the stream told while the list was under way is in both.
+    // What the stream sent while the list was under way is in both.
     const held: TapeRow[] = [];
     for (const row of [...tape.peek()].reverse()) {
         if (row.kind !== "order") held.push(row);
@@ -93,13 +93,14 @@ async function list(text?: string): Promise<void> {
 let tags: { estimate?: Record<string, string>; realised?: string; record?: string } = {};
 
 function changes(data: string): void {
-    const told = JSON.parse(data);
-    if (typeof told.now === "number") newest.value = { now: told.now, heard: Date.now() };
+    const change = JSON.parse(data);
+    if (typeof change.now === "number") newest.value = { now: change.now, heard: Date.now() };
     const { symbol } = view.peek();
-    if (told.estimate?.[symbol] !== undefined && told.estimate[symbol] !== tags.estimate?.[symbol]) again("estimate");
-    if (told.realised !== undefined && told.realised !== tags.realised) again("realised");
-    if (told.record !== undefined && told.record !== tags.record) again("record");
-    tags = { ...tags, ...told, estimate: { ...tags.estimate, ...told.estimate } };
+    if (change.estimate?.[symbol] !== undefined && change.estimate[symbol] !== tags.estimate?.[symbol])
+        again("estimate");
+    if (change.realised !== undefined && change.realised !== tags.realised) again("realised");
+    if (change.record !== undefined && change.record !== tags.record) again("record");
+    tags = { ...tags, ...change, estimate: { ...tags.estimate, ...change.estimate } };
 }
 
 const due = new Map<keyof typeof KINDS, number>();
@@ -138,7 +139,7 @@ function take(events: StreamEvent[]): void {
     if (rows.length) put(rows);
 }
 
-/** Begins to follow the stream, and to hold what is shown against what changed. */
+/** Begins to follow the stream, and to ask again for what has changed. */
 export function start(): void {
     listeners.add((facts) => {
         damaged.value = facts.damaged;

@@ -279,6 +279,6 @@ export const staleFor = computed(() => {
 });
 
 export const coversText = computed(() => {
-    const stretch = covers.value;
-    return stretch ? span(stretch[0], stretch[1], zone.value) : "";
+    const covered = covers.value;
+    return covered ? span(covered[0], covered[1], zone.value) : "";
 });

@@ -170,9 +170,9 @@ const mapRange = computed(() => {
 
 // The start of what is asked moves in whole columns, so that the same question is asked again within one.
 const start = computed(() => {
-    const stretch = covers.value;
+    const covered = covers.value;
     const every = columnLength.value;
-    return stretch ? Math.floor(stretch[0] / every) * every : undefined;
+    return covered ? Math.floor(covered[0] / every) * every : undefined;
 });
 
 /** Begins to ask for what the view shows. */
