@@ -119,10 +119,14 @@ def recordings(
         raise BadQuery(msg, parameter="kind")
     if kind in RANKINGS:
         symbol = EVERY_COIN
-    if symbol is not None and not isinstance(symbol, str):
-        return {one: recordings(market, source, one, kind, start=start, end=end, as_of=as_of) for one in symbol}  # type: ignore[misc]
-    rows = market.maps(symbol, kind=kind if kind in MAPS else None, start=start, end=end, as_of=as_of)
-    return Recordings(source, rows, kind)
+
+    def of(one: str | None) -> Recordings:
+        rows = market.maps(one, kind=kind if kind in MAPS else None, start=start, end=end, as_of=as_of)
+        return Recordings(source, rows, kind)
+
+    if symbol is None or isinstance(symbol, str):
+        return of(symbol)
+    return {one: of(one) for one in symbol}
 
 
 def with_source(rows: Any, name: str) -> Any:
