@@ -43,6 +43,16 @@ def test_the_page_is_of_the_models_that_the_code_has(parts):
     assert parts["page"].head() in text
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/explanation/known.md"])
+def test_pages_that_name_a_figure_of_the_card_have_it_right(page):
+    card = PAGE.read_text(encoding="utf-8").split("## Against the true positions")[1]
+    row = next(line for line in card.splitlines() if line.startswith("| the model, `Model()` | "))
+    near, _, wider, _ = (float(cell.split()[0]) for cell in row.split("|")[4:8])
+    text = " ".join((PAGE.parents[2] / page).read_text(encoding="utf-8").split())
+    said = f"the map shows {wider:.1f} times the true USD within 5 % of the price, and {near:.1f} times within 1 %"
+    assert said in text
+
+
 def test_the_gates_of_simulated_markets_stand_on_the_page():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     gates = [line for line in lines if line.startswith("| simulated: ")]
