@@ -75,6 +75,7 @@ impl Supervisor {
         let http = HttpClients::new(&settings, environment.clone()).map_err(CollectError::Start)?;
         let is_real = environment.is_none();
         let clock = Arc::new(AdjustedClock::new(environment));
+        let since = clock.now();
         // Raw frames of a test environment are not stored.
         let raw = if is_real {
             let (days, bytes) = (settings.raw_days, settings.raw_bytes);
@@ -126,7 +127,7 @@ impl Supervisor {
             });
             tasks
                 .venues
-                .spawn(run_venue(Arc::clone(&one), stopped.clone()));
+                .spawn(run_venue(Arc::clone(&one), since, stopped.clone()));
             venues.push(one);
         }
         // A warning about coins without a market is useful only for coins that the user chose.

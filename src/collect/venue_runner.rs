@@ -30,15 +30,18 @@ enum End {
     Disproved(Millis, String),
 }
 
-/// Runs an exchange until `stop`. Without live collection, runs it until the backfill is complete.
-pub(crate) async fn run_venue(tasks: Arc<VenueTasks>, mut stop: watch::Receiver<bool>) {
+/// Runs an exchange until `stop`; `since` is the start of collection. Without live collection, runs it until the backfill is complete.
+pub(crate) async fn run_venue(
+    tasks: Arc<VenueTasks>,
+    since: Millis,
+    mut stop: watch::Receiver<bool>,
+) {
     if tasks.once {
         tokio::select! {
             () = run_once(&tasks) => {}
             () = is_set(&mut stop) => {}
         }
     } else {
-        let since = tasks.context.clock.now();
         tokio::select! {
             () = run_until_stopped(&tasks, stop) => {}
             () = extend_startup_gap(&tasks, since) => {}

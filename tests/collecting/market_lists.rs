@@ -455,6 +455,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
         });
     }
     let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let started = now(doubles.of("bybit"));
     let read = || Archive::read(folder.archive()).unwrap();
     let open = || {
         read()
@@ -465,13 +466,13 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
         .until("the gaps grow and say why", |_| {
             let open = open();
             open.len() == 2
-                && open
-                    .iter()
-                    .all(|gap| gap.end > begun.on(500) && gap.reason.starts_with("not heard yet: "))
+                && open.iter().all(|gap| {
+                    gap.end > started.on(500) && gap.reason.starts_with("not heard yet: ")
+                })
         })
         .await;
     for gap in open() {
-        assert!(gap.start <= begun.on(400), "{gap:?} {begun:?}");
+        assert!(gap.start <= started, "{gap:?} {started:?}");
         assert_eq!(gap.state, GapState::Open);
     }
     let coverage = read().coverage(begun, now(doubles.of("bybit"))).unwrap();
@@ -490,7 +491,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
             open().len() == 2 && open().iter().all(|gap| gap.end > again)
         })
         .await;
-    assert!(open().iter().all(|gap| gap.start <= begun.on(400)));
+    assert!(open().iter().all(|gap| gap.start <= started));
     doubles.of("bybit").mend();
     collecting
         .until_of("bybit", "it is heard", |one| one.state == VenueState::Live)
