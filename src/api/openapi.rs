@@ -82,6 +82,12 @@ pub fn openapi(
         {
             components.insert("securitySchemes".to_owned(), scheme);
         }
+        // The page holds no data and needs no token; the index at the same path does.
+        if let Some(root) = document.pointer_mut("/paths/~1/get")
+            && let Some(root) = root.as_object_mut()
+        {
+            root.insert("security".to_owned(), json!([{}, {"token": []}]));
+        }
         if let Some(document) = document.as_object_mut() {
             document.insert("security".to_owned(), json!([{"token": []}]));
         }
@@ -102,8 +108,18 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
             "schema": {"type": "string"},
             "description": "The same as last_event_id; the header takes precedence.",
         }));
+        let text = || json!({"type": "string"});
+        let event = object(
+            [
+                ("event", text()),
+                ("id", text()),
+                ("data", text()),
+                ("retry", json!({"type": "integer"})),
+            ],
+            &["data"],
+        );
         json!({"text/event-stream": {
-            "schema": {"type": "string"},
+            "schema": event,
             "x-events": {
                 "message": schema_of(entry.reply),
                 (Stream::CASCADE): schema_of(<Cascades as Endpoint>::ENTRY.reply),
@@ -113,9 +129,9 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
         parameters.extend(EVERYWHERE.iter().map(|known| parameter(known, true)));
         parameters.push(json!({
             "name": "Prefer", "in": "header", "required": false,
-            "schema": {"type": "string", "enum": [EXPLAINED]},
-            "description": "The same as explain=1, for services that may not support that parameter; \
-             Preference-Applied confirms it.",
+            "schema": {"type": "string"}, "example": EXPLAINED,
+            "description": "explain is the same as explain=1, for services that may not support that parameter; \
+             Preference-Applied confirms it. Other preferences have no effect.",
         }));
         let mut content = json!({"application/json": {"schema": reply(entry)}});
         if entry.name == "heatmap" {
@@ -448,8 +464,13 @@ fn pages() -> [(&'static str, Value); 6] {
     };
     let list = "the endpoints of this service, with their parameters";
     let text = json!({"text/plain": {"schema": {"type": "string"}}});
+    // The page, where the service has it; JSON for a client that prefers it.
+    let root = json!({
+        "application/json": {"schema": index()},
+        "text/html": {"schema": {"type": "string"}},
+    });
     [
-        ("/", described("root", list, &[], &plain(index()))),
+        ("/", described("root", list, &[], &root)),
         ("/api", described("index", list, &[], &plain(index()))),
         (
             "/health",

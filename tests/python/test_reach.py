@@ -107,7 +107,7 @@ def test_a_span_shows_the_range_and_what_the_price_may_reach(market, name):
 def test_a_service_sends_labels_and_sums_after_the_members_of_the_contract(market):
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         with urllib.request.urlopen(f"{server.url}/api/liq-maxpain?symbol=BTC") as reply:
-            sent = json.load(reply)["data"]
+            sent = json.load(reply)
         assert list(sent) == ["symbol", "price", "updatedAt", "d1", "d7", "units", "view", "simulated", "within"]
         assert (sent["units"], sent["simulated"]) == ("usd", True)
         pain, level = client.maxpain("BTC"), client.levels("BTC", headline="strongest")
@@ -128,6 +128,20 @@ def test_a_service_sends_labels_and_sums_after_the_members_of_the_contract(marke
         everything = client.liqmap("BTC", "7d", span="all")
         usd = everything.swept(low=1e-9)["long_usd"]
         assert usd == pytest.approx(mine.total[mine.sides == "long"].sum() + mine.outside["long_usd"], rel=1e-9)
+
+
+def test_a_bound_far_beyond_all_positions_adds_few_rows(market):
+    everything = market.heatmap("BTC", "24h", span="all")
+    with liqdata.serve(market) as server:
+        url = f"{server.url}/api/liq-heatmap?symbol=BTC&range=24h&low=5e-324&high=1e308"
+        with urllib.request.urlopen(url, timeout=60) as reply:
+            wide = json.load(reply)
+    price, prices = everything.current_price, wide["prices"]
+    assert price / 101 < prices[0] < price / 99
+    assert 99 * price < prices[-1] < 101 * price
+    total = sum(value or 0 for row in wide["matrix"] for value in row)
+    assert total == pytest.approx(np.nansum(everything.matrix), rel=1e-9)
+    assert not any(wide["outside"]["long_usd"] + wide["outside"]["short_usd"])
 
 
 def test_a_short_market_shows_everything_and_the_strongest(market):

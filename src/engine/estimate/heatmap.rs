@@ -23,6 +23,9 @@ const COLUMNS: i64 = 180;
 /// Minimum number of columns.
 const FEWEST_COLUMNS: i64 = 12;
 
+/// Rows without positions end at this multiple of the current price, and at its inverse.
+const FARTHEST: f64 = 100.0;
+
 /// The rows cover the price range plus this share on both sides.
 const MARGIN: f64 = 0.03;
 
@@ -145,7 +148,7 @@ pub(crate) fn render(
         None => Rows::new(frame, grid, range, known.iter().flatten().copied()),
         Some(span) => {
             let all = Rows::new(frame, grid, range, known.iter().flatten().copied());
-            all.between(grid, span)
+            all.between(grid, span, frame.price)
         }
     };
     let outside = rows.outside(grid, &known);
@@ -304,11 +307,17 @@ impl Rows {
     }
 
     /// The rows that lie between two prices, at least partly.
-    fn between(self, grid: FineGrid, [low, high]: [f64; 2]) -> Self {
+    ///
+    /// Rows without positions are left out below a hundredth and above a hundred times the current price.
+    fn between(self, grid: FineGrid, [low, high]: [f64; 2], current: f64) -> Self {
         let row = |price: f64| grid.bin(price).div_euclid(self.factor);
-        let first = if low > 0.0 { row(low) } else { self.first };
+        let first = if low > 0.0 {
+            row(low).max(self.first.min(row(current / FARTHEST)))
+        } else {
+            self.first
+        };
         let last = if high.is_finite() {
-            row(high)
+            row(high).min(self.last.max(row(current * FARTHEST)))
         } else {
             self.last
         };
