@@ -221,6 +221,25 @@ def test_large_orders_of_a_market_are_alerted_once():
         assert list(conditions.news(0, now + 1)) == []
 
 
+def test_large_orders_are_alerted_once_however_long_ago_the_last_poll_was():
+    hour = 60 * 60 * 1000
+
+    class Source:
+        now = 0
+
+        def iter_orders(self, _symbol, *, min_usd, start):
+            assert min_usd == 1
+            for at in range(start + -start % hour, self.now + 1, hour):
+                yield dict.fromkeys(("exchange", "symbol", "side", "price", "qty"), "x") | {"timestamp": at}
+
+    source = Source()
+    conditions = Conditions(source, [], Thresholds(order_usd=1).checked([]), print)
+    found = []
+    for source.now in (4 * hour, 5 * hour, 11 * hour, 12 * hour, 19 * hour):
+        found += [alert["timestamp"] // hour for alert in conditions.news(2 * hour, source.now)]
+    assert found == list(range(2, 20))
+
+
 @pytest.mark.parametrize(
     "thresholds,symbols,parameter",
     [

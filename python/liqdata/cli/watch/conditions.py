@@ -90,6 +90,7 @@ class Conditions:
     ) -> None:
         self._source, self._symbols, self._thresholds, self._say = source, list(symbols), thresholds, say
         self._orders = _Orders()
+        self._polled: int | None = None
         self._clusters = {symbol: _Clusters(thresholds.distance) for symbol in symbols}
         self._coverage: dict[str, _Coverage] = {}
         self._without_usd: set[str] = set()
@@ -105,7 +106,9 @@ class Conditions:
             yield from self._lost(now)
 
     def _large_orders(self, since: int, now: int) -> Iterator[Event]:
-        start = max(since, now - _LATE)
+        # From the poll before on, however long ago it was.
+        start = since if self._polled is None else max(since, self._polled - _LATE)
+        self._polled = now
         every: list[str | None] = [None]
         for symbol in self._symbols or every:
             rows = self._source.iter_orders(symbol, min_usd=self._thresholds.order_usd, start=start)
