@@ -39,7 +39,7 @@ def ahead() -> str:
     """Say so where the run went before whatever else the machine had to do."""
     if not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) != os.SCHED_FIFO:
         return ""
-    return "\n- The machine had other things to do, and all sides went before them (`chrt --fifo 1`)."
+    return "\n- The machine was busy, and all sides had priority (`chrt --fifo 1`)."
 
 
 def took(seconds: float) -> str:
