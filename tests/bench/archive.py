@@ -388,7 +388,7 @@ def page(orders: int, rows: Sequence[Row], ready: dict[str, float], rounds: int,
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {taken:.0f} s; do not edit.
 
 {orders:,} orders of the last 24 hours. **liqdata is ready {opened}**: `liqdata.open(path)` in a fresh process, until
-every realised question is answered from memory.
+every realised answer comes from memory.
 
 {table}
 ## How it is measured
@@ -396,18 +396,18 @@ every realised question is answered from memory.
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - Python {platform.python_version()}, liqdata {liqdata.__version__}, SQLite {sqlite3.sqlite_version} (Python's), DuckDB
   {duckdb.__version__}.
-- The orders are **synthetic** and seeded: {COINS} coins on {len(VENUES)} exchanges, up to {LATE // 1000} s late. The
-  answers of all engines are checked to be equal before any clock runs; SQLite adds up doubles, the others decimals.
-- *Open*: a fresh process in each round, imports apart, from opening to the first thirty coins; the files are in the
-  system's cache. SQLite reads the journal itself, DuckDB the Parquet files where they lie, each as it is made to.
-- *A rollup per minute*: sums per coin and minute, made beforehand and indexed, and the orders only for what lies at the
-  window's edges. liqdata's sums were kept while the orders were read.
-- *{ARRIVING} orders arrive*: a second passes with as many orders as one of such a day has, and the window moves on.
-  Keeping them is not timed, but adding them to the sums is, liqdata's reading them out of the journal included.
-- The answers: liqdata is open, SQLite has the journal with its index by time, DuckDB the orders in a table in memory.
+- The orders are **synthetic** with a fixed seed: {COINS} coins on {len(VENUES)} exchanges, up to {LATE // 1000} s late.
+  Before the measurement the answers of all engines are checked to be equal; SQLite adds doubles, the others decimals.
+- *Open*: from opening to the first thirty coins, in a fresh process each round, without imports. The files are in the
+  system's cache. SQLite reads the journal itself, DuckDB the Parquet files.
+- *A rollup per minute*: indexed sums per coin and minute, computed before; orders are read at the window's edges only.
+  liqdata computed its sums while it read the orders.
+- *{ARRIVING} orders arrive*: the average number of orders of a second arrives, and the window moves. The time
+  includes adding them to the sums, and for liqdata reading them from the journal, but not storing them.
+- For the answers liqdata is open, SQLite has the journal with its index by time, and DuckDB has a table in memory.
 - The engines take turns, in random order in each of {rounds} rounds; a time is the median over the rounds, **(x×) the
-  median of the round-by-round ratios, the peer's time over ours**: above 1 ours is faster. A peer that does not read
-  the form in question has no number.
+  median of the round-by-round ratios, the peer's time over that of liqdata**: above 1 liqdata is faster. A
+  peer that cannot read the format has no number.
 """
 
 

@@ -331,15 +331,14 @@ def page(rows: list[list[str]], options: argparse.Namespace) -> str:
 
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
-A server with its usual limits serves an archive of {options.days} days with {options.orders:,} orders each, the
-last one in the journal, and bars of {COINS} coins. Live answers are asked for by turns of {len(LIVE)} endpoints on
-connections that are kept, {PACE * 1e3:g} ms after the last, for {options.seconds:g} s before, during and after each
-attack. Memory is what the server's process holds: before, and at most during the attack. Those who attack wait for as
-long as `Retry-After` says.
+A server with its usual limits serves an archive of {options.days} days with {options.orders:,} orders each, the last
+one in the journal, and bars of {COINS} coins. Live requests go in turns to {len(LIVE)} endpoints on open connections,
+{PACE * 1e3:g} ms after the last answer, for {options.seconds:g} s before, during and after each attack. Memory is
+that of the server's process: before, and the maximum during the attack. Attackers respect `Retry-After`.
 
-Under each of them the p99 of live answers may be five times what it was before, no live answer may fail, and memory
-may grow by 512 MiB (128 MiB where heads never end): the limits of answers and of what is kept of the past, 256 and
-128 MiB, and 128 MiB for what is under way. `make bench` fails where one of these does not hold.
+During an attack the p99 of live answers may grow to five times the p99 before, no live answer may fail, and memory may
+grow by 512 MiB (128 MiB for endless heads): the limits of answers and of historical caches, 256 and
+128 MiB, and 128 MiB for requests in progress. `make bench` fails if one of these bounds is exceeded.
 
 - Machine: {report.machine()}; server, attack and live client share the cores.
 - liqdata {liqdata.__version__}.

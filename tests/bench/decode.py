@@ -95,15 +95,15 @@ def page(rates: dict[str, list[float]], rounds: int) -> str:
 
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
-Binance's liquidation frames to events on one core: **{medians["liqdata"]} frames a second**, {ratios["liqdata"]} times
-what orjson and the handling of dicts in Python do.
+Binance's liquidation frames to events on one core: **{medians["liqdata"]} frames a second**, {ratios["liqdata"]}
+times the rate of orjson with dicts in Python.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
-- 4,096 distinct **generated** frames, {rounds} rounds by turns, each side on one core; medians, the ratio within
-  each round. *liqdata* is the decoder as the collector calls it (`examples/decode_rate.rs`); *liqdata, from Python* is
-  `liqdata.feeds.decode` frame by frame, its dicts included; *many frames at once* gives it all of them in one list.
-- The rows of Python give the same dict: all fourteen members, equal in order and value; the first row gives the
-  same as a Rust struct. Ours also reads every member as what it must be and refuses what Binance would not send.
+- 4,096 distinct **generated** frames, {rounds} rounds in turns, each side on one core; medians, with the ratio within
+  each round. *liqdata* is the decoder as the collector calls it (`examples/decode_rate.rs`); *liqdata, from Python*
+  is `liqdata.feeds.decode` frame by frame, including its dicts; *many frames at once* passes them in one list.
+- The Python rows give equal dicts of fourteen members; the first row gives a Rust struct. liqdata also checks the type
+  of every member and refuses messages that Binance would not send.
 
 {table}"""
 

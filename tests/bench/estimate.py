@@ -386,43 +386,43 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - Build: {build}.
-- Half a year: {tape.origin}, {count} of 15 minutes. All ratios are of one run: of processor time
-  where one thread works, of wall time for the coins.
+- Half a year: {tape.origin}, {count} of 15 minutes. All ratios are from one run, of processor time
+  for one thread and of wall time for the coins.
 
 ## A map at every bar of half a year
 
 `liqmap("BTC", "all", as_of=[…])` with {many.instants:,} instants: **{report.took(many.together)}**, {each} a map, the
-quickest of {BATCHES} rounds. The maps take {many.memory / 1e9:.1f} GB, which the first round is the first to touch: it
-takes {report.took(many.rounds[0])} with what the kernel does to find that much.
-One by one they take {report.took(many.alone)}, **{many.alone / many.together:.0f} times** as long: every {SINGLE}th
-single call was made ({len(many.single)} of them, {least} to {most}), and the sum is their mean times the number of
-instants. Each was equal to the map of the batch.
+fastest of {BATCHES} rounds. The maps take {many.memory / 1e9:.1f} GB, which the first round allocates: it takes
+{report.took(many.rounds[0])} with the kernel's part of the allocation. One by one they take
+{report.took(many.alone)}, **{many.alone / many.together:.0f} times** as long: every {SINGLE}th single call was made
+({len(many.single)} of them, {least} to {most}), and the sum is their mean times the number of instants. Each was
+equal to the map of the batch.
 
 ## A replay of a month
 
-{one.bars:,} bars of 15 minutes, fourteen tiers, two clocks, both sides. Ours is `market.liqmap("BTC", "1M")` from
-Python: the replay, and the map made of it by price, side and leverage with what it rests on. The other two make USD by
-bin of the fine grid and nothing else, and are given relative volume and open interest ready.
-`tests/bench/ledger_numba.py` is compiled before the clock runs; the plain one is `tests/python/reference_ledger.py`,
+{one.bars:,} bars of 15 minutes, fourteen tiers, two clocks, both sides. liqdata is `market.liqmap("BTC", "1M")` from
+Python: the replay, and the map by price, side and leverage with its metadata. The other two compute USD by bin of the
+fine grid only, and get relative volume and open interest as inputs.
+`tests/bench/ledger_numba.py` is compiled before the measurement; plain Python is `tests/python/reference_ledger.py`,
 timed once. All three give the same USD to 1e-9.
 
 {replays}
 ## A month of {SYMBOLS} coins
 
-`market.liqmap([…], "1M")`, bars made by chance, on so many cores.
+`market.liqmap([…], "1M")`, random bars, by number of threads.
 
 {threads}
 ## A year of one-minute bars
 
-A market of {YEAR * 1440:,} bars made by chance, with open interest every hour. The first `heatmap("24h")` replays all
-of them: {report.took(old.first)}. Questions after it, the median of {QUESTIONS}:
+A market of {YEAR * 1440:,} random bars, with open interest every hour. The first `heatmap("24h")` replays all
+of them: {report.took(old.first)}. Later queries, the median of {QUESTIONS}:
 
 {again}
 A heatmap of 24 hours at each of {QUESTIONS} successive minutes takes {report.took(old.column)}, one new column each.
 `liqmap("all")` at {MAPS:,} successive minutes takes {report.took(old.maps)} a map.
 
-A market of two years of one-minute bars holds {old.memory / 1e6:,.0f} MB for each coin once it was asked about every
-coin, measured with {COINS} coins. A server with 100 such coins holds about {old.memory * 100 / 1e9:,.0f} GB.
+A market of two years of one-minute bars takes {old.memory / 1e6:,.0f} MB for each coin after a query about every coin,
+measured with {COINS} coins. A server with 100 such coins takes about {old.memory * 100 / 1e9:,.0f} GB.
 """
 
 

@@ -160,20 +160,20 @@ def broken(apart: Ratios) -> Iterable[str]:
 # What is known of why a floor is missed, by its question and its peer. These were found by profiling once and are not
 # measured by the run that prints them, so they say what the work consists of, and what is an assumption says so.
 DIGITS = (
-    "both sides turn the same digits into the same doubles; the lists of Python's floats, which only the peer makes, "
-    "most likely cost it less than where the floor was set"
+    "both sides parse the same digits; the peer's lists of Python floats probably cost less on this machine than on "
+    "the one where the floor was set"
 )
-VECTORS = "simdjson uses vector instructions where the processor has them; ours is portable, without `unsafe`"
-INFLATING = "both sides inflate the same bytes, which most likely brings them together"
+VECTORS = "simdjson uses vector instructions; liqdata's parser is portable, without `unsafe`"
+INFLATING = "both sides decompress the same bytes, which probably reduces the difference"
 PAGES = (
-    "both sides read the same pages from the same server, which shares the cores with them; most likely reading the "
-    "pages is most of it, for which see the page by itself"
+    "both sides read the same pages from a server on the same cores; this is probably most of the time (a single page "
+    "is measured below)"
 )
 ARRIVALS = (
-    "besides the ranking ours looks for news, reads each new order out of the journal and adds it to its sums, which "
-    "most likely takes longer than the ranking; the archive's page has the ranking by itself"
+    "liqdata also checks for commits, reads each new order from the journal and adds it to its sums, which probably "
+    "takes longer than the ranking; the page of the archive has the ranking alone"
 )
-TOGETHER = "client and server share the cores, so most likely what runs beside the loop has to wait for one"
+TOGETHER = "client and server share the cores, so the threads of the client probably wait for one"
 WHY: dict[tuple[str, str], str] = {
     ("reading a map, 17 digits, CPU", "orjson + numpy"): DIGITS,
     ("reading a map, two decimals, CPU", "orjson + numpy"): DIGITS,
@@ -183,25 +183,24 @@ WHY: dict[tuple[str, str], str] = {
     (f"{ARRAY}, gzip", "urllib3 + pysimdjson"): f"{VECTORS}; {INFLATING}",
     (MANY, "urllib3 + pysimdjson"): VECTORS,
     ("1,000 orders → columns, documented order, CPU", "orjson + numpy"): (
-        "ours reads exact decimals from the text first and makes doubles of them; the peer's are doubles at once, "
-        "not exact"
+        "liqdata parses exact decimals and converts them to doubles; the peer parses doubles, which are not exact"
     ),
     ("1,000 orders → dicts with Decimal, CPU", "orjson"): (
-        "both sides make 3,000 `Decimal` objects of the same texts, most likely at much the same cost"
+        "both sides make 3,000 `Decimal` objects, probably at about the same cost"
     ),
     (FEED, "requests + orjson, DataFrame"): PAGES,
     (FEED, "best columns by hand"): PAGES,
     ("small awaited calls, 16 in flight", "aiohttp + orjson"): TOGETHER,
     ("small awaited calls, 16 in flight", "pyreqwest async + orjson"): TOGETHER,
     ("serving ready bytes, small", "nginx"): (
-        "both send ready bytes, so system calls are most likely most of it; nginx is the leaner where they differ"
+        "both send prepared bytes, so system calls are probably most of the time; nginx does less otherwise"
     ),
     ("small awaited call", "aiohttp + orjson"): (
-        "a call is handed to a thread and back, which aiohttp does without; most likely that is the difference"
+        "a call goes to a thread and back, unlike in aiohttp; that is probably the difference"
     ),
     ("small blocking call", "pyreqwest + orjson"): (
-        "both stand on the same HTTP library, reqwest; its code, the system calls and the server's part are shared, "
-        "and most likely they are most of a small call"
+        "both use the HTTP library reqwest; its code, the system calls and the server are probably most of the time "
+        "of a small call"
     ),
     (RANKING, "DuckDB, a rollup per minute"): ARRIVALS,
     (RANKING, "SQLite, a rollup per minute"): ARRIVALS,

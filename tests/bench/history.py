@@ -147,13 +147,13 @@ Written by `make bench` on {datetime.now(UTC):%Y-%m-%d} in {time.perf_counter() 
 ## How it is measured
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
-- Python {platform.python_version()}, liqdata {liqdata.__version__}, DuckDB {duckdb.__version__}, both on all cores; the
-  process, DuckDB's memory and the archive's making included, held at most {peak:,.0f} MiB.
-- The orders are **synthetic** and seeded: {COINS} coins on {len(VENUES)} exchanges. Both read the same Parquet files,
-  which are in the system's cache. Ours is `market.history` up to its rows, DuckDB's a query up to its tuples; the sums
-  are checked to be equal to the last digit before.{report.ahead()}
+- Python {platform.python_version()}, liqdata {liqdata.__version__}, DuckDB {duckdb.__version__}, both on all cores.
+  Peak memory of the process, including DuckDB and the creation of the archive: {peak:,.0f} MiB.
+- The orders are **synthetic** with a fixed seed: {COINS} coins on {len(VENUES)} exchanges. Both read the same Parquet
+  files, which are in the system's cache. liqdata is `market.history` with its rows, DuckDB a query with its tuples.
+  The sums are checked to be equal to the last digit before.{report.ahead()}
 - They take turns in random order in each of {arguments.rounds} rounds; a time is the median over the rounds, **(x×)
-  the median of the round-by-round ratios, DuckDB's time over ours**: above 1 ours is faster.
+  the median of the round-by-round ratios, DuckDB's time over that of liqdata**: above 1 liqdata is faster.
 """,
         encoding="utf-8",
     )

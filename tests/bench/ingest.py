@@ -232,7 +232,7 @@ def page(rows: int, rounds: int, lines: list[list[str]], took: float) -> str:
 
 Written by `python tests/bench/ingest.py` on {datetime.now(UTC):%Y-%m-%d} in {took:.0f} s; do not edit.
 
-Rows a second, {rows:,} rows, one core: bars of a minute and open interest are {rows // 1440:,} days, orders 20.
+Rows per second, {rows:,} rows, one core: bars of a minute and open interest are {rows // 1440:,} days, orders 20.
 
 {table}
 
@@ -240,12 +240,11 @@ Rows a second, {rows:,} rows, one core: bars of a minute and open interest are {
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - Python {platform.python_version()}, {versions}, all kept to one core; the process held at most {memory} MiB.
-- DuckDB and polars write the rows as they are, a file a day, and neither sync nor check anything. Ours reads numbers
-  exactly, refuses what is no bar or order, looks for every row whether the archive has it or the table has it twice,
-  syncs each file and lists it with its SHA-256. What others have left unwritten is
-  written before it begins.{report.ahead()}
-- The last column counts the seconds that ours had the processor: the rest of its time it waits for the disk.
-- Nothing is deleted while it runs: for minutes afterwards ext4 makes everybody's new files dearer by that.
+- DuckDB and polars write the rows unchanged, a file per day, without sync or checks. liqdata reads exact numbers,
+  refuses invalid rows, looks for duplicates of every row, syncs each file and lists it with its SHA-256. Unwritten
+  data of the others is flushed before.{report.ahead()}
+- The last column is the processor time of liqdata; the rest of its time it waits for the disk.
+- Nothing is deleted during the run, because that slows new files on ext4 for minutes.
 - They take turns in random order in each of {rounds} rounds; a rate is that of the median time.
 """
 

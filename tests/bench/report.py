@@ -39,7 +39,7 @@ def ahead() -> str:
     """Say so where the run went before whatever else the machine had to do."""
     if not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) != os.SCHED_FIFO:
         return ""
-    return "\n- The machine had other things to do, and all sides went before them (`chrt --fifo 1`)."
+    return "\n- The machine was busy, and all sides had priority (`chrt --fifo 1`)."
 
 
 def took(seconds: float) -> str:
@@ -103,16 +103,16 @@ def verdict(blocking: Sequence[Result], awaited: Sequence[Result] = ()) -> str:
     judged = [(result, OURS) for result in blocking] + [(result, AWAITED) for result in awaited]
     ruled = [(f"{result.title}, {ours}", *best(result, ours)) for result, ours in judged if result.ruled]
     if not ruled:
-        return "No case that the rule speaks of was run."
+        return "No case of the rule was run."
     slower = [one for one in ruled if one[2] < 1]
     if not slower:
         title, name, ratio = min(ruled, key=lambda one: one[2])
         return (
-            f"**The rule holds** in all {len(ruled)} cases it speaks of: liqdata is never slower than the best orjson "
-            f"stack; the least lead is {ratio:.2f}× ({title}, over {name})."
+            f"**The rule holds** in all {len(ruled)} cases: liqdata is never slower than the best stack with orjson; "
+            f"the smallest lead is {ratio:.2f}× ({title}, over {name})."
         )
     named = "; ".join(f"{title}: {name} takes {ratio:.2f}× our time" for title, name, ratio in slower)
-    return f"**The rule is broken** in {len(slower)} of the {len(ruled)} cases it speaks of: {named}."
+    return f"**The rule is broken** in {len(slower)} of {len(ruled)} cases: {named}."
 
 
 def exempt(results: Sequence[Result], ours: str) -> str:
@@ -163,41 +163,42 @@ def page(run: Run) -> str:
 
 Written by `{run.command}` on {datetime.now(UTC):%Y-%m-%d} in {run.taken:.0f} s; do not edit.
 
-{held}. And no call, blocking or awaited, should be slower than the best orjson stack, rows → dicts aside.
+{held}. A rule: no call, blocking or awaited, should be slower than the best stack with orjson, except rows → dicts.
 {verdict([*run.single, run.many], [*run.awaited, run.many])}
 
 ## The floors
 
-The peer's time over ours, the median of the round-by-round ratios; the best of several where it says so.
+A floor is the least ratio that liqdata should reach: the peer's time over the time of liqdata, as the median over
+rounds. "Best" means the best of several peers.
 
 {bars}
-The rows about serving and ranking are from [serving](benchmarks-serving.md) and [archive](benchmarks-archive.md);
-frames of exchanges are in [feeds](benchmarks-feeds.md).
+The rows about serving and ranking are from [serving](benchmarks-serving.md) and [archive](benchmarks-archive.md).
+[Feeds](benchmarks-feeds.md) has the decoding of exchange frames.
 
 ## How it is measured
 
-- Machine: {machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
+- Machine: {machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, including this run.
 - Python {platform.python_version()}, {versions}.
-- Every reply is **synthetic** and seeded; no real service has been measured. One compiled loopback server in its own
-  process (`examples/ready.rs`) sends ready bytes to all, uncompressed unless a row says gzip or zstd. Client and server
-  share the cores.
-- Every stack keeps its connections. Before any clock runs, each stack's answer is checked to equal ours.
-- The stacks take turns, in random order in every round; the garbage collector rests during a round. A time is the
-  median over the rounds; **(x×) is the median of the round-by-round ratios, the peer's time over ours**: above 1 ours
-  is faster. {run.single[0].rounds()} rounds at most a case, fewer where a case's share of time ran out.
-- The peers parse the JSON and make by hand what liqdata gives: the same arrays, columns, dicts or frame.
+- Every reply is **synthetic** with a fixed seed; no real service was measured. One compiled loopback server in its own
+  process (`examples/ready.rs`) sends prepared bytes to all stacks, uncompressed unless a row says gzip or zstd. Client
+  and server share the cores.
+- Every stack reuses its connections. Before the measurement each stack's answer is checked to equal that of liqdata.
+- The stacks take turns, in random order in every round, without garbage collection. A time is the median over the
+  rounds. **(x×) is the median over the rounds of the peer's time over that of liqdata**: above 1 liqdata is faster. A
+  case has at most {run.single[0].rounds()} rounds, fewer if its time ran out.
+- The peers parse the JSON and build the same arrays, columns, dicts or frame as liqdata.
 
 ## How fast is a map read?
 
-Bytes at hand into arrays, no HTTP; CPU time.
+From bytes in memory to arrays, without HTTP; CPU time.
 
 {compared(run.maps, busy=True)}
 ## How fast are rows read?
 
-A page of 1,000 orders at hand into numpy columns: numbers, instants, and codes into names; CPU time.
+From a page of 1,000 orders in memory to numpy columns (numbers, instants, names); CPU time.
 
 {compared(run.pages, busy=True)}
-And into dicts, the amounts as text, or converted to float or Decimal:
+To dicts, with amounts as text, float or Decimal:
 
 {compared(run.dicts, busy=True)}
 ## How long does one call take?
@@ -207,10 +208,10 @@ Wall time. aiohttp is timed inside its event loop, one await after the other.
 {compared(run.single)}
 ## How much of the processor does one call take?
 
-CPU time of the client's process, threads included; what the server's process does is not.
+CPU time of the client's process with its threads, without the server's process.
 
 {compared(run.single, busy=True)}
-The best orjson stack's time over ours where the rule does not speak:
+Cases outside the rule, the time of the best stack with orjson over that of liqdata:
 
 {exempt(free, OURS)}
 
@@ -219,17 +220,17 @@ The best orjson stack's time over ours where the rule does not speak:
 {compared(run.awaited, ours=AWAITED)}
 ## {run.many.title}
 
-Blocking: liqdata by a sequence of symbols, the peers on eight threads; awaited: `gather` under a semaphore of eight.
+Blocking: liqdata gets a list of symbols, the peers use eight threads. Awaited: `gather` with a semaphore of eight.
 
 {ranked(run.many)}
 ## {run.feed.title}
 
-liqdata is `client.iter_orders().to_arrow()`. By hand: each page into numpy columns as it comes.
+liqdata is `client.iter_orders().to_arrow()`. "By hand" converts each page to numpy columns on arrival.
 
 {ranked(run.feed)}
 ## How much memory does one 1000 × 1440 map take?
 
-Growth of the resident peak over what was resident before the call, in a fresh process; the matrix alone is
+Growth of the peak resident memory during the call, in a fresh process; the matrix alone is
 {size / MEBI:.1f} MiB.
 
 {peaks}

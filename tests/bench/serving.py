@@ -224,10 +224,10 @@ def page(rows: list[Row], nginx_version: str, options: argparse.Namespace) -> st
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
 Every endpoint with its defaults on the demo market, against {nginx_version} serving the same bytes as a file, and
-against FastAPI: with the bytes ready, and encoding the parsed answer at every request. **(×) is our requests per second
-over the peer's**: above 1 ours is faster. The demo market never changes, so ours computes each answer once and keeps it
-as [it says](../how-to/serving.md#computed-once); "asked again" names the copy by its `ETag` and is answered 304.
-nginx serves gzip from a file compressed beforehand; FastAPI neither compresses nor compares what is held.
+against FastAPI: with prepared bytes, and encoding the answer at every request. **(×) is the requests per second of
+liqdata over the peer's**: above 1 liqdata is faster. The demo market never changes, so liqdata computes each answer
+once and [caches it](../how-to/serving.md#computed-once); "asked again" sends the `ETag` of its copy and gets 304.
+nginx serves gzip from a file compressed beforehand; FastAPI neither compresses nor compares tags.
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - {libraries}. As many workers as cores for each: ours threads, the peers' processes.

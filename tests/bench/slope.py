@@ -236,17 +236,17 @@ def page(found: dict[str, list[dict[str, Any]]], beyond: dict[str, Any]) -> str:
 
 Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}; do not edit.
 
-What a service that means ill costs the client. **Time grows with the size of the body to the power of
+The costs of a malicious service for the client. **Time grows with the size of the body to the power of
 {steepest[4]} at the steepest** ({steepest[0]}); memory takes at most {hungriest[5]} the body
 ({hungriest[0]}).
 
 - Machine: {report.machine()}; load average of the last five minutes {os.getloadavg()[1]:.1f}, this run included.
 - CPU time of the client's process over loopback, the median of {REPEATS} requests, each case and size in a
   fresh process; the exponent is the median slope over {len(SIZES)} sizes that double: 1 is linear, 2 quadratic.
-- Peak memory is how far resident memory rises over what was resident before, as a multiple of the body, the most over
-  all sizes. Sizes are those of the body once it is unzipped.
-- A body beyond the cap (`max_body`, {CAP // MEBI} MiB): {2 * CAP // MEBI} MiB of blanks, zipped, end as
-  `{beyond["said"]}` after {report.took(beyond["seconds"])}, with {beyond["peak"] / MEBI:.0f} MiB at the peak.
+- Peak memory is the growth of resident memory as a multiple of the body, the maximum over all sizes. Sizes are those of
+  the decompressed body.
+- A body beyond the limit (`max_body`, {CAP // MEBI} MiB), {2 * CAP // MEBI} MiB of compressed blanks, raises
+  `{beyond["said"]}` after {report.took(beyond["seconds"])}, with a peak of {beyond["peak"] / MEBI:.0f} MiB.
 
 {report.table(head, rows)}"""
 

@@ -10,7 +10,8 @@ use liqdata::model::{Millis, Vocabulary};
 
 const PAGE: &str = concat!(
     include_str!("../../docs/reference/feeds.md"),
-    include_str!("../../docs/reference/collecting.md")
+    include_str!("../../docs/reference/collecting.md"),
+    include_str!("../../docs/dev/exchange-facts.md")
 );
 
 /// The page's words, wherever its lines break.
@@ -179,9 +180,9 @@ fn who_is_never_silent_and_who_tells_prices_are_those_in_the_tables_of_that() {
         let lines = venue.lines(&markets);
         lines.iter().any(|line| line.control != Control::None)
     };
-    assert_eq!(listed_under("### What is never silent"), of(&is_controlled));
+    assert_eq!(listed_under("## What is never silent"), of(&is_controlled));
     let tells = |venue: &Venue| venue.lists_prices() || !venue.price_requests().is_empty();
-    assert_eq!(listed_under("### The exchange's own price"), of(&tells));
+    assert_eq!(listed_under("## The exchange's own price"), of(&tells));
 }
 
 #[test]

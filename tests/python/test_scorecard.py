@@ -91,7 +91,7 @@ def test_a_market_seen_well_scores_as_it_is(parts):
     with seen.market() as same:
         pd.testing.assert_frame_equal(simulated.scored(same, positions, liqdata.Model()), own)
     found = {}
-    for quality in ("open interest of one venue (42 %)", "bars of 1 hour", "no open interest"):
+    for quality in ("open interest of one exchange (42 %)", "bars of 1 hour", "no open interest"):
         with simulated.QUALITIES[quality](seen) as worse:
             found[quality] = simulated.scored(worse, positions, liqdata.Model())
     one, coarse, none = found.values()

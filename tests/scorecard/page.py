@@ -34,10 +34,10 @@ _SCORED = ("overlap", "rank correlation", "1 %", "2 %", "5 %", "10 %")
 
 def head() -> str:
     text = prose(
-        """Measured scores of the estimate, including its failures. `make scorecard` writes this page and gives the
-        same result each time. [Scoring](scoring.md) has the formulas, [the model](model.md) describes what is scored,
-        and [the simulation](simulation.md) describes the simulated markets. Sections say whether their data are
-        **simulated** or recorded, and of which dates."""
+        """This page has the measured scores of the estimate, including its failures. `make scorecard` writes it and
+        always gives the same result. [Scoring](scoring.md) has the formulas, [the model](model.md) describes what is
+        scored, and [the simulation](simulation.md) describes the simulated markets. Each section states whether its
+        data are **simulated** or recorded, and their dates."""
     )
     rows = [(said, f"`{version}`") for said, version in VERSIONS.values()]
     return f"# Scorecard\n\n{text}\n\n{table(('model', '`Model.version`'), rows)}"
@@ -45,12 +45,12 @@ def head() -> str:
 
 def gates(found: list[Gate]) -> str:
     text = prose(
-        """The gates on a recorded series of realised liquidations are not run here: information of at least .29 | .50
-        nats alone and frozen at 1 h | 30 m, at least .022 | .030 refreshed over the adaptive path, nulls at most .01,
-        calibration .95 to 1.05. `liqdata.score` measures them on a file that developers of the model do not see.
-        [The model](model.md#what-has-been-measured) has what was found."""
+        """Further gates use a recorded series of realised liquidations, which is not part of this repository:
+        information of at least .29 | .50 nats for the frozen map alone (1 h | 30 m), at least .022 | .030 for the
+        refreshed map over the adaptive path, nulls at most .01, calibration .95 to 1.05. [The
+        model](model.md#what-has-been-measured) has the results."""
     )
-    return f"## Gates\n\n{table(('', 'wanted', 'found', ''), found)}\n\n{text}"
+    return f"## Gates\n\n{table(('', 'target', 'result', ''), found)}\n\n{text}"
 
 
 def with_section(text: str, section: str, gated: list[Gate]) -> str:
@@ -87,21 +87,22 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         wanted = f"≥ {low}" if high == 1.0 else f"{low} to {high}"
         gated.append((what, wanted, number(means[name]), passed(truth=low <= means[name] <= high)))
     intro = prose(
-        f"""Simulated: the seven-day map of `liqdata.demo(seed=)`, {_seeds(found[MODEL])},
-        {", ".join(simulated.COINS)}, both sides, by `liqdata.score_truth`; means. The ratios are USD of the map over
-        true USD within this distance of the price: sums over all markets and, in brackets, the median of the ratios of
-        single coins and sides."""
+        f"""Simulated: the seven-day map of `liqdata.demo(seed=)`, {_seeds(found[MODEL])}, {", ".join(simulated.COINS)},
+        both sides, by `liqdata.score_truth`. Overlap and rank correlation are means. The other columns are USD of the
+        map over true USD within this distance of the price: the ratio of sums over all markets and, in brackets, the
+        median of the single ratios."""
     )
     text = prose(
         f"""For single coins and sides, the ratio within 5 % lies between {number(spread[0.1])} and
-        {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, where few positions are, the sums say
-        {number(means["ratio_1pct"])} times the true USD. The expected view counts other USD and has no score here."""
+        {number(spread[0.9])} in eight of ten cases. Within 1 % of the price, where few positions are, the map shows
+        {number(means["ratio_1pct"])} times the true USD. The expected view counts USD that are reported, so it has no
+        score here."""
     )
     baselines = [name for name in found if name not in {*simulated.MODELS, *OTHERS}]
     overlaps = {name: found[name]["overlap"].mean() for name in baselines}
     baseline_text = prose(
-        f"""The [baselines](scoring.md#baselines) are their maps at the end of the market, after 30 days with their own
-        decay. The scale of the template is arbitrary, so it has no ratios. Their largest overlap is
+        f"""The [baselines](scoring.md#baselines) are scored at the end of the market, after 30 days. The template has
+        an arbitrary scale and therefore no ratios. The largest overlap of a baseline is
         {number(max(overlaps.values(), default=0.0))}, compared with {number(means["overlap"])} of the model. The pool
         is a weighted sum of the model's map and theirs, with weights fitted to the published orders in quarters of an
         hour; its USD are those of published orders."""
@@ -117,11 +118,11 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
 
 def seen_badly(found: pd.DataFrame) -> str:
     text = prose(
-        f"""Simulated: the same markets ({_seeds(found)}) with worse input data, the model against all true positions.
-        With open interest of some exchanges the map covers those only; without any it counts a multiple of the
-        volume, which is not USD. A reading older than 15 minutes is not summed: an hour without one exchange hardly
-        matters, but exchanges read in turn give only a part of the USD. A sampled or missing feed of liquidations has
-        no effect here, because liquidations affect the expected view only."""
+        f"""Simulated: the same markets ({_seeds(found)}) with worse input data. The map is compared with all true
+        positions. With open interest of some exchanges the map covers those only. Without any it counts a multiple of
+        the volume, which is not USD. A reading older than 15 minutes is not summed. So an hour without one exchange
+        hardly matters, but reading one exchange after the other gives only a part of the USD. A sampled or missing feed
+        of liquidations has no effect here, because liquidations affect the expected view only."""
     )
     rows = [(quality, *_cells(found[found["quality"] == quality])) for quality in simulated.QUALITIES]
     return f"## By the quality of the data\n\n{text}\n\n{table(('', *_SCORED), rows)}"
@@ -147,10 +148,10 @@ def of_habits(found: pd.DataFrame) -> str:
     ratios = _by_habits(found, MODEL)["ratio_5pct"]
     failing = [f"{name} ({number(ratio)})" for name, ratio in ratios.items() if not 0.7 <= round(ratio, 2) <= 1.5]
     intro = prose(
-        f"""The model must not fit one simulation only. Simulated with other leverages and lives ([what they
-        are](simulation.md#other-habits)), {_seeds(found)}, nothing refitted. First the market's own, of BTC: mean
-        leverage by quantity, and of the open USD that are liquidated within {simulated.REACH} % of the price the share
-        within 6 %; then the scores of the model."""
+        f"""The model must not fit one simulation only. Simulated: markets of traders with [other leverages, holding
+        times and margins](simulation.md#other-habits), {_seeds(found)}, without refitting. The first two columns
+        describe BTC in that market: the mean leverage by quantity, and the share of USD within 6 % of the price, in per
+        cent of those within {simulated.REACH} %. The others are scores of the model."""
     )
     if failing:
         text = (
@@ -174,9 +175,9 @@ def of_habits(found: pd.DataFrame) -> str:
             )
         )
     asked = prose(
-        f"""The same with other weights of the leverages: overlap and ratio within 5 % in the usual market; over all
-        {len(ratios)} markets, the mean and the smallest overlap, the range of the ratio, and in how many markets it
-        lies within .7 to 1.5."""
+        f"""The next table compares other weights of the leverages. It has the overlap and the ratio within 5 % in the
+        usual market. For all {len(ratios)} markets it has the mean and the smallest overlap, the range of the ratio,
+        and the number of markets in which the ratio lies within .7 to 1.5."""
     )
     heads = ("", "usual: overlap", "5 %", "all: overlap", "least", "5 %", "within")
     columns = ("", "leverage", "within 6 %", "overlap", "rank", "5 %", "10 %")
@@ -209,19 +210,19 @@ def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> s
         rows.append((f"{coin}, {100 * distance:.0f} %", *cells))
     intro = prose(
         f"""Recorded: {meta["snapshots"]} snapshots of the positions of {meta["accounts"]:,} accounts on Hyperliquid
-        from {meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}: profit leaders and the largest positions;
-        of BTC, 11 % of the exchange's long and 19 % of its short open interest. The table has the share, in per cent,
-        of the USD of all positions of a side whose liquidation price lies within the distance of the price, with its
-        95 % interval over resampled accounts, and the share of the open interest that the seven-day map has there.
-        Positions without a liquidation price count to the whole. The map of BTC is made of Binance's open interest and
-        bars of 15 minutes, those of ETH and SOL of Hyperliquid's open interest and Binance's hourly bars."""
+        from {meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}: the accounts with the highest profits and the largest
+        positions. For BTC they have 11 % of the exchange's long and 19 % of its short open interest. *Measured* is the
+        share of a side's USD with a liquidation price within the distance, in per cent, with a 95 % interval over
+        resampled accounts. *The model* is the share of open interest that the seven-day map has there. Positions
+        without a liquidation price count in the total. The map of BTC uses Binance's open interest and bars of 15
+        minutes. Those of ETH and SOL use Hyperliquid's open interest and Binance's hourly bars."""
     )
     others = shares[(shares["coin"] != positions.GATED_COIN) & (shares["distance"] == positions.GATED[0])]
     factors = [f"{number(row.model / row.measured, 1)} times ({row.coin}, {row.side})" for row in others.itertuples()]
     text = prose(
-        f"""**BTC is right within what so few accounts can tell; ETH and SOL are not.** Within 5 % of the price the map
-        has {", ".join(factors)} what was measured. Whether that is the habit of these accounts or of all who trade
-        these coins is not known. Near the price, take the USD of coins other than BTC for too high."""
+        f"""**For BTC the map agrees with so small a sample of accounts; for ETH and SOL it does not.** Within 5 % of
+        the price the map has {", ".join(factors)} the measured share. It is unknown whether only these accounts differ
+        or all traders of these coins. Near the price, assume that the USD of coins other than BTC are too high."""
     )
     columns = ("", "long, measured", "the model", "short, measured", "the model")
     return "\n\n".join(["## Against measured positions", intro, table(columns, rows), text])
@@ -248,9 +249,9 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
     meta = card.meta
     intro = prose(
         f"""Simulated liquidations, recorded prices: {liquidations.TRADERS:,} traders enter where and when BTC was
-        traded ({meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}, {meta["periods"]:,} hours), with leverages,
-        sizes and holding times that differ from the estimate and the demo, and are liquidated when the bars reach
-        their price. `liqdata.score`, over the adaptive path. It shows what the scorer can measure, not skill on real
+        traded ({meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}, {meta["periods"]:,} hours), with leverages, sizes
+        and holding times that differ from the estimate and the demo, and are liquidated when the bars reach their
+        price. The table is the result of `liqdata.score`. It shows what the scorer can measure, not skill on real
         liquidations."""
     )
     weeks = [row for row in expected.kappa() if row["side"] == "both" and row["state"] == "frozen"]
@@ -267,7 +268,7 @@ def realised(card: liqdata.scoring.Scorecard, expected: liqdata.scoring.Scorecar
 def by_day(found: pd.DataFrame) -> str:
     days = found["day"].nunique()
     rows = []
-    for name, column in (("how far the price went", "moved"), (MODEL, MODEL)):
+    for name, column in (("distance of the price move", "moved"), (MODEL, MODEL)):
         cells = []
         for side in ("long", "short"):
             mine = found[found["side"] == side]
@@ -276,10 +277,10 @@ def by_day(found: pd.DataFrame) -> str:
         ratio = "–" if column == "moved" else number(found["realised"].sum() / found[column].sum(), 3)
         rows.append((name, *cells, ratio))
     intro = prose(
-        f"""Recorded: USD of BTC liquidated a day, {days} days from {found["day"].min():%Y-%m-%d} to
-        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named), against the USD that the map at the
-        day's open holds up to the day's extremes: rank correlation over days with 95 % of resampled days, and realised
-        over crossed USD."""
+        f"""Recorded: USD of BTC liquidated per day, {days} days from {found["day"].min():%Y-%m-%d} to
+        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named). They are compared with the USD that
+        the map at the day's open has up to the day's extremes. Columns: rank correlation over days with a 95 % interval
+        over resampled days, and realised over crossed USD."""
     )
     text = prose(
         f"""{days} days are too few: the intervals overlap, and the price move alone does as well. The scorer needs 200
@@ -340,9 +341,9 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
     text = prose(
         f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, without market makers)
         compared with recorded data: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
-        {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish a part of their
-        liquidations; open interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which
-        may be other ones; and the measured positions above. A dash means no recorded data."""
+        {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish only a part of their liquidations; open
+        interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which may be other ones;
+        and the measured positions above. A dash means no recorded data."""
     )
     return f"## The simulation against facts\n\n{text}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 
@@ -356,7 +357,7 @@ def without_recordings() -> str:
 
 def foot() -> str:
     return "## What this does not show\n\n" + prose(
-        """Skill on real liquidations: no series of them may be shipped. [The model](model.md) has results for one coin
-        over half a year. This page does not show that the simulation resembles any exchange, that the map locates
-        single positions, or that it is right beyond 5 % of the price."""
+        """This page does not show skill on real liquidations, because no series of them may be published. [The
+        model](model.md) has results for one coin over half a year. Nor does it show that the simulation resembles any
+        exchange, that the map locates single positions, or that it is right beyond 5 % of the price."""
     )

@@ -155,17 +155,17 @@ def without_bars(seen: Seen, share: float, seed: int) -> dict[str, pd.DataFrame]
 
 
 QUALITIES: dict[str, Callable[[Seen], liqdata.Market]] = {
-    "all five venues, 5-minute bars": lambda seen: seen.market(),
-    "open interest of three venues (79 %)": lambda seen: seen.market(
+    "all five exchanges, 5-minute bars": lambda seen: seen.market(),
+    "open interest of three exchanges (79 %)": lambda seen: seen.market(
         interest=of_venues(seen, "binance", "bybit", "okx")
     ),
-    "open interest of one venue (42 %)": lambda seen: seen.market(interest=of_venues(seen, "binance")),
+    "open interest of one exchange (42 %)": lambda seen: seen.market(interest=of_venues(seen, "binance")),
     "open interest once an hour": lambda seen: seen.market(interest=every(seen, 60)),
     "open interest once a day": lambda seen: seen.market(interest=every(seen, 24 * 60)),
-    "the largest venue (42 %) not heard one hour of six": lambda seen: seen.market(
+    "the largest exchange (42 %) missing one hour of six": lambda seen: seen.market(
         interest=seen.interest[(seen.interest["exchange"] != "binance") | (seen.interest["timestamp"].dt.hour % 6 != 0)]
     ),
-    "each venue once an hour, one after the other": lambda seen: seen.market(interest=in_turn(seen)),
+    "each exchange once an hour, one after the other": lambda seen: seen.market(interest=in_turn(seen)),
     "no open interest": lambda seen: seen.market(known=False),
     "bars of 15 minutes": lambda seen: seen.market(coarse(seen, 15)),
     "bars of 1 hour": lambda seen: seen.market(coarse(seen, 60)),
@@ -201,8 +201,8 @@ HABITS: dict[str, tuple[float, float, float]] = {
     "usual": USUAL,
     "lower leverage (weights × k^−0.75)": (-0.75, 1.0, 0.3),
     "higher leverage (weights × k^0.75)": (0.75, 1.0, 0.3),
-    "positions live a quarter as long": (0.0, 0.25, 0.3),
-    "positions live four times as long": (0.0, 4.0, 0.3),
+    "positions last a quarter as long": (0.0, 0.25, 0.3),
+    "positions last four times as long": (0.0, 4.0, 0.3),
     "nobody adds margin": (0.0, 1.0, 0.0),
     "four of five add margin": (0.0, 1.0, 0.8),
     "lower leverage, four times as long": (-0.75, 4.0, 0.3),

@@ -7,7 +7,7 @@
 //! rows, estimates leave the run out. If no row does, the level has changed, and estimates use the run. Before the
 //! verdict, estimates use the run as well. Each verdict has an instant, and depends only on rows known by that instant.
 //!
-//! docs/explanation/model.md has the bounds, and the recorded data from which they were chosen.
+//! docs/dev/experiments.md has the bounds, and the recorded data from which they were chosen.
 
 use crate::engine::observations::durations::days;
 use crate::model::{Bar, Millis};
