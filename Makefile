@@ -96,7 +96,7 @@ bench: $(STAMP)/bench $(FAST) ## the client against its peers and hostile replie
 scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated markets, and on recordings in $LIQDATA_REAL_DATA; writes docs/explanation/scorecard.md
 	$(BIN)/python tests/scorecard/run.py
 
-soak: $(STAMP)/test $(FAST) ## the long forms of the process tests
+soak: $(STAMP)/soak $(FAST) ## the long forms of the process tests
 	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
 		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python tests/page
@@ -133,7 +133,7 @@ $(STAMP)/pip:
 	mkdir -p $(STAMP) && touch $@
 
 # One stamp per dependency group of pyproject.toml.
-$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
+$(STAMP)/build $(STAMP)/demo $(STAMP)/test $(STAMP)/soak $(STAMP)/lint $(STAMP)/wheel $(STAMP)/bench: $(STAMP)/%: pyproject.toml | $(STAMP)/pip
 	@echo "== Python packages for $*, into .venv: some minutes at first; pip tells what goes wrong alone"
 	$(PIP) --group $*
 	touch $@
