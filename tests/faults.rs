@@ -644,6 +644,7 @@ async fn a_refusal_gives_the_services_reason_and_a_hint() {
     let no_token = "who are you?; no token was sent: give a token with token= or $LIQDATA_TOKEN, or another key with \
                     headers=";
     let sent = "who are you?; a token was sent";
+    let wrong = "who are you?; the token that was sent is not accepted";
     for (code, reply, token, says) in [
         ("404 Not Found", "slow down\nplease", None, ": slow down"),
         (
@@ -676,7 +677,7 @@ async fn a_refusal_gives_the_services_reason_and_a_hint() {
             "401 Unauthorized",
             "who are you?",
             Some("Bearer hunter2"),
-            sent,
+            wrong,
         ),
         (
             "403 Forbidden",

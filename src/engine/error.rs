@@ -106,11 +106,11 @@ pub enum EngineError {
     },
 }
 
-fn listed(names: &[String]) -> String {
-    if names.is_empty() {
-        "none".to_owned()
+fn listed(coins: &[String]) -> String {
+    if coins.is_empty() {
+        "none, because there are no bars, and an estimate needs them".to_owned()
     } else {
-        names.join(", ")
+        coins.join(", ")
     }
 }
 

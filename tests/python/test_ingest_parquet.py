@@ -124,7 +124,9 @@ def test_a_row_that_cannot_be_read_is_refused_with_the_name_of_its_file(tmp_path
         parquet.write_table(pyarrow.table(table), file)
     done = liqdata.ingest(folder, *files)
     assert (done.new, sum(done.refused.values())) == (26, 4)
-    reason = 'side: not a side; allowed: "LONG" or "SHORT"'
+    reason = (
+        'side: not a side; allowed: "LONG" or "SHORT", the side of the position (an order that sells closes a long)'
+    )
     assert done.first[reason] == f'{files[1]}:5 ("UP")'
 
 

@@ -91,7 +91,9 @@ def test_how_much_is_not_shown_is_said():
     said = str(caught.value)
     assert said.startswith('orders: column "side", row 0: "xxx')
     assert "more characters) …" in said
-    assert said.endswith('xxx" is not a side; allowed: "LONG" or "SHORT"')
+    assert said.endswith(
+        'xxx" is not a side; allowed: "LONG" or "SHORT", the side of the position (an order that sells closes a long)'
+    )
 
 
 REPLIES = {

@@ -107,7 +107,7 @@ def test_a_span_shows_the_range_and_what_the_price_may_reach(market, name):
 def test_a_service_sends_labels_and_sums_after_the_members_of_the_contract(market):
     with liqdata.serve(market) as server, liqdata.Client(server.url) as client:
         with urllib.request.urlopen(f"{server.url}/api/liq-maxpain?symbol=BTC") as reply:
-            sent = json.load(reply)
+            sent = json.load(reply)["data"]
         assert list(sent) == ["symbol", "price", "updatedAt", "d1", "d7", "units", "view", "simulated", "within"]
         assert (sent["units"], sent["simulated"]) == ("usd", True)
         pain, level = client.maxpain("BTC"), client.levels("BTC", headline="strongest")

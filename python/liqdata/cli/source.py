@@ -53,7 +53,11 @@ class Source(NamedTuple):
     def warn_if_static(self) -> None:
         """Print that a simulated market has no new data."""
         if self.demo:
-            print("simulated market: no new data arrives", file=sys.stderr, flush=True)
+            print(
+                "simulated market: no new data arrives; in one of liqdata serve --demo --live they do: give its --url",
+                file=sys.stderr,
+                flush=True,
+            )
 
     @property
     def here(self) -> bool:

@@ -374,6 +374,9 @@ impl Call<'_> {
         }
         match self.dialect.key_header() {
             Some(header) => format!("; send a key in the header {header}"),
+            None if self.config.says_who_asks() && status == StatusCode::UNAUTHORIZED => {
+                "; the token that was sent is not accepted".to_owned()
+            }
             None if self.config.says_who_asks() => "; a token was sent".to_owned(),
             None => {
                 "; no token was sent: give a token with token= or $LIQDATA_TOKEN, or another key with headers="

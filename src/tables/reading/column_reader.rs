@@ -18,7 +18,7 @@ use crate::wire::{exact_decimal, nearest_double};
 /// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;
 /// Fault reason of a cell that is not the side of a position.
-const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\"";
+const SIDE: &str = "not a side; allowed: \"LONG\" or \"SHORT\", the side of the position (an order that sells closes a long)";
 /// Fault reason of a cell that is not the side of an order that closed a position.
 const ORDER_SIDE: &str = "not the side of an order; allowed: \"BUY\" or \"SELL\"";
 /// Fault reason of a cell that is not a bar length.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from liqdata.cli import source
@@ -14,6 +15,7 @@ from liqdata.cli.watch.cascade_watch import destinations, watch
 from liqdata.cli.watch.console import Console
 from liqdata.cli.watch.messages import FORMATS, format_of, words_of
 from liqdata.cli.words import File, Number, OneOf
+from liqdata.errors import NotCovered
 from liqdata.files.safe_open import read_text
 from liqdata.text.printable import printable
 
@@ -131,8 +133,10 @@ def _watch(**given: Any) -> None:
 
     console = Console()
 
-    with asked_of.opened() as of:
+    with warnings.catch_warnings(), asked_of.opened() as of:
         asked_of.warn_if_static()
+        warnings.filterwarnings("once", category=NotCovered)
+        warnings.showwarning = lambda message, *_: say(str(message))
         watch(of, show=show, say=say, most=most, after_poll=console.flush, **alerts, **arguments)
         console.flush(wait=True)
 
