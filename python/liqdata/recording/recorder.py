@@ -129,7 +129,7 @@ class SourceRecorder:
         return made
 
     def _first_orders(self, question: Question, at: int) -> tuple[list[dict[str, Any]], int]:
-        """The newest orders of the service, as far back as a first recording goes, and where they begin."""
+        """The orders of a first recording, and the instant from which they are complete."""
         found = iter(self.source.orders(question, None))
         first = next(found, None)
         if first is None:

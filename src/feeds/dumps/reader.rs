@@ -144,7 +144,7 @@ impl<'a> DumpReader<'a> {
         };
         let mut bytes = text_of(bytes).map_err(|why| unclear(why.to_owned()))?;
         let mut head = Vec::new();
-        // A truncated file is read up to its end; the error is returned there.
+        // If reading fails after some bytes, these are decoded first, and the error follows after the last of them.
         let read = bytes.by_ref().take(HEAD).read_to_end(&mut head);
         if let (Err(fault), true) = (&read, head.is_empty()) {
             return Err(unclear(format!("it cannot be read: {fault}")));

@@ -341,8 +341,8 @@ async fn next(follower: &mut Reader, keep_alive: Duration) -> Result<Bytes, Reje
             None => sleep_until(silence).await,
         }
     }
-    // The comment contains the stream position. After a reconnect, events that the filter dropped are then not read
-    // again.
+    // A heartbeat: a comment line, and an `id` line with the stream position, so that a client that reconnects does not
+    // read events again that the filter dropped.
     let place = follower.place().map(|place| format!("id: {place}\n"));
     Ok(format!(": here\n{}\n", place.unwrap_or_default()).into())
 }
