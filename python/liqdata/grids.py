@@ -412,7 +412,7 @@ class Heatmap(_Grid):
     def _unit(self) -> str:
         """The unit of a cell, in words."""
         if self._relative:
-            return VENDOR if self.meta.get("vendor") else RELATIVE
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
         view = self.meta.get("view")
         return self._dated(_VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
 
@@ -757,7 +757,7 @@ class LiquidationMap(_Grid):
     def _unit(self) -> str:
         """The unit of a bin, in words."""
         if self._relative:
-            return VENDOR if self.meta.get("vendor") else RELATIVE
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:
