@@ -15,7 +15,7 @@ import {
     type Time,
     type UTCTimestamp,
 } from "lightweight-charts";
-import { type Grid, spanOf } from "../data/grid";
+import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
 import { clock, day, price, short, type Zone, zoneName } from "../view/numbers";
@@ -374,6 +374,13 @@ export class Plane {
         };
     }
 
+    /** Time and prices in view, whether somebody chose them or not. */
+    window(): Window {
+        const { t, p } = this.visible();
+        const seen = this.bars.priceScale().getVisibleRange();
+        return { t, p: p ?? (seen ? [seen.from, seen.to] : undefined) };
+    }
+
     show({ t, p }: Window): void {
         const { slots } = this;
         if (!slots) return;
@@ -504,11 +511,8 @@ export class Plane {
             context.fillRect(0, 0, bitmapSize.width, bitmapSize.height);
             if (!grid || !coded || !table) return;
             const height = bitmapSize.height;
-            const first = grid.prices[0] ?? 1;
-            const place = (y: number) => {
-                const at = this.bars.coordinateToPrice((y / ky) as never) as number | null;
-                return at !== null && at > 0 ? Math.log(at / first) / grid.step + 0.5 : -1;
-            };
+            const place = (y: number) =>
+                placeOf(grid, (this.bars.coordinateToPrice((y / ky) as never) as number | null) ?? 0);
             const key = `${height} ${place(0)} ${place(height)} ${place(height / 2)}`;
             if (this.built?.key !== key || this.built.lines.length !== height * grid.columns || !this.built.table) {
                 const rows = bands(height, place);
@@ -661,9 +665,9 @@ export class Plane {
         const { grid, cell } = this;
         if (!grid || !cell) return;
         const [from, to] = spanOf(grid, cell.column).map((at) => this.x(at)) as [number, number];
-        const middle = grid.prices[cell.row] ?? 0;
-        const top = this.bars.priceToCoordinate(middle * Math.exp(grid.step / 2));
-        const bottom = this.bars.priceToCoordinate(middle * Math.exp(-grid.step / 2));
+        const [low, high] = bandOf(grid, cell.row);
+        const top = this.bars.priceToCoordinate(high);
+        const bottom = this.bars.priceToCoordinate(low);
         if (top === null || bottom === null) return;
         context.strokeStyle = this.look.text;
         context.lineWidth = 1.5;
