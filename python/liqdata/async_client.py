@@ -698,9 +698,7 @@ class AsyncClient(Generic[Amount]):
         True
         """
         return await self._source.ask_list(
-            levels.maxpain(
-                symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain
-            )
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

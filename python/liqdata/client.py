@@ -590,9 +590,10 @@ class Client(Generic[Amount]):
             coin. All exchanges by default. Needs ``liqdata serve``.
         source : str, optional
             ``"estimate"``, which is the default, or the name of a recorded source, such as ``"coinglass"``
-            (:func:`liqdata.record`): its newest map of this coin and range as it was served, or with ``as_of`` the newest
-            one at that instant. ``meta["recording"]`` and ``meta["recorded_at"]`` say whose it is and of when. It
-            cannot be combined with ``span``, ``opened`` or a :class:`Model`. Needs ``liqdata serve``.
+            (:func:`liqdata.record`): its newest map of this coin and range as it was served, or with ``as_of`` the
+            newest one at that instant. ``meta["recording"]`` and ``meta["recorded_at"]`` have the name and the instant
+            of the recording. It cannot be combined with ``span``, ``opened`` or a :class:`Model`. Needs ``liqdata
+            serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             an iterator of heatmaps in the same order, which requests a few heatmaps at a time (an async iterator with
@@ -984,9 +985,7 @@ class Client(Generic[Amount]):
         True
         """
         return self._source.ask_list(
-            levels.maxpain(
-                symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain
-            )
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

@@ -760,9 +760,7 @@ class Market:
         [True, True]
         """
         return self._source.ask_list(
-            levels.maxpain(
-                symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain
-            )
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

@@ -80,7 +80,7 @@ class Store:
             for row in sorted(rows, key=lambda row: row["timestamp"]):
                 question = Question.stored(row)
                 self._maps[question.key] = [row["timestamp"], _digest(row["reply"])]
-                self._note(question, json.loads(row["explain"]).get("form"), row["timestamp"])
+                self._note(question, json.loads(row["explain"] or "{}").get("form"), row["timestamp"])
 
     def _note(self, question: Question, form: dict[str, Any] | None, at: int) -> None:
         """Note a map that a server can send."""

@@ -181,7 +181,7 @@ function ColourBar() {
         const value = Number(text);
         if (Number.isFinite(value) && value >= 0) change({ thr: value });
     };
-    const name = (usd: number) => (relative.value ? `${((100 * usd) / vmax).toPrecision(2)} %` : short(usd));
+    const name = (usd: number) => (relative.value ? `${Number(((100 * usd) / vmax).toPrecision(2))} %` : short(usd));
     return (
         <div class="colourbar">
             <span>{name(vmin)}</span>

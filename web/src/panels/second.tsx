@@ -3,7 +3,16 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Plane } from "../chart/plane";
 import { look, phone, still } from "../view/screen";
-import { secondCursor, secondInstead, secondLabel, secondReadout, secondStrips, secondWords } from "../view/shown";
+import {
+    gapsShown,
+    realised,
+    secondCursor,
+    secondInstead,
+    secondLabel,
+    secondReadout,
+    secondStrips,
+    secondWords,
+} from "../view/shown";
 import { bars, change, covers, grids, secondRange, view } from "../view/state";
 import { ReadoutLine } from "./parts";
 
@@ -49,6 +58,7 @@ function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
         }),
         effect(() => made.setColours({ cmap: view.value.cmap, ...secondRange.value })),
         effect(() => made.setStrips(phone.value ? [] : secondStrips.value, 0.16)),
+        effect(() => made.setRealised(realised.value, gapsShown.value)),
         effect(() => made.setWords(secondWords.value)),
         effect(() => {
             void [view.value, grids[0].value, grids[1].value, bars.region.value, covers.value, secondStrips.value];

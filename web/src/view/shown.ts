@@ -145,7 +145,7 @@ export const canvasWords = computed<Words>(() => ({
 export const secondWords = computed<Words>(() => ({
     plane: [`${view.value.symbol} · ${secondLabel.value[0]}`, ...secondLabel.value.slice(1)],
     instead: secondInstead.value || undefined,
-    realised: [],
+    realised: realisedWords.value,
     simulated: simulated.value,
 }));
 
@@ -237,7 +237,10 @@ export const readout = computed<Readout | undefined>(() => {
     return cellReadout(0, at, cell.value);
 });
 
-export const secondReadout = computed(() => cellReadout(1, secondCursor.value));
+export const secondReadout = computed(() => {
+    const at = secondCursor.value;
+    return at?.pane === 1 ? realisedReadout(at.instant) : cellReadout(1, at);
+});
 
 function cellReadout(
     side: Side,
