@@ -73,6 +73,24 @@ def open_interest_age(meta: Mapping[str, Any]) -> str | None:
     return f"open interest {age // (60 * 60 * 1000)} h old"
 
 
+def as_served(meta: Mapping[str, Any]) -> str | None:
+    """Say which service served a recorded map, and when.
+
+    Parameters
+    ----------
+    meta : mapping
+        The ``meta`` of a map.
+
+    Returns
+    -------
+    str or None
+        Such as ``"as served by coinglass at 2026-06-01T00:00:00Z"``; ``None`` for other maps.
+    """
+    if "recording" not in meta:
+        return None
+    return f"as served by {meta['recording']} at {_instant(meta['recorded_at'])}"
+
+
 _VIEWS: dict[Any, str] = {"exposed": EXPOSED, "expected": EXPECTED, "measured": MEASURED}
 
 
@@ -151,7 +169,7 @@ class _Grid:
         """Remarks on the data: old or partial open interest, outliers, a simulated market."""
         explain = self.meta.get("explain", {})
         age = explain.get("openInterestAgeMs")
-        words = []
+        words = [served] if (served := as_served(self.meta)) else []
         if age is not None and _FRESH < age <= OLD and not self._relative:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):

@@ -113,7 +113,10 @@ async fn a_heatmap_that_was_sent_in_bytes_is_kept_in_json() {
     }
     let rows = recorded(&folder.archive());
     assert_eq!(rows.len(), 1);
-    assert_eq!((rows[0].kind.as_str(), rows[0].params.as_str()), (kind, params));
+    assert_eq!(
+        (rows[0].kind.as_str(), rows[0].params.as_str()),
+        (kind, params)
+    );
     assert_eq!(rows[0].timestamp.0, END);
     assert_eq!(rows[0].reply, get(&writing.service, uri).await);
 }

@@ -3,6 +3,7 @@
 import io
 import math
 import random
+import shutil
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -222,3 +223,15 @@ def test_what_is_compared_is_chosen_by_key_and_closed_again(visit, url):
 def test_what_was_not_recorded_is_said_in_the_words_of_the_server(visit, url):
     page = visit(f"{url}/#source=coinglass&range=7d")
     _shown(page, "coinglass has no recorded heatmap BTC 7d; it has heatmap BTC 24h, liqmap BTC 1d")
+
+
+def test_an_archive_of_recordings_alone_shows_them(visit, folder, tmp_path):
+    shutil.copytree(Path(folder) / "recorded", tmp_path / "archive/recorded")
+    Store(str(tmp_path / "archive"), "coinglass").close()
+    with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
+        recorded = market.maps("BTC", kind="heatmap", source="coinglass")
+        page = visit(f"{server.url}/#source=coinglass", live=False)
+        _shown(page, "AS SERVED BY coinglass")
+        assert page.locator("#coin option").all_inner_texts() == ["BTC"]
+        assert "1970" not in page.locator(".page").inner_text()
+        _held(page, recorded[-1], count=20)

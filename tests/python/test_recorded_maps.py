@@ -119,6 +119,7 @@ def test_a_server_sends_the_recorded_map_of_an_instant(folder, url, name, path, 
         assert (one.meta["recording"], one.meta["recorded_at"]) == ("coinglass", wanted.meta["recorded_at"])
         assert (one.units, one.view) == ("relative", None)
         assert "USD" not in repr(one)
+        assert "as served by coinglass at" in repr(one)
     words = f"as served by coinglass at {wanted.meta['recorded_at']:%Y-%m-%dT%H:%M:%S}"
     assert explained.meta["explain"]["asServed"].startswith(words)
 
@@ -226,6 +227,8 @@ def test_a_recorded_server_is_sent_with_its_own_labels(tmp_path):
             client.liqmap("BTC", "7d", source=name),
         ]
         assert found == wanted
+        found.append(market.heatmap(source=name))
+        found.append(market.maxpain(source=name))
         assert all(one.simulated for one in found)
         assert {one.units for one in found} == {"usd"}
         assert {one.meta["recording"] for one in found} == {name}

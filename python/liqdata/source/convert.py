@@ -138,7 +138,7 @@ def record(reply: dict[str, Any], origin: Origin) -> Record:
         found,
         meta=meta,
         units=beyond.pop("units", _units(explain)),
-        simulated=simulated if origin.simulated is None else origin.simulated,
+        simulated=simulated if origin.simulated is None or served else origin.simulated,
     )
     made.__dict__.update(beyond)
     return made
@@ -239,7 +239,8 @@ def _labelled(reply: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     if "view" in reply:
         meta["view"] = reply.pop("view")
     simulated = reply.pop("simulated", None)
-    if meta.get("simulated") is None:
+    # A recorded map is of another market than the one that sends it.
+    if meta.get("simulated") is None or "recording" in reply:
         meta["simulated"] = simulated
     return {**meta, **_served_by(reply)}
 
@@ -249,7 +250,7 @@ def _served_by(reply: dict[str, Any]) -> dict[str, Any]:
     if "recording" not in reply:
         return {}
     recording, at = reply.pop("recording"), datetime_of(reply.pop("recorded_at"))
-    return {"recording": recording, "recorded_at": at}
+    return {"recording": recording, "recorded_at": at, "as_of": at}
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, Orde
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
-use crate::market::query::recorded_map::{inputs, no_positions, recorded};
+use crate::market::query::recorded_map::{no_positions, recorded};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
     Chosen, Coin, EarlierBar, EstimateLabels, Headline, HeatmapGrid, HeatmapRange, MapRange,
-    Millis, Model, Opened, ShownPrices, Symbol, TimeRange, Vocabulary, Window,
+    MapSource, Millis, Model, Opened, ShownPrices, Symbol, TimeRange, Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -59,6 +59,12 @@ pub enum QueryInputs {
 }
 
 impl QueryInputs {
+    /// The inputs of a recorded map; `None` for a map of another source.
+    fn of_source(source: Option<&MapSource>) -> Option<Self> {
+        let name = source?.recording()?;
+        Some(Self::Served(name.to_owned()))
+    }
+
     /// The inputs of a map over `range`. The map is refused once its last bar is older than `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
@@ -437,7 +443,7 @@ impl MarketQuery for api::Heatmap {
     }
 
     fn material(&self) -> QueryInputs {
-        if let Some(inputs) = inputs(self.source.as_ref()) {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
             return inputs;
         }
         QueryInputs::Estimated(RequiredHistory {
@@ -496,7 +502,7 @@ impl MarketQuery for api::Liqmap {
     }
 
     fn material(&self) -> QueryInputs {
-        if let Some(inputs) = inputs(self.source.as_ref()) {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
             return inputs;
         }
         if is_measured(self) {
@@ -588,7 +594,7 @@ impl MarketQuery for api::Maxpain {
     }
 
     fn material(&self) -> QueryInputs {
-        if let Some(inputs) = inputs(self.source.as_ref()) {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
             return inputs;
         }
         QueryInputs::map(

@@ -2,19 +2,12 @@
 
 use crate::api::{self, BadQuery, Endpoint};
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::QueryInputs;
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
     EstimateLabels, HeatmapGrid, LiquidationMap, MapSource, MaxPain, Millis, Vocabulary,
 };
 use crate::wire::{self, Decode, Reading};
-
-/// The inputs of a reply that is a recorded map; `None` for other replies.
-pub(crate) fn inputs(source: Option<&MapSource>) -> Option<QueryInputs> {
-    let name = source?.recording()?;
-    Some(QueryInputs::Served(name.to_owned()))
-}
 
 /// A query for a map that may have been recorded.
 pub(crate) trait RecordedMap: Endpoint<Reply: Decode> {

@@ -75,7 +75,7 @@ export function ReadoutLine({ of, hint, polite = false }: { of: Readout | undefi
 }
 
 export function reset(parameter: string): void {
-    const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2" };
+    const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2", source: "estimate" };
     change({ [parameter]: standard[parameter] }, true);
 }
 

@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Plane } from "../chart/plane";
+import { short } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
 import {
     gapsShown,
@@ -80,11 +81,14 @@ export function Second({ first }: { first: () => Plane | undefined }) {
     const box = useRef<HTMLDivElement>(null);
     useEffect(() => (box.current ? mount(box.current, first) : undefined), [first]);
     const words = secondLabel.value;
+    const shown = grids[1].value;
+    const { vmin, vmax } = secondRange.value;
     return (
         <>
             <div class="label second">
                 <p>
                     <strong>{view.value.symbol}</strong> {words.join(" · ")}
+                    {shown && `, from ${short(vmin)} to ${short(vmax)}${shown.units === "usd" ? " USD" : ""}`}
                     {secondInstead.value && <span class="trouble"> {secondInstead.value}</span>}
                 </p>
                 <button type="button" onClick={() => change({ compare: undefined }, true)}>

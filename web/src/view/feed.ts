@@ -144,7 +144,8 @@ export function start(): void {
     listeners.add((facts) => {
         damaged.value = facts.damaged;
         simulated.value = facts.simulated;
-        if (facts.now !== undefined && facts.now >= (newest.peek()?.now ?? 0)) {
+        // A market without observations of its own has no now.
+        if (facts.now && facts.now >= (newest.peek()?.now ?? 0)) {
             newest.value = { now: facts.now, heard: Date.now() };
         }
     });
