@@ -226,8 +226,8 @@ def test_what_was_not_recorded_is_said_in_the_words_of_the_server(visit, url):
 
 
 def test_an_archive_of_recordings_alone_shows_them(visit, folder, tmp_path):
-    shutil.copytree(Path(folder) / "recorded", tmp_path / "archive/recorded")
-    Store(str(tmp_path / "archive"), "coinglass").close()
+    Store(str(tmp_path / "archive"), "other").close()
+    shutil.copytree(Path(folder) / "recorded/coinglass", tmp_path / "archive/recorded/coinglass")
     with liqdata.open(tmp_path / "archive") as market, liqdata.serve(market) as server:
         recorded = market.maps("BTC", kind="heatmap", source="coinglass")
         page = visit(f"{server.url}/#source=coinglass", live=False)
