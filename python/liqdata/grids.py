@@ -16,6 +16,7 @@ from .calls.arguments import is_missing, number
 from .calls.traceback import public_methods
 from .errors import BadQuery
 from .text.printable import printable
+from .text.units import as_served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -71,24 +72,6 @@ def open_interest_age(meta: Mapping[str, Any]) -> str | None:
     if age is None or age <= OLD or explain.get("openInterestScale") == "relative":
         return None
     return f"open interest {age // (60 * 60 * 1000)} h old"
-
-
-def as_served(meta: Mapping[str, Any]) -> str | None:
-    """Say which service served a recorded map, and when.
-
-    Parameters
-    ----------
-    meta : mapping
-        The ``meta`` of a map.
-
-    Returns
-    -------
-    str or None
-        Such as ``"as served by coinglass at 2026-06-01T00:00:00Z"``; ``None`` for other maps.
-    """
-    if "recording" not in meta:
-        return None
-    return f"as served by {meta['recording']} at {_instant(meta['recorded_at'])}"
 
 
 _VIEWS: dict[Any, str] = {"exposed": EXPOSED, "expected": EXPECTED, "measured": MEASURED}

@@ -104,10 +104,11 @@ impl Refusal {
 
     /// Refuses a source of which nothing was recorded; `known` are the names of the recorded ones.
     pub(crate) fn no_such_recording(source: &str, known: &[String]) -> Self {
+        let own = r#""estimate" or "positions" (the latter only for a liquidation map)"#;
         let allowed = if known.is_empty() {
-            "\"estimate\"; nothing is recorded in this market".to_owned()
+            format!("{own}; nothing is recorded in this market")
         } else {
-            known.join(", ")
+            format!("{own}, or a recorded source: {}", known.join(", "))
         };
         BadQuery::new("source", format!("{source:?} is not recorded"), allowed).into()
     }

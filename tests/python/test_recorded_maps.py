@@ -160,7 +160,8 @@ def test_the_bytes_have_the_numbers_of_the_json(url, values):
 
 def test_what_was_not_recorded_is_refused_with_what_there_is(url):
     status, error = refused(f"{url}/api/liq-heatmap?symbol=ETH&source=hyblock")
-    assert (status, error["parameter"], error["allowed"]) == (400, "source", '"coinglass"')
+    assert (status, error["parameter"]) == (400, "source")
+    assert error["allowed"].endswith('or a recorded source: "coinglass"')
     status, error = refused(f"{url}/api/liq-heatmap?symbol=BTC&source=coinglass")
     assert (status, error["parameter"]) == (404, "source")
     assert error["message"] == (
@@ -182,7 +183,7 @@ def test_what_was_not_recorded_is_refused_with_what_there_is(url):
         client.liqmap("ETH", "7d", source="coinglass")
     with liqdata.serve(liqdata.demo()) as server:
         _, error = refused(f"{server.url}/api/liq-heatmap?source=coinglass")
-        assert error["allowed"] == '"estimate"; nothing is recorded in this market'
+        assert error["allowed"].endswith("; nothing is recorded in this market")
 
 
 def test_the_index_lists_what_was_recorded(url):

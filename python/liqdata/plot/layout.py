@@ -23,7 +23,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, TransformedBbox
 
 from liqdata.errors import BadQuery
-from liqdata.grids import as_served
+from liqdata.text.units import as_served
 
 from .amounts import Apart, name, price, prices
 from .colours import INK, NOW, PAPER, faint, ink

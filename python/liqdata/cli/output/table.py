@@ -190,8 +190,8 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
     -------
     list of str
     """
-    from liqdata.grids import Heatmap, LiquidationMap, as_served, open_interest_age
-    from liqdata.text.units import unit_in_words
+    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
+    from liqdata.text.units import as_served, unit_in_words
 
     served = as_served(getattr(answer, "meta", {}))
     what_it_is = "estimate" if served is None else f"{served},"
