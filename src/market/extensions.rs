@@ -14,7 +14,7 @@ use crate::market::query::market_query::{MarketQuery, QueryInputs, last, wanted}
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
 use crate::market::revision::wall_clock;
-use crate::market::source::recordings::{RecordedQuestion, newest_map};
+use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
@@ -406,7 +406,8 @@ impl MarketHistory for Market {
             return Err(Refusal::unknown_yet(at, self.now()));
         }
         let known_by = self.source.instant(as_of)?;
-        newest_map(self.recorded_in(), asked, known_by, most)
+        self.recordings
+            .newest_map(self.recorded_in(), asked, known_by, most)
     }
 
     fn maps(

@@ -1,6 +1,7 @@
 """Recorded maps of other services, as a server of the archive sends them."""
 
 import json
+import shutil
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime, timedelta
@@ -250,3 +251,16 @@ def test_recordings_without_maps_for_servers_say_so(tmp_path):
         assert "recorded by an older liqdata" in error["message"]
         assert 'market.maps(source="coinglass") reads them in Python' in error["message"]
         assert len(market.maps("ETH", source="coinglass")) == 2
+
+
+def test_a_damaged_recording_is_refused_where_its_maps_may_be_missing(folder, tmp_path):
+    copied = tmp_path / "archive"
+    shutil.copytree(folder, copied)
+    (file,) = copied.glob(f"recorded/coinglass/maps/**/*{at(instants()[0]):%Y-%m-%d}*/**/*.parquet")
+    file.write_bytes(file.read_bytes()[:-20])
+    with liqdata.open(copied) as market, liqdata.serve(market) as server:
+        status, error = refused(f"{server.url}/api/liq-heatmap?symbol=ETH&source=coinglass&as_of={instants()[0]}")
+        assert status == 503
+        assert str(tmp_path) not in error["message"]
+        with liqdata.Client(server.url) as client:
+            assert client.heatmap("ETH", source="coinglass").matrix.max() == 3 * 1600

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,7 @@ struct ReadBefore {
 #[derive(Debug, Default)]
 pub(crate) struct Recordings {
     read: Mutex<BTreeMap<String, ReadBefore>>,
+    open: Mutex<BTreeMap<String, Arc<Archive>>>,
 }
 
 impl Recordings {
@@ -149,69 +150,100 @@ impl Recordings {
         read.insert(source.to_owned(), ReadBefore { series, revision });
         Ok(revision)
     }
-}
 
-/// The newest recorded map at or before `as_of` that fits `asked`.
-///
-/// # Errors
-///
-/// A [`Refusal`] that says which sources are recorded, or which maps the source has.
-pub(crate) fn newest_map(
-    archive: Option<&Path>,
-    asked: RecordedQuestion<'_>,
-    as_of: Option<Millis>,
-    most: usize,
-) -> Result<MapRow, Refusal> {
-    let (folder, all) = known(archive, asked.source)?;
-    let fits = |series: &&RecordedSeries| {
-        series.endpoint == asked.endpoint
-            && series.symbol == asked.symbol
-            && series.range.as_deref() == asked.range
-            && series.exchange.as_deref() == asked.exchange
-    };
-    let of_model = |series: &&RecordedSeries| asked.model.is_some() && series.model == asked.model;
-    let series = all
-        .iter()
-        .filter(fits)
-        .find(of_model)
-        .or_else(|| all.iter().find(fits));
-    let Some(series) = series else {
-        return Err(no_such_map(asked, &all));
-    };
-    let until = as_of.map_or(series.last, |as_of| as_of.min(series.last));
-    let reader = Archive::read(&folder)?;
-    let (mut end, mut length) = (until.on(1), FIRST);
-    while end > series.since {
-        let start = end.back(length).max(series.since);
-        let filter = Filter {
-            start: Some(start),
-            end: Some(end),
-            coin: Some(asked.symbol.to_owned()),
-            version: Some(
-                series
-                    .version
-                    .as_deref()
-                    .unwrap_or(Filter::UNKNOWN)
-                    .to_owned(),
-            ),
-            ..Filter::default()
+    /// The newest recorded map at or before `as_of` that fits `asked`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] that says which sources are recorded, or which maps the source has.
+    pub(crate) fn newest_map(
+        &self,
+        archive: Option<&Path>,
+        asked: RecordedQuestion<'_>,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<MapRow, Refusal> {
+        let (folder, all) = known(archive, asked.source)?;
+        let fits = |series: &&RecordedSeries| {
+            series.endpoint == asked.endpoint
+                && series.symbol == asked.symbol
+                && series.range.as_deref() == asked.range
+                && series.exchange.as_deref() == asked.exchange
         };
-        let rows = reader
-            .maps_within(&filter, Some(asked.endpoint), most)?
-            .rows;
-        // They are sorted by time.
-        let newest = rows.into_iter().rfind(|row| row.params == series.params);
-        if let Some(row) = newest {
-            return Ok(row);
+        let of_model =
+            |series: &&RecordedSeries| asked.model.is_some() && series.model == asked.model;
+        let series = all
+            .iter()
+            .filter(fits)
+            .find(of_model)
+            .or_else(|| all.iter().find(fits));
+        let Some(series) = series else {
+            return Err(no_such_map(asked, &all));
+        };
+        let until = as_of.map_or(series.last, |as_of| as_of.min(series.last));
+        let reader = self.reader(&folder, asked.source)?;
+        let (mut end, mut length) = (until.on(1), FIRST);
+        while end > series.since {
+            let start = end.back(length).max(series.since);
+            let filter = Filter {
+                start: Some(start),
+                end: Some(end),
+                coin: Some(asked.symbol.to_owned()),
+                version: Some(
+                    series
+                        .version
+                        .as_deref()
+                        .unwrap_or(Filter::UNKNOWN)
+                        .to_owned(),
+                ),
+                ..Filter::default()
+            };
+            let found = match reader.maps_within(&filter, Some(asked.endpoint), most) {
+                // The time range has too many maps of other ranges.
+                Err(ArchiveError::BadRange { .. }) if length > Millis::MINUTE => {
+                    length /= 8;
+                    continue;
+                }
+                found => found?,
+            };
+            if !found.damaged.is_empty() {
+                let message = "a file with maps of this time cannot be read".to_owned();
+                return Err(ArchiveError::Damaged {
+                    path: folder,
+                    message,
+                }
+                .into());
+            }
+            // They are sorted by time.
+            let newest = found
+                .rows
+                .into_iter()
+                .rfind(|row| row.params == series.params);
+            if let Some(row) = newest {
+                return Ok(row);
+            }
+            (end, length) = (start, length.saturating_mul(4));
         }
-        (end, length) = (start, length.saturating_mul(4));
+        let since = series.since;
+        Err(Refusal::not_recorded(format!(
+            "{} has no recorded {} at or before {until}: the first one is of {since}",
+            asked.source,
+            series.described()
+        )))
     }
-    let since = series.since;
-    Err(Refusal::not_recorded(format!(
-        "{} has no recorded {} at or before {until}: the first one is of {since}",
-        asked.source,
-        series.described()
-    )))
+
+    /// The open archive of a source.
+    fn reader(&self, folder: &Path, source: &str) -> Result<Arc<Archive>, Refusal> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.get(source)
+            && known.check_journal().is_ok()
+        {
+            return Ok(Arc::clone(known));
+        }
+        let reader = Arc::new(Archive::read(folder)?);
+        open.insert(source.to_owned(), Arc::clone(&reader));
+        Ok(reader)
+    }
 }
 
 fn no_such_map(asked: RecordedQuestion<'_>, all: &[RecordedSeries]) -> Refusal {
