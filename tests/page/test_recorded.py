@@ -27,6 +27,8 @@ IMAGE = pytest.importorskip("PIL.Image")
 ROOT = "/api/futures/liquidation/"
 HEAT, MAP = f"{ROOT}aggregated-heatmap/model2", f"{ROOT}aggregated-map"
 MINUTE = 60_000
+# Two frames: what follows a move of the pointer was painted.
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 10))))"
 
 
 def _heatmap(bars, factor):
@@ -89,7 +91,7 @@ def url(folder):
 
 def _read(page, box, x, y, place=0):
     page.mouse.move(int(box["x"] + x * box["width"]), int(box["y"] + y * box["height"]))
-    page.wait_for_timeout(30)
+    page.evaluate(PAINTED)
     readout = page.locator(".readout").nth(place)
     row = readout.get_attribute("data-row")
     if row is None:
@@ -207,6 +209,13 @@ def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, he
     if width > 600:
         page.locator(".canvas").nth(1).scroll_into_view_if_needed()
         _held(page, recorded[-1], place=1, count=20)
+    page.keyboard.press("t")
+    captions = page.locator("dialog caption").all_inner_texts()
+    assert [caption.split(" · ")[0] for caption in captions[:2]] == ["ESTIMATE", "AS SERVED BY coinglass"]
+    second = page.locator("dialog table").nth(1)
+    assert "USD" not in second.inner_text()
+    strongest = float(second.locator("tbody tr").first.locator("td").last.get_attribute("title"))
+    assert strongest == pytest.approx(recorded[-1].matrix[:, -1].max(), rel=1.01e-4)
 
 
 def test_what_is_compared_is_chosen_by_key_and_closed_again(visit, url):

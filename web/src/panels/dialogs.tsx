@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { keepToken } from "../data/api";
 import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
-import { clusters, label, realised, strips, unit } from "../view/shown";
+import { clusters, label, realised, secondStrips, strips, unit } from "../view/shown";
 import { gaps, index, KINDS, levels, notices, pain, ready, tokenNeeded, view } from "../view/state";
 import { Dialog } from "./parts";
 
@@ -86,30 +86,29 @@ function About() {
 function Clusters() {
     return (
         <Dialog name={`Strongest rows of the newest column, ${view.value.symbol}`} onClose={close}>
-            <p>{label.value.join(" · ")}</p>
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">price from</th>
-                        <th scope="col">to</th>
-                        <th scope="col">side</th>
-                        <th scope="col">
-                            {isRecorded(view.value.source) ? "as served" : "est."}
-                            {unit.value}
-                        </th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {clusters.value.map(({ band, value, side }) => (
-                        <tr key={band[0]}>
-                            <td>{price(band[0])}</td>
-                            <td>{price(band[1])}</td>
-                            <td>{side}</td>
-                            <td title={String(value)}>{short(value)}</td>
+            {clusters.value.map(({ words, amount, rows }) => (
+                <table key={words[0]}>
+                    <caption>{words.join(" · ")}</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">price from</th>
+                            <th scope="col">to</th>
+                            <th scope="col">side</th>
+                            <th scope="col">{amount}</th>
                         </tr>
-                    ))}
-                </tbody>
-            </table>
+                    </thead>
+                    <tbody>
+                        {rows.map(({ band, value, side }) => (
+                            <tr key={band[0]}>
+                                <td>{price(band[0])}</td>
+                                <td>{price(band[1])}</td>
+                                <td>{side}</td>
+                                <td title={String(value)}>{short(value)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            ))}
             {!isRecorded(view.value.source) && <Headlines />}
         </Dialog>
     );
@@ -163,7 +162,7 @@ export function Headlines() {
 function MapTable() {
     return (
         <Dialog name="Liquidation map" onClose={close}>
-            {strips.value.map(({ map, word, lines, relative }) => (
+            {[...strips.value, ...secondStrips.value].map(({ map, word, lines, relative }) => (
                 <table key={word}>
                     <caption>
                         {word} · {lines.join(" · ")} · the 20 strongest bins

@@ -13,7 +13,6 @@ import {
     covers,
     damaged,
     gaps,
-    grid,
     grids,
     heatmap,
     levels,
@@ -155,7 +154,10 @@ export const strips = computed<StripSource[]>(() => {
     return stripsOf(beside === "none" || beside === source ? [source] : [source, beside], 0);
 });
 
-export const secondStrips = computed(() => stripsOf([sources.value[1] ?? ""], 1));
+export const secondStrips = computed(() => {
+    const source = sources.value[1];
+    return source === undefined ? [] : stripsOf([source], 1);
+});
 
 function stripsOf(names: string[], side: Side): StripSource[] {
     const found: StripSource[] = [];
@@ -306,17 +308,21 @@ function realisedReadout(instant: number): Readout | undefined {
     };
 }
 
-/** The strongest rows of the newest column, or of the column that is looked at. */
-export const clusters = computed(() => {
-    const shown = grid.value;
-    if (!shown) return [];
-    const column = shown.columns - 1;
-    return Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
-        .filter(({ value }) => value > 0)
-        .sort((a, b) => b.value - a.value)
-        .slice(0, 20)
-        .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
-});
+/** The strongest rows of the newest column of each chart. */
+export const clusters = computed(() =>
+    grids.flatMap(({ value: shown }, side) => {
+        if (!shown) return [];
+        const column = shown.columns - 1;
+        const rows = Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
+            .filter(({ value }) => value > 0)
+            .sort((a, b) => b.value - a.value)
+            .slice(0, 20)
+            .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
+        const source = sources.value[side] ?? "";
+        const word = isRecorded(source) ? "as served" : "est.";
+        return [{ words: labelOf(side as Side), amount: `${word}${unitOf(side as Side)}`, rows }];
+    }),
+);
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
 
