@@ -94,6 +94,7 @@ export class Plane {
     private quiet = 0;
     private version = 0;
     private moved = false;
+    private wish: Window | undefined;
     private cell: { row: number; column: number } | undefined;
     private staleFrom: number | undefined;
 
@@ -237,7 +238,8 @@ export class Plane {
 
     /** The time and price that are in view unless somebody moves. */
     setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number]): void {
-        const held = this.moved ? this.visible() : undefined;
+        // What was asked to be shown is in view only after the next frame.
+        const held = this.moved ? (this.wish ?? this.visible()) : undefined;
         if (grid !== this.grid) {
             this.grid = grid;
             this.coded = grid ? encode(grid) : undefined;
@@ -404,6 +406,13 @@ export class Plane {
     show({ t, p }: Window): void {
         const { slots } = this;
         if (!slots) return;
+        const wish = { t, p };
+        this.wish = wish;
+        requestAnimationFrame(() =>
+            requestAnimationFrame(() => {
+                if (this.wish === wish) this.wish = undefined;
+            }),
+        );
         this.silently(() => {
             if (t) {
                 const [from, to] = [logical(slots, t[0]), logical(slots, t[1])];
