@@ -1,5 +1,6 @@
 """Recorded maps of other services, as a server of the archive sends them."""
 
+import asyncio
 import json
 import shutil
 import urllib.error
@@ -264,3 +265,15 @@ def test_a_damaged_recording_is_refused_where_its_maps_may_be_missing(folder, tm
         assert str(tmp_path) not in error["message"]
         with liqdata.Client(server.url) as client:
             assert client.heatmap("ETH", source="coinglass").matrix.max() == 3 * 1600
+
+
+def test_an_async_client_gets_recorded_maps_of_several_instants(url):
+    async def ask():
+        async with liqdata.AsyncClient(url) as client:
+            maps = client.heatmap("ETH", source="coinglass", as_of=[at(one) for one in instants()])
+            found = [one async for one in await maps]
+            return found, await client.liqmap(["ETH"], source="coinglass")
+
+    found, levels = asyncio.run(ask())
+    assert [one.matrix.max() for one in found] == [1600, 3200, 4800]
+    assert levels["ETH"].meta["recorded_at"] == at(instants()[-1])
