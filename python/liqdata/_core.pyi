@@ -448,7 +448,7 @@ class ArchiveWriter:
         orders: object,
         keys: Sequence[str],
         received_at: int,
-        maps: Sequence[tuple[str, str, str, str, str]],
+        maps: Sequence[tuple[str, str, str, str, str, str | None]],
         covered: Sequence[tuple[str, int, int]],
     ) -> tuple[int, int, list[str]]: ...
     def roll(self, until: int) -> int: ...

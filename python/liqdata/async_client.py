@@ -372,6 +372,7 @@ class AsyncClient(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Heatmap: ...
@@ -385,6 +386,7 @@ class AsyncClient(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> AsyncIterator[Heatmap]: ...
@@ -398,6 +400,7 @@ class AsyncClient(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Heatmap]: ...
@@ -411,6 +414,7 @@ class AsyncClient(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, AsyncIterator[Heatmap]]: ...
@@ -423,6 +427,7 @@ class AsyncClient(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Heatmap | AsyncIterator[Heatmap] | dict[str, Heatmap] | dict[str, AsyncIterator[Heatmap]]:
@@ -442,7 +447,15 @@ class AsyncClient(Generic[Amount]):
         """
         return await self._source.ask_lazily(
             heatmap.heatmap(
-                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -623,6 +636,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -633,6 +647,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -643,6 +658,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -653,6 +669,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -662,6 +679,7 @@ class AsyncClient(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -680,7 +698,7 @@ class AsyncClient(Generic[Amount]):
         True
         """
         return await self._source.ask_list(
-            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

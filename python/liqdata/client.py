@@ -504,6 +504,7 @@ class Client(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Heatmap: ...
@@ -517,6 +518,7 @@ class Client(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Iterator[Heatmap]: ...
@@ -530,6 +532,7 @@ class Client(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Heatmap]: ...
@@ -543,6 +546,7 @@ class Client(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Iterator[Heatmap]]: ...
@@ -555,6 +559,7 @@ class Client(Generic[Amount]):
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
@@ -583,6 +588,12 @@ class Client(Generic[Amount]):
         exchange : str, optional
             Use only open interest and orders of this exchange; bars and relative volume cover all exchanges of the
             coin. All exchanges by default. Needs ``liqdata serve``.
+        source : str, optional
+            ``"estimate"``, which is the default, or the name of a recorded source, such as ``"coinglass"``
+            (:func:`liqdata.record`): its newest map of this coin and range as it was served, or with ``as_of`` the
+            newest one at that instant. ``meta["recording"]`` and ``meta["recorded_at"]`` have the name and the instant
+            of the recording. It cannot be combined with ``span``, ``opened`` or a :class:`Model`. Needs ``liqdata
+            serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             an iterator of heatmaps in the same order, which requests a few heatmaps at a time (an async iterator with
@@ -617,7 +628,15 @@ class Client(Generic[Amount]):
         """
         return self._source.ask_lazily(
             heatmap.heatmap(
-                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -715,10 +734,11 @@ class Client(Generic[Amount]):
             As for :meth:`heatmap`. By default ``"ever"`` for the range ``"all"``, and ``"range"`` for the others.
         exchange : str, optional
             As for :meth:`heatmap`. Needs ``liqdata serve``.
-        source : {"estimate", "positions"}, optional
+        source : {"estimate", "positions"} or str, optional
             ``"positions"`` returns observed positions (:meth:`positions`) instead of an estimate: measured, but only a
             part of all positions. It cannot be combined with ``model``, nor with a ``range`` other than ``"all"``,
-            because it is unknown when the positions were opened. Needs ``liqdata serve``.
+            because it is unknown when the positions were opened. The name of a recorded source as for :meth:`heatmap`.
+            Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -869,6 +889,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -879,6 +900,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -889,6 +911,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -899,6 +922,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -908,6 +932,7 @@ class Client(Generic[Amount]):
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -924,6 +949,8 @@ class Client(Generic[Amount]):
             there. ``"strongest"``: the bin with the most USD at any distance. With less than a day of bars, the
             strongest is used. ``meta["explain"]["headline"]`` says which, and ``meta["explain"]["reach"]`` has the
             chance of each price. Needs ``liqdata serve``.
+        source : str, optional
+            As for :meth:`heatmap`, without ``model`` and ``headline``. Needs ``liqdata serve``.
         as_of : int, datetime or str, or several of them, optional
             Compute as of this instant, from data received by then; *now* by default. Several instants return
             a list of answers in the same order. Needs ``liqdata serve``.
@@ -958,7 +985,7 @@ class Client(Generic[Amount]):
         True
         """
         return self._source.ask_list(
-            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

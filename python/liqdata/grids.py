@@ -16,6 +16,7 @@ from .calls.arguments import is_missing, number
 from .calls.traceback import public_methods
 from .errors import BadQuery
 from .text.printable import printable
+from .text.units import as_served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -151,7 +152,7 @@ class _Grid:
         """Remarks on the data: old or partial open interest, outliers, a simulated market."""
         explain = self.meta.get("explain", {})
         age = explain.get("openInterestAgeMs")
-        words = []
+        words = [served] if (served := as_served(self.meta)) else []
         if age is not None and _FRESH < age <= OLD and not self._relative:
             words.append(f"open interest {timedelta(milliseconds=age)} old")
         if partial := explain.get("openInterestPartialBars"):
@@ -412,7 +413,7 @@ class Heatmap(_Grid):
     def _unit(self) -> str:
         """The unit of a cell, in words."""
         if self._relative:
-            return VENDOR if self.meta.get("vendor") else RELATIVE
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
         view = self.meta.get("view")
         return self._dated(_VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
 
@@ -757,7 +758,7 @@ class LiquidationMap(_Grid):
     def _unit(self) -> str:
         """The unit of a bin, in words."""
         if self._relative:
-            return VENDOR if self.meta.get("vendor") else RELATIVE
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
         return self._dated(_VIEWS.get(self.meta.get("view"), ESTIMATED))
 
     def to_frame(self) -> pd.DataFrame:

@@ -440,6 +440,7 @@ class Market:
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Heatmap: ...
@@ -453,6 +454,7 @@ class Market:
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> Iterator[Heatmap]: ...
@@ -466,6 +468,7 @@ class Market:
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Heatmap]: ...
@@ -479,6 +482,7 @@ class Market:
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, Iterator[Heatmap]]: ...
@@ -491,6 +495,7 @@ class Market:
         span: Span | tuple[float, float] = "reach",
         opened: Opened = "ever",
         exchange: str | None = None,
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
@@ -510,7 +515,15 @@ class Market:
         """
         return self._source.ask_lazily(
             heatmap.heatmap(
-                symbol, range, model, span=span, opened=opened, exchange=exchange, as_of=as_of, explain=explain
+                symbol,
+                range,
+                model,
+                span=span,
+                opened=opened,
+                exchange=exchange,
+                source=source,
+                as_of=as_of,
+                explain=explain,
             )
         )
 
@@ -687,6 +700,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> Record: ...
@@ -697,6 +711,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> list[Record]: ...
@@ -707,6 +722,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instant | None = None,
         explain: bool = False,
     ) -> dict[str, Record]: ...
@@ -717,6 +733,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Iterable[Instant],
         explain: bool = False,
     ) -> dict[str, list[Record]]: ...
@@ -726,6 +743,7 @@ class Market:
         *,
         model: ModelNumber | Model | None = None,
         headline: Headline = "reach",
+        source: MapSource | None = None,
         as_of: Instants | None = None,
         explain: bool = False,
     ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
@@ -742,7 +760,7 @@ class Market:
         [True, True]
         """
         return self._source.ask_list(
-            levels.maxpain(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
+            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
         )
 
     def iter_orders(

@@ -132,8 +132,8 @@ MapKind: TypeAlias = Literal["heatmap", "liqmap", "levels", "maxpain"]
 ArchiveTable: TypeAlias = Literal["orders", "bars", "open_interest", "maps", "positions"]
 """A table of an archive."""
 
-MapSource: TypeAlias = Literal["estimate", "positions"]
-"""Source of a liquidation map: an estimate, or observed positions."""
+MapSource: TypeAlias = Literal["estimate", "positions"] | str  # noqa: PYI051 - the names are for completion
+"""Source of a map: an estimate, observed positions (liquidation maps only), or the name of a recorded source."""
 
 Opened: TypeAlias = Literal["ever", "range"]
 """Which positions an estimate counts: all that are open, or those that were opened within the range."""

@@ -12,8 +12,8 @@ use crate::api::argument::Argument;
 use crate::api::instant::{allowed_instants, instant_schema};
 use crate::api::refusal::BadQuery;
 use crate::model::{
-    BinWidth, Chosen, Coin, Model, PriceBound, Specification, Symbol, Vocabulary, did_you_mean,
-    exchange_name,
+    BinWidth, Chosen, Coin, MapSource, Model, PriceBound, Specification, Symbol, Vocabulary,
+    did_you_mean, exchange_name,
 };
 
 /// Name of the preference and query parameter that request an explanation.
@@ -250,11 +250,12 @@ pub(crate) fn text_of<'a, R: Rule>(
 /// Implements [`Rule`] for values that are given as text.
 macro_rules! texts {
     ($(impl [$($generic:tt)*] for $rule:ty = $value:ty {
-        $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt $($values:expr)?
+        $allowed:expr; |$name:ident, $text:ident| $check:expr; $schema:tt $($values:expr)? $(; $open:literal)?
     })+) => {$(
         impl<$($generic)*> Rule for $rule {
             type Value = $value;
             type Raw<'a> = &'a str;
+            $(const OPEN: Option<&'static str> = Some($open);)?
 
             fn allowed() -> String {
                 $allowed
@@ -305,6 +306,12 @@ texts! {
         r#"a trading pair such as "BTCUSDT", or a coin such as "BTC" for all its pairs"#.to_owned();
         |name, text| read(name, text, &Self::allowed());
         {"type": "string", "minLength": 1}
+    }
+    impl [] for MapSource = Self {
+        r#""estimate", "positions", or the name of a recorded source, such as "coinglass""#.to_owned();
+        |name, text| Self::parse(text)
+            .ok_or_else(|| BadQuery::new(name, format!("{text:?} is not allowed"), Self::allowed()));
+        {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9.-]*$"} Self::OWN.to_vec(); "a recorded source"
     }
     impl [] for Exchange = String {
         r#"an exchange's name such as "binance""#.to_owned();

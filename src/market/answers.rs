@@ -51,7 +51,9 @@ impl Market {
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<ExplainedReply<E::Reply>, Refusal> {
-        self.check_instant(as_of)?;
+        if !matches!(question.material(), QueryInputs::Served(_)) {
+            self.check_instant(as_of)?;
+        }
         if self.has_only_totals && REALISED.contains(&E::NAME) {
             return Err(Refusal::no_orders());
         }
@@ -62,7 +64,10 @@ impl Market {
             return Ok(ExplainedReply::realised(reply));
         }
         let needed = match question.material() {
-            QueryInputs::Realised(_) | QueryInputs::Recorded(_) | QueryInputs::TimeRange => None,
+            QueryInputs::Realised(_)
+            | QueryInputs::Recorded(_)
+            | QueryInputs::TimeRange
+            | QueryInputs::Served(_) => None,
             QueryInputs::Estimated(needed) => Some(needed),
         };
         let answered = view_of(&*self.source, as_of, needed.as_ref(), |view| {

@@ -14,6 +14,7 @@ use crate::market::shared_refresh::SharedLook;
 use crate::market::source::archive::archive_source::ArchiveSource;
 use crate::market::source::growing_tables::{GrowingTables, MarketFeed};
 use crate::market::source::market_source::MarketSource;
+use crate::market::source::recordings::Recordings;
 use crate::market::source::replay::{ReplayClock, ReplaySource};
 use crate::market::source::tables::TableSource;
 use crate::model::{Millis, SimulatedFeeds, TimeRange};
@@ -30,6 +31,7 @@ impl Market {
             look: SharedLook::default(),
             filled_by: None,
             watch: Mutex::default(),
+            recordings: Recordings::default(),
         }
     }
 

@@ -10,9 +10,11 @@ use crate::market::market::Market;
 use crate::market::query::cascades::price;
 use crate::market::query::history;
 use crate::market::query::market_history::MarketHistory;
-use crate::market::query::market_query::{MarketQuery, last, wanted};
+use crate::market::query::market_query::{MarketQuery, QueryInputs, last, wanted};
 use crate::market::query::order_pages;
 use crate::market::refusal::Refusal;
+use crate::market::revision::wall_clock;
+use crate::market::source::recordings::RecordedQuestion;
 use crate::market::source::view_source::view_of;
 use crate::model::{
     Bar, CascadeRow, Coin, CoverageGap, GroupedOrder, MapRow, Millis, ObservedLiquidations,
@@ -48,7 +50,10 @@ impl Market {
         question: &E,
         as_of: Option<Millis>,
     ) -> Result<Option<PeriodCoverage>, Refusal> {
-        self.check_instant(as_of)?;
+        let is_recorded = matches!(question.material(), QueryInputs::Served(_));
+        if is_recorded {
+            return Ok(None);
+        }
         let now = self.instant(as_of)?.unwrap_or_else(|| self.now());
         let Some(period) = question.period(now) else {
             return Ok(None);
@@ -388,6 +393,21 @@ impl MarketHistory for Market {
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal> {
         self.positions(coin, exchange, as_of)
+    }
+
+    fn recorded_map(
+        &self,
+        asked: RecordedQuestion<'_>,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<MapRow, Refusal> {
+        // Not checked against the market's own observations: a recording may be older or newer.
+        if let Some(at) = as_of.filter(|at| *at > self.now().max(wall_clock())) {
+            return Err(Refusal::unknown_yet(at, self.now()));
+        }
+        let known_by = self.source.instant(as_of)?;
+        self.recordings
+            .newest_map(self.recorded_in(), asked, known_by, most)
     }
 
     fn maps(

@@ -1,5 +1,6 @@
 //! [`Market`]: one interface for queries, independent of where the observations are stored.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::{Archive, DamagedPart, Scrubber};
@@ -10,6 +11,7 @@ use crate::market::refusal::Refusal;
 use crate::market::revision::{Dependency, Revision, SourceState};
 use crate::market::shared_refresh::SharedLook;
 use crate::market::source::market_source::MarketSource;
+use crate::market::source::recordings::{RecordedSource, Recordings};
 use crate::market::source::replay::ReplaySource;
 use crate::model::{CoverageGap, Millis};
 
@@ -45,6 +47,7 @@ pub struct Market {
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
     /// The background check that reads all archive files once.
     pub(crate) watch: Mutex<Option<Scrubber>>,
+    pub(crate) recordings: Recordings,
 }
 
 impl Market {
@@ -241,6 +244,10 @@ impl Market {
         if !self.is_on_disk() {
             return self.state(basis);
         }
+        if let Dependency::Recording(_) = basis {
+            let basis = basis.clone();
+            return self.look(move |market| market.state(&basis)).await?;
+        }
         let look = async {
             self.look(|market| market.state(&Dependency::Observations).map(drop))
                 .await?
@@ -260,7 +267,29 @@ impl Market {
     ///
     /// A [`Refusal`] if new rows cannot be read.
     pub(crate) fn state(&self, basis: &Dependency) -> Result<SourceState, Refusal> {
-        self.source.state(basis)
+        match basis {
+            Dependency::Recording(source) => Ok(SourceState {
+                revision: self.recordings.revision(self.recorded_in(), source)?,
+                now: self.now(),
+            }),
+            basis => self.source.state(basis),
+        }
+    }
+
+    /// The folder of the archive with recorded maps of other services; a replay has none.
+    pub(crate) fn recorded_in(&self) -> Option<&Path> {
+        self.archive()
+            .filter(|_| self.moving.is_none())
+            .map(Archive::path)
+    }
+
+    /// The recorded sources, with the maps of each.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if the recordings cannot be read.
+    pub(crate) fn recorded_sources(&self) -> Result<Vec<RecordedSource>, Refusal> {
+        Recordings::sources(self.recorded_in())
     }
 
     /// Waits until the revision of the observations differs from `seen`.

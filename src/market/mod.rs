@@ -41,5 +41,7 @@ pub use refusal::{Refusal, RefusalCode};
 pub use revision::Revision;
 pub(crate) use revision::{Dependency, SourceState, wall_clock};
 pub use source::growing_tables::MarketFeed;
+pub use source::recordings::RecordedQuestion;
+pub(crate) use source::recordings::RecordedSource;
 pub use source::replay::{ManualClock, ReplayClock, ScaledClock};
 pub use source::view_source::{RequiredHistory, RequiredLedger};

@@ -22,6 +22,8 @@ pub enum RefusalCode {
     NoBars,
     /// The market has no account position in the coin.
     NoPositions,
+    /// No such map of the source was recorded.
+    NotRecorded,
     /// The market has liquidated totals by period but no orders.
     NoOrders,
     /// The bars of the coin are too long for the requested range.
@@ -98,6 +100,22 @@ impl Refusal {
         let message = "the market has liquidated totals by period and no orders, so it cannot answer queries about \
                        orders; create the market with orders, or read the totals from your own table";
         Self::new(RefusalCode::NoOrders, None, message)
+    }
+
+    /// Refuses a source of which nothing was recorded; `known` are the names of the recorded ones.
+    pub(crate) fn no_such_recording(source: &str, known: &[String]) -> Self {
+        let own = r#""estimate" or "positions" (the latter only for a liquidation map)"#;
+        let allowed = if known.is_empty() {
+            format!("{own}; nothing is recorded in this market")
+        } else {
+            format!("{own}, or a recorded source: {}", known.join(", "))
+        };
+        BadQuery::new("source", format!("{source:?} is not recorded"), allowed).into()
+    }
+
+    /// Refuses a map that was not recorded.
+    pub(crate) fn not_recorded(message: String) -> Self {
+        Self::new(RefusalCode::NotRecorded, Some("source"), message)
     }
 
     /// Refuses to return the observations of an archive as tables.

@@ -40,6 +40,8 @@ pub(crate) enum Dependency {
     Record,
     /// The closed bars of a coin and the other inputs of its estimates.
     Coin(String),
+    /// The recorded maps of a source.
+    Recording(String),
 }
 
 /// The state of a part of a market's data after a check for new rows.

@@ -28,7 +28,7 @@ pub use estimate::grid_form::{
 };
 pub(crate) use estimate::grid_form::{MAGIC as GRID_MAGIC, grid_parts};
 pub use estimate::heatmap::{HeatmapGrid, Model};
-pub use estimate::labels::{EstimateLabels, EstimateView, Headline, Units};
+pub use estimate::labels::{EstimateLabels, EstimateView, Headline, ServedBy, Units};
 pub use estimate::levels::{LevelTier, TierLevels};
 pub use estimate::liquidation_map::{BinWidth, LiquidationMap, MapBin, MapSource, Measured};
 pub use estimate::max_pain::{Cluster, MaxPain, Pain};

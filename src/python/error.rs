@@ -172,6 +172,7 @@ fn from_market(py: Python<'_>, refusal: &Refusal) -> PyErr {
         RefusalCode::UnknownCoin
         | RefusalCode::NoBars
         | RefusalCode::NoPositions
+        | RefusalCode::NotRecorded
         | RefusalCode::NoOrders
         | RefusalCode::TooCoarse
         | RefusalCode::TooShort

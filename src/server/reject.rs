@@ -159,6 +159,7 @@ pub fn status(code: RefusalCode) -> StatusCode {
         RefusalCode::UnknownCoin
         | RefusalCode::NoBars
         | RefusalCode::NoPositions
+        | RefusalCode::NotRecorded
         | RefusalCode::NoOrders => StatusCode::NOT_FOUND,
         RefusalCode::Gone => StatusCode::GONE,
         RefusalCode::Unreadable | RefusalCode::Inexact | RefusalCode::NotTables => {
@@ -260,6 +261,7 @@ fn message_of(refusal: &Refusal) -> String {
         | RefusalCode::UnknownCoin
         | RefusalCode::NoBars
         | RefusalCode::NoPositions
+        | RefusalCode::NotRecorded
         | RefusalCode::NoOrders
         | RefusalCode::TooCoarse
         | RefusalCode::TooShort

@@ -103,14 +103,22 @@ async fn index(State(shared): State<PageState>, uri: Uri) -> Result<Response, Re
 }
 
 /// Returns the machine-readable description of the API in `OpenAPI` format. It says whether a token is required.
-async fn description(guarded: Option<Extension<Guarded>>, uri: Uri) -> Result<Response, Rejection> {
+async fn description(
+    State(shared): State<PageState>,
+    guarded: Option<Extension<Guarded>>,
+    uri: Uri,
+) -> Result<Response, Rejection> {
     nothing(uri.query().unwrap_or_default())?;
-    let document = openapi(
+    let mut document = openapi(
         env!("CARGO_PKG_VERSION"),
         ENDPOINTS,
         EXTENSIONS,
         guarded.is_some(),
     );
+    let recorded = shared.market.look(Market::recorded_sources).await??;
+    if let (Some(members), false) = (document.as_object_mut(), recorded.is_empty()) {
+        members.insert("x-liqdata-recorded".to_owned(), serde_json::json!(recorded));
+    }
     Ok(json(encoded(&document)?))
 }
 

@@ -30,13 +30,16 @@ pub struct LiqmapFields {
     units: Option<String>,
     view: Option<String>,
     simulated: Option<bool>,
+    source: Option<String>,
+    recorded_at: Option<Millis>,
     outside: Option<SideUsd>,
     within: Option<Within>,
 }
 
 object!(LiqmapFields, "a liquidation map", {
     success, symbol, range, updated_at: "updatedAt", current_price: "currentPrice",
-    bin_width: "binWidth", leverages, bins, measured, units, view, simulated, outside, within,
+    bin_width: "binWidth", leverages, bins, measured, units, view, simulated, source,
+    recorded_at: "recordedAt", outside, within,
 });
 
 object!(Measured, "the source of a map", {
@@ -108,7 +111,8 @@ impl LiqmapFields {
                 self.units.as_deref(),
                 self.view.as_deref(),
                 self.simulated,
-            ),
+            )
+            .served_by(self.source, self.recorded_at),
             outside: self.outside,
             within: self.within,
         })
@@ -158,6 +162,8 @@ impl LiqmapFields {
             units: units.map(str::to_owned),
             view: view.map(str::to_owned),
             simulated,
+            source: None,
+            recorded_at: None,
             outside,
             within,
         })

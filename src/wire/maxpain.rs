@@ -27,11 +27,14 @@ struct MaxPainFields {
     units: Option<String>,
     view: Option<String>,
     simulated: Option<bool>,
+    source: Option<String>,
+    recorded_at: Option<Millis>,
     within: Option<RangesWithin>,
 }
 
 object!(MaxPainFields, "max pain", {
-    symbol, price, updated_at: "updatedAt", d1, d7, units, view, simulated, within,
+    symbol, price, updated_at: "updatedAt", d1, d7, units, view, simulated, source,
+    recorded_at: "recordedAt", within,
 });
 
 impl<'de> Read<'de> for MaxPain {
@@ -41,7 +44,8 @@ impl<'de> Read<'de> for MaxPain {
             found.units.as_deref(),
             found.view.as_deref(),
             found.simulated,
-        );
+        )
+        .served_by(found.source, found.recorded_at);
         Ok(Self {
             symbol: found.symbol,
             price: found.price,

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::header::ACCEPT_ENCODING;
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
 use liqdata::market::{MapRecorder, MapStatus, Market};
-use liqdata::model::{Millis, TimeRange};
+use liqdata::model::{GRID_TYPE, Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
 
@@ -94,6 +94,32 @@ const FOUR: [(&str, &str, &str); 5] = [
     ("/api/liq-levels?symbol=BTC", "levels", ""),
     ("/api/liq-maxpain?symbol=BTC", "maxpain", ""),
 ];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_heatmap_that_was_sent_in_bytes_is_kept_in_json() {
+    let folder = Folder::new();
+    let writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
+    let (uri, kind, params) = FOUR[0];
+    for values in ["u16", "f64"] {
+        let request = Request::get(format!("{uri}&values={values}"))
+            .header(ACCEPT, GRID_TYPE)
+            .header(ACCEPT_ENCODING, "identity")
+            .body(Body::empty())
+            .unwrap();
+        let response = writing.service.clone().oneshot(request).await.unwrap();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        assert!(body.starts_with(b"LIQGRID1"));
+        writing.until(1, 0).await;
+    }
+    let rows = recorded(&folder.archive());
+    assert_eq!(rows.len(), 1);
+    assert_eq!(
+        (rows[0].kind.as_str(), rows[0].params.as_str()),
+        (kind, params)
+    );
+    assert_eq!(rows[0].timestamp.0, END);
+    assert_eq!(rows[0].reply, get(&writing.service, uri).await);
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {

@@ -17,7 +17,7 @@ mod units;
 use liqdata::api::{self, *};
 use liqdata::model::{
     ColumnUsd, EstimateLabels, EstimateView, HeatmapGrid, LiquidationMap, MapBin, Millis, Order,
-    Side, SideUsd, Units, Vocabulary,
+    ServedBy, Side, SideUsd, Units, Vocabulary,
 };
 use liqdata::wire::{Decode, DecodeError, Reading, exact_decimal, read};
 use proptest::prelude::*;

@@ -116,13 +116,18 @@ fn number() -> impl Strategy<Value = f64> {
 fn any_labels() -> impl Strategy<Value = EstimateLabels> {
     let units = prop::option::of(prop::sample::select(Units::ALL));
     let view = prop::option::of(prop::sample::select(EstimateView::ALL));
-    (units, view, prop::option::of(any::<bool>())).prop_map(|(units, view, simulated)| {
-        EstimateLabels {
+    let served_by = prop::option::of(("[a-z]{1,8}", millis()));
+    (units, view, prop::option::of(any::<bool>()), served_by).prop_map(
+        |(units, view, simulated, served_by)| EstimateLabels {
             units,
             view,
             simulated,
-        }
-    })
+            served_by: served_by.map(|(source, recorded_at)| ServedBy {
+                source,
+                recorded_at: Millis(recorded_at),
+            }),
+        },
+    )
 }
 
 fn any_side_usd() -> impl Strategy<Value = SideUsd> {

@@ -29,7 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("collect", &["model", "feeds", "net", "archive", "tables"]),
     ("engine", &["model"]),
     ("simulate", &["model"]),
-    ("market", &["model", "api", "archive", "engine"]),
+    ("market", &["model", "api", "wire", "archive", "engine"]),
     ("server", &["model", "api", "net", "market"]),
     (
         "python",

@@ -120,3 +120,17 @@ describe("a grid", () => {
         expect(() => gridOfBytes(new TextEncoder().encode("{}        ").buffer as ArrayBuffer)).toThrow(/LIQGRID1/);
     });
 });
+
+it("places prices among rows that are not equally far apart", () => {
+    const prices = [1900, 1950.5, 2100, 2300.25];
+    const grid = gridOfJson({ ...reply, prices });
+    prices.forEach((price, row) => {
+        const [low, high] = bandOf(grid, row);
+        expect(low).toBeLessThan(price);
+        expect(high).toBeGreaterThan(price);
+        expect([rowOf(grid, price), rowOf(grid, low), rowOf(grid, high * 0.999999)]).toEqual([row, row, row]);
+    });
+    expect(bandOf(grid, 1)).toEqual([(1900 + 1950.5) / 2, (1950.5 + 2100) / 2]);
+    expect([rowOf(grid, 1800), rowOf(grid, 2500)]).toEqual([-1, -1]);
+    expect(gridOfJson(reply).edges).toBeUndefined();
+});

@@ -38,6 +38,15 @@ it("never calls relative amounts USD", () => {
     expect(planeWords({ ...shown, units: "usd", source: "estimate" })[0]).toMatch(
         /^ESTIMATE · model 2 .*USD|^ESTIMATE · model 2 · USD/,
     );
+    const recorded = planeWords({
+        ...shown,
+        explain: undefined,
+        source: "coinglass",
+        servedAt: "2026-06-11 10:00 UTC",
+    });
+    expect(recorded[0]).toBe("AS SERVED BY coinglass · model 2 · relative amounts of coinglass");
+    expect(recorded.join(" ")).toContain("2026-06-11 10:00 UTC");
+    expect(recorded.join(" ")).not.toContain("USD");
 });
 
 it("divides columns into whole slots", () => {

@@ -17,6 +17,9 @@ FEW_ROWS = 50
 
 _JSON = {"text": "string", "decimal": "string", "time": "string", "int": "integer", "float": "number"}
 # The table has `min_usd` as text, because it can have more digits than a float.
+_RECORDED = "a recorded source"
+"""Announces that a parameter accepts the name of any recorded source, too."""
+
 _AMOUNTS = frozenset({"min_usd"})
 
 AS_OF = {
@@ -38,7 +41,7 @@ def arguments(endpoint: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
         parameter = table[name]
         kind: Any = ["number", "string"] if name in _AMOUNTS else _JSON[parameter.type]
         more: dict[str, Any] = {} if parameter.default is None else {"default": parameter.default}
-        if parameter.values:
+        if parameter.values and _RECORDED not in parameter.values:
             # A `Model` object has no spelling for agents.
             values = [each for each in parameter.values if each != "Model"]
             more["enum"] = [int(each) for each in values] if kind == "integer" else values

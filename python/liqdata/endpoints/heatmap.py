@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from liqdata.grids import Heatmap
     from liqdata.model import Model
-    from liqdata.types import HeatmapRange, Instants, ModelNumber, Opened, Span
+    from liqdata.types import HeatmapRange, Instants, MapSource, ModelNumber, Opened, Span
 
 
 def heatmap(
@@ -25,6 +25,7 @@ def heatmap(
     span: Span | tuple[float, float],
     opened: Opened,
     exchange: str | None,
+    source: MapSource | None,
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Heatmap]:
@@ -36,6 +37,7 @@ def heatmap(
         # A service without this parameter answers the default.
         "opened": None if opened == "ever" else opened,
         "exchange": exchange,
+        "source": source,
         **shown(span),
     }
     return Request("heatmap", convert.heatmap, parameters, as_of, explain)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from liqdata.model import Model
     from liqdata.records import Record
-    from liqdata.types import Headline, Instants, ModelNumber
+    from liqdata.types import Headline, Instants, MapSource, ModelNumber
 
 
 def levels(
@@ -34,11 +34,13 @@ def maxpain(
     *,
     model: ModelNumber | Model | None,
     headline: Headline,
+    source: MapSource | None,
     as_of: Instants | None,
     explain: bool,
 ) -> Request[Record]:
     """Request the strongest price level on each side, for a day and a week."""
-    return Request("maxpain", convert.record, _parameters(symbol, model, headline), as_of, explain)
+    parameters = {**_parameters(symbol, model, headline), "source": source}
+    return Request("maxpain", convert.record, parameters, as_of, explain)
 
 
 def _parameters(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from liqdata import _core
-from liqdata.calls.arguments import choice
 from liqdata.endpoints.span import shown
 from liqdata.errors import BadQuery
 from liqdata.model import native
@@ -48,8 +47,10 @@ def liqmap(
 
 def _source_and_range(source: MapSource | None, range: MapRange) -> dict[str, str]:
     """Check the parameters ``range`` and ``source``, which restrict each other."""
-    if source is None or choice(source, "source", ("estimate", "positions")) == "estimate":
+    if source is None or source == "estimate":
         return {"range": range}
+    if source != "positions":  # of a recording
+        return {"range": range, "source": source}
     # A `range` equal to the default is accepted, because the caller may not have passed it.
     _core.question("liqmap", range=range)
     if range not in {"1d", "all"}:

@@ -23,6 +23,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, TransformedBbox
 
 from liqdata.errors import BadQuery
+from liqdata.text.units import as_served
 
 from .amounts import Apart, name, price, prices
 from .colours import INK, NOW, PAPER, faint, ink
@@ -389,7 +390,8 @@ def estimate(meta: Mapping[str, Any]) -> str:
     """The part of a title that says whether a map is estimated, measured or simulated."""
     if meta.get("view") == "measured":
         return f"measured, {seen(meta)}"
-    return "estimate, simulated market" if meta.get("simulated") else "estimate"
+    what = as_served(meta) or "estimate"
+    return f"{what}, simulated market" if meta.get("simulated") else what
 
 
 def seen(meta: Mapping[str, Any]) -> str:

@@ -121,7 +121,9 @@ def recordings(
         symbol = EVERY_COIN
 
     def of(one: str | None) -> Recordings:
-        rows = market.maps(one, kind=kind if kind in MAPS else None, start=start, end=end, as_of=as_of)
+        kind_of_map = kind if kind in MAPS else None
+        # A stored map has a version only if it was converted for servers.
+        rows = market.maps(one, kind=kind_of_map, version="unknown", start=start, end=end, as_of=as_of)
         return Recordings(source, rows, kind)
 
     if symbol is None or isinstance(symbol, str):

@@ -13,6 +13,7 @@ from liqdata.errors import ArchiveError
 from liqdata.files.atomic_write import atomic_write
 from liqdata.ingestion.tables import table
 
+from .contract_form import contract_form
 from .folders import JOURNAL, recorded_folder
 from .sources import Question
 
@@ -29,8 +30,9 @@ _PLAIN = ("exchange", "symbol", "side", "price", "qty", "value_usd", "timestamp"
 class Store:
     """Writes the recordings of one source.
 
-    The archive has the rows; a file of state has what the archive cannot say: how far each question was answered. The
-    file is written after the rows. If it is lost or old, rows are read again and recognised.
+    The archive has the rows; a file of state has what the archive cannot say: how far each question was answered, and
+    which maps a server can send. The file is written after the rows. If it is lost or old, rows are read again and
+    recognised.
     """
 
     def __init__(self, path: str, source: str) -> None:
@@ -47,6 +49,7 @@ class Store:
             self.covered: dict[str, int] = state.get("covered", {})
             """The instant until which the orders of each exchange are complete."""
             self._maps: dict[str, list[Any]] = state.get("maps", {})
+            self._served: dict[str, dict[str, Any]] = state.get("served", {})
             self._read_late_maps()
         except BaseException:
             self._writer.close()
@@ -73,9 +76,18 @@ class Store:
 
         last = max((at for at, _ in self._maps.values()), default=None)
         with open_archive(self.folder) as market:
-            rows = market.maps(start=None if last is None else datetime_of(last))
+            rows = market.maps(start=None if last is None else datetime_of(last), version="unknown")
             for row in sorted(rows, key=lambda row: row["timestamp"]):
-                self._maps[Question.stored(row).key] = [row["timestamp"], _digest(row["reply"])]
+                question = Question.stored(row)
+                self._maps[question.key] = [row["timestamp"], _digest(row["reply"])]
+                self._note(question, json.loads(row["explain"] or "{}").get("form"), row["timestamp"])
+
+    def _note(self, question: Question, form: dict[str, Any] | None, at: int) -> None:
+        """Note a map that a server can send."""
+        if form is not None:
+            since = self._served.get(question.key, {}).get("since", at)
+            names = {"endpoint": question.kind, "symbol": question.symbol, "params": question.params}
+            self._served[question.key] = {**names, **form, "since": since, "last": at}
 
     def slot(self, question: Question) -> int | None:
         """The instant at which a question was last answered."""
@@ -83,13 +95,23 @@ class Store:
         return None if found is None else int(found[0])
 
     def add_map(self, question: Question, served: Served, at: int) -> int:
-        """Store a map that differs from the one before it; return the number of new maps."""
+        """Store a map that differs from the one before it; return the number of new maps.
+
+        It is stored as served and, in the same transaction, in the form of the contract.
+        """
         digest = _digest(served.body)
         known = self._maps.get(question.key)
         new = 0
         if known is None or known[1] != digest:
-            row = (question.kind, question.symbol, question.params, served.body, json.dumps(served.about))
-            _, new, _ = self._writer.record(None, [], at, [row], [])
+            form = contract_form(question, served, at)
+            about = json.dumps(served.about if form is None else {**served.about, "form": form.facts})
+            rows = [(question.kind, question.symbol, question.params, served.body, about, None)]
+            if form is not None and form.body is not None:
+                version = form.facts["version"]
+                rows.append((question.kind, question.symbol, question.params, form.body, about, version))
+            _, stored, _ = self._writer.record(None, [], at, rows, [])
+            new = min(stored, 1)
+            self._note(question, form and form.facts, at)
         self._maps[question.key] = [at, digest]
         self.save()
         return new
@@ -127,7 +149,7 @@ class Store:
 
     def save(self) -> None:
         """Write the file of state."""
-        state = {"newest": self.newest, "covered": self.covered, "maps": self._maps}
+        state = {"newest": self.newest, "covered": self.covered, "maps": self._maps, "served": self._served}
         with atomic_write(self.folder / _STATE) as file:
             file.write_text(json.dumps(state, indent=1))
 

@@ -127,16 +127,18 @@ def record(reply: dict[str, Any], origin: Origin) -> Record:
     endpoint = str((origin.question or {}).get("endpoint"))
     keys = _CONTRACT.get(endpoint, reply.keys())
     found = {name: value for name, value in reply.items() if name in keys}
+    served = _served_by(reply)
     beyond = {name: value for name, value in reply.items() if name not in keys}
     updated = found.get("updatedAt")
     meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
+    meta |= served
     _warn_if_unknown(meta)
     simulated = beyond.pop("simulated", None)
     made = Record(
         found,
         meta=meta,
         units=beyond.pop("units", _units(explain)),
-        simulated=simulated if origin.simulated is None else origin.simulated,
+        simulated=simulated if origin.simulated is None or served else origin.simulated,
     )
     made.__dict__.update(beyond)
     return made
@@ -201,7 +203,8 @@ def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
 
     reply["updated_at"] = datetime_of(reply["updated_at"])
     meta = _labelled(reply, origin.meta(reply["updated_at"]))
-    meta.setdefault("view", _VIEWS.get(reply["model"]))
+    if "recording" not in meta:
+        meta.setdefault("view", _VIEWS.get(reply["model"]))
     made = Heatmap(**reply, meta=meta)
     if origin.bars is None or not len(made.times):
         return made
@@ -236,9 +239,18 @@ def _labelled(reply: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     if "view" in reply:
         meta["view"] = reply.pop("view")
     simulated = reply.pop("simulated", None)
-    if meta.get("simulated") is None:
+    # A recorded map is of another market than the one that sends it.
+    if meta.get("simulated") is None or "recording" in reply:
         meta["simulated"] = simulated
-    return meta
+    return {**meta, **_served_by(reply)}
+
+
+def _served_by(reply: dict[str, Any]) -> dict[str, Any]:
+    """The ``meta`` of a recorded map: the name of the recording, and the instant of the map."""
+    if "recording" not in reply:
+        return {}
+    recording, at = reply.pop("recording"), datetime_of(reply.pop("recorded_at"))
+    return {"recording": recording, "recorded_at": at, "as_of": at}
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::api::endpoint::{endpoint, object};
 use crate::api::parameter::{Exchange, ModelChoice};
-use crate::model::{Coin, HeatmapGrid, HeatmapRange, Opened, PriceBound, ShownPrices, Span};
+use crate::model::{
+    Coin, HeatmapGrid, HeatmapRange, MapSource, Opened, PriceBound, ShownPrices, Span,
+};
 
 endpoint! {
     /// Asks for the heatmap of a coin.
@@ -19,6 +21,8 @@ endpoint! {
     [extension] low: Option<PriceBound>, "lowest price of the rows; an extension of our server";
     [extension] high: Option<PriceBound>, "highest price of the rows; an extension of our server";
     [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: positions opened within the range; an extension of our server";
+    [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest map of the coin and range as it was \
+        served, that of as_of if given; an extension of our server";
     => bare HeatmapGrid; large
 }
 

@@ -22,8 +22,8 @@ endpoint! {
     [extension] low: Option<PriceBound>, "lowest price of the bins; an extension of our server";
     [extension] high: Option<PriceBound>, "highest price of the bins; an extension of our server";
     [extension] opened: Option<Opened>, "ever: all open positions (the default of all); range: positions opened within the range (the default of the other ranges); an extension of our server";
-    [extension] source: Option<MapSource>, "estimate, or positions for the map of observed positions of any age; an \
-        extension of our server";
+    [extension] source: Option<MapSource>, "estimate; positions for the map of observed positions of any age; or the name of a \
+        recorded source: its newest map of the coin and range as it was served, that of as_of if given; an extension of our server";
     => bare LiquidationMap; large
 }
 

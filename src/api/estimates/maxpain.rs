@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::api::endpoint::{endpoint, object};
 use crate::api::openapi;
 use crate::api::parameter::ModelChoice;
-use crate::model::{Coin, Headline, MaxPain};
+use crate::model::{Coin, Headline, MapSource, MaxPain};
 
 endpoint! {
     /// Asks for the headline levels of the longs and shorts of a coin.
@@ -13,6 +13,8 @@ endpoint! {
     symbol: Coin = "BTC", "coin";
     model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
     [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
+    [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest reply for the coin as it was \
+        served, that of as_of if given; an extension of our server";
     => enveloped MaxPain
 }
 

@@ -221,6 +221,7 @@ impl EstimateBasis {
                 EstimateView::Exposed
             }),
             simulated: None,
+            served_by: None,
         }
     }
 

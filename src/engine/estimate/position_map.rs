@@ -112,6 +112,7 @@ pub fn measured(
             units: Some(Units::Usd),
             view: Some(EstimateView::Measured),
             simulated: None,
+            served_by: None,
         },
         outside: Some(SideUsd::default()),
     };

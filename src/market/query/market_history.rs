@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::api;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
+use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
     Bar, CascadeRow, CoverageGap, GroupedOrder, MapRow, Millis, ObservedOpenInterest, PeriodRow,
     PositionRow, TimeRange, UndercountRow, VenueCoverage, Window,
@@ -115,6 +116,18 @@ pub trait MarketHistory {
         exchange: Option<&str>,
         as_of: Option<Millis>,
     ) -> Result<Vec<PositionRow>, Refusal>;
+
+    /// The newest map of a recorded source at or before `as_of`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] if there is none, or if the recording cannot be read.
+    fn recorded_map(
+        &self,
+        asked: RecordedQuestion<'_>,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Result<MapRow, Refusal>;
 
     /// The recorded maps that match `wanted`.
     ///

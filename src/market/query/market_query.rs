@@ -5,11 +5,12 @@ use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, Orde
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::measured_map::{is_measured, measured};
+use crate::market::query::recorded_map::{no_positions, recorded};
 use crate::market::refusal::Refusal;
 use crate::market::source::view_source::{RequiredHistory, RequiredLedger};
 use crate::model::{
-    Chosen, Coin, EarlierBar, Headline, HeatmapGrid, HeatmapRange, MapRange, Millis, Model, Opened,
-    ShownPrices, Symbol, TimeRange, Vocabulary, Window,
+    Chosen, Coin, EarlierBar, EstimateLabels, Headline, HeatmapGrid, HeatmapRange, MapRange,
+    MapSource, Millis, Model, Opened, ShownPrices, Symbol, TimeRange, Vocabulary, Window,
 };
 
 /// A reply with an explanation of how it was computed.
@@ -51,11 +52,19 @@ pub enum QueryInputs {
     Recorded(Window),
     /// Rows and coverage records of an arbitrary time range.
     TimeRange,
+    /// The recorded maps of this source.
+    Served(String),
     /// The history of a coin, for an estimate. Estimates are slow, so they must not block small replies.
     Estimated(RequiredHistory),
 }
 
 impl QueryInputs {
+    /// The inputs of a recorded map; `None` for a map of another source.
+    fn of_source(source: Option<&MapSource>) -> Option<Self> {
+        let name = source?.recording()?;
+        Some(Self::Served(name.to_owned()))
+    }
+
     /// The inputs of a map over `range`. The map is refused once its last bar is older than `lasts`.
     fn map(coin: &Coin, model: Option<&Chosen>, range: MapRange, lasts: MapRange) -> Self {
         Self::Estimated(RequiredHistory {
@@ -112,7 +121,10 @@ pub trait MarketQuery: Endpoint {
     fn covered(&self) -> Option<Window> {
         match self.material() {
             QueryInputs::Realised(window) => Some(window),
-            QueryInputs::Recorded(_) | QueryInputs::TimeRange | QueryInputs::Estimated(_) => None,
+            QueryInputs::Recorded(_)
+            | QueryInputs::TimeRange
+            | QueryInputs::Served(_)
+            | QueryInputs::Estimated(_) => None,
         }
     }
 
@@ -120,7 +132,10 @@ pub trait MarketQuery: Endpoint {
     fn period(&self, now: Millis) -> Option<TimeRange> {
         match self.material() {
             QueryInputs::Realised(window) => Some(last(window, now)),
-            QueryInputs::Recorded(_) | QueryInputs::TimeRange | QueryInputs::Estimated(_) => None,
+            QueryInputs::Recorded(_)
+            | QueryInputs::TimeRange
+            | QueryInputs::Served(_)
+            | QueryInputs::Estimated(_) => None,
         }
     }
 
@@ -171,6 +186,11 @@ pub trait MarketQuery: Endpoint {
 
     /// The reply as a grid, if it is one.
     fn grid(_reply: &Self::Reply) -> Option<&HeatmapGrid> {
+        None
+    }
+
+    /// The labels of the reply, if it is an estimate.
+    fn labels(_reply: &Self::Reply) -> Option<&EstimateLabels> {
         None
     }
 
@@ -365,6 +385,13 @@ fn headline(asked: Option<Headline>) -> Headline {
     asked.unwrap_or(Headline::Reach)
 }
 
+/// Writes whether the market is simulated; a recorded map says itself whether it is.
+fn mark(labels: &mut EstimateLabels, simulated: bool) {
+    if labels.served_by.is_none() {
+        labels.simulated = Some(simulated);
+    }
+}
+
 /// The options of a liquidation map.
 fn options(question: &api::Liqmap) -> MapOptions {
     MapOptions {
@@ -397,18 +424,28 @@ impl MarketQuery for api::Heatmap {
 
     fn of_market(
         &self,
-        _market: &dyn MarketHistory,
-        _as_of: Option<Millis>,
-        _most: usize,
+        market: &dyn MarketHistory,
+        as_of: Option<Millis>,
+        most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
-        empty_span(self.shown()).map(Err)
+        let fault = no_positions(self.source.as_ref()).or_else(|| empty_span(self.shown()));
+        fault
+            .map(Err)
+            .or_else(|| recorded(self, market, as_of, most))
+    }
+
+    fn labels(reply: &Self::Reply) -> Option<&EstimateLabels> {
+        Some(&reply.labels)
     }
 
     fn label(reply: &mut Self::Reply, simulated: bool) {
-        reply.labels.simulated = Some(simulated);
+        mark(&mut reply.labels, simulated);
     }
 
     fn material(&self) -> QueryInputs {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
+            return inputs;
+        }
         QueryInputs::Estimated(RequiredHistory {
             coin: self.symbol.to_string(),
             range: with_volatility(self.range.millis()),
@@ -448,17 +485,26 @@ impl MarketQuery for api::Liqmap {
         &self,
         market: &dyn MarketHistory,
         as_of: Option<Millis>,
-        _most: usize,
+        most: usize,
     ) -> Option<Result<Self::Reply, Refusal>> {
         let fault = empty_span(self.shown()).map(Err);
-        fault.or_else(|| is_measured(self).then(|| measured(market, self, as_of)))
+        fault
+            .or_else(|| recorded(self, market, as_of, most))
+            .or_else(|| is_measured(self).then(|| measured(market, self, as_of)))
+    }
+
+    fn labels(reply: &Self::Reply) -> Option<&EstimateLabels> {
+        Some(&reply.labels)
     }
 
     fn label(reply: &mut Self::Reply, simulated: bool) {
-        reply.labels.simulated = Some(simulated);
+        mark(&mut reply.labels, simulated);
     }
 
     fn material(&self) -> QueryInputs {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
+            return inputs;
+        }
         if is_measured(self) {
             return QueryInputs::TimeRange;
         }
@@ -529,11 +575,28 @@ impl MarketQuery for api::Maxpain {
         .into())
     }
 
+    fn of_market(
+        &self,
+        market: &dyn MarketHistory,
+        as_of: Option<Millis>,
+        most: usize,
+    ) -> Option<Result<Self::Reply, Refusal>> {
+        let fault = no_positions(self.source.as_ref()).map(Err);
+        fault.or_else(|| recorded(self, market, as_of, most))
+    }
+
+    fn labels(reply: &Self::Reply) -> Option<&EstimateLabels> {
+        Some(&reply.labels)
+    }
+
     fn label(reply: &mut Self::Reply, simulated: bool) {
-        reply.labels.simulated = Some(simulated);
+        mark(&mut reply.labels, simulated);
     }
 
     fn material(&self) -> QueryInputs {
+        if let Some(inputs) = QueryInputs::of_source(self.source.as_ref()) {
+            return inputs;
+        }
         QueryInputs::map(
             &self.symbol,
             self.model.as_ref(),

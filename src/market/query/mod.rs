@@ -11,4 +11,5 @@ pub(super) mod measured_map;
 pub(super) mod observations;
 pub(super) mod order_pages;
 pub(super) mod positions;
+pub(super) mod recorded_map;
 pub(super) mod undercount;

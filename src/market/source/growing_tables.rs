@@ -181,7 +181,9 @@ impl LiveSource for GrowingTables {
         let state = self.state();
         SourceState {
             revision: match dependency {
-                Dependency::Observations | Dependency::Record => state.revision,
+                Dependency::Observations | Dependency::Record | Dependency::Recording(_) => {
+                    state.revision
+                }
                 Dependency::Coin(coin) => state.estimates.get(coin).copied().unwrap_or(self.first),
             },
             now: state.observations.now(),

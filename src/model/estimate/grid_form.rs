@@ -66,7 +66,7 @@ struct Head<'a> {
     current_price: f64,
     times: &'a [Millis],
     #[serde(flatten)]
-    labels: EstimateLabels,
+    labels: &'a EstimateLabels,
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<&'a ColumnUsd>,
     rows: usize,
@@ -92,7 +92,7 @@ pub fn encode_grid(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, se
         updated_at: grid.updated_at,
         current_price: grid.current_price,
         times: &grid.times,
-        labels: grid.labels,
+        labels: &grid.labels,
         outside: grid.outside.as_ref(),
         rows,
         values: values.name(),

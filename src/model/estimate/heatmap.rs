@@ -95,7 +95,7 @@ impl Serialize for Rows<'_> {
 
 impl Serialize for HeatmapGrid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Heatmap", 12)?;
+        let mut object = serializer.serialize_struct("Heatmap", 14)?;
         object.serialize_field("symbol", &self.symbol)?;
         object.serialize_field("range", &self.range)?;
         object.serialize_field("model", &self.model)?;

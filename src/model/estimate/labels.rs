@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::model::Vocabulary;
+use crate::model::{Millis, Vocabulary};
 
 /// The unit of the amounts of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ impl Vocabulary for EstimateView {
 /// The labels of an estimate; a service may omit each of them.
 ///
 /// They follow the members of the contract in a reply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EstimateLabels {
     /// The unit of the amounts.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_name")]
@@ -66,6 +66,25 @@ pub struct EstimateLabels {
     /// Whether the market is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<bool>,
+    /// The service that served the map; `None` if the map is not a recording.
+    #[serde(flatten)]
+    pub served_by: Option<ServedBy>,
+}
+
+/// The service that served a recorded map, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServedBy {
+    /// Name of the recording.
+    pub source: String,
+    /// The instant of the recording.
+    #[serde(rename = "recordedAt")]
+    pub recorded_at: Millis,
+}
+
+impl fmt::Display for ServedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "as served by {} at {}", self.source, self.recorded_at)
+    }
 }
 
 impl EstimateLabels {
@@ -76,14 +95,38 @@ impl EstimateLabels {
             units: units.and_then(Units::parse),
             view: view.and_then(EstimateView::parse),
             simulated,
+            served_by: None,
+        }
+    }
+
+    /// The same labels for a map that `source` served; both values are needed.
+    #[must_use]
+    pub fn served_by(self, source: Option<String>, recorded_at: Option<Millis>) -> Self {
+        let served_by = source.zip(recorded_at);
+        Self {
+            served_by: served_by.map(|(source, recorded_at)| ServedBy {
+                source,
+                recorded_at,
+            }),
+            ..self
         }
     }
 
     /// Serializes the labels as members of an estimate.
-    pub(crate) fn serialize_into<S: SerializeStruct>(self, object: &mut S) -> Result<(), S::Error> {
+    pub(crate) fn serialize_into<S: SerializeStruct>(
+        &self,
+        object: &mut S,
+    ) -> Result<(), S::Error> {
         optional(object, "units", self.units.map(Units::name).as_ref())?;
         optional(object, "view", self.view.map(EstimateView::name).as_ref())?;
-        optional(object, "simulated", self.simulated.as_ref())
+        optional(object, "simulated", self.simulated.as_ref())?;
+        let served = self.served_by.as_ref();
+        optional(object, "source", served.map(|served| &served.source))?;
+        optional(
+            object,
+            "recordedAt",
+            served.map(|served| &served.recorded_at),
+        )
     }
 }
 

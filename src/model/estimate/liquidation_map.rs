@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use crate::model::estimate::labels::optional;
-use crate::model::{EstimateLabels, Millis, Side, SideUsd, Vocabulary, Within};
+use crate::model::{EstimateLabels, Millis, Side, SideUsd, Within};
 
 /// The requested price width of a bin of a liquidation map.
 ///
@@ -39,29 +39,64 @@ impl BinWidth {
     }
 }
 
-/// The source of a liquidation map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The source of an estimated map.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MapSource {
     /// The ledger: open positions that are estimated from bars and open interest.
     Estimate,
     /// Observed positions of single accounts.
     Positions,
+    /// The map of another service, as it was recorded; with the name of the recording.
+    Recorded(String),
 }
 
-impl Vocabulary for MapSource {
-    const ALL: &'static [Self] = &[Self::Estimate, Self::Positions];
+impl MapSource {
+    /// The names of the sources that are not recordings.
+    pub const OWN: [&str; 2] = ["estimate", "positions"];
 
-    fn name(self) -> &'static str {
+    /// The source with this name. `None` for a text that cannot be the name of a recording: it has lower-case letters,
+    /// digits, dots and hyphens, and begins with a letter or a digit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liqdata::model::MapSource;
+    ///
+    /// assert_eq!(MapSource::parse("positions"), Some(MapSource::Positions));
+    /// assert_eq!(MapSource::parse("CoinGlass"), Some(MapSource::Recorded("coinglass".to_owned())));
+    /// assert_eq!(MapSource::parse("../other"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let name = text.to_ascii_lowercase();
+        let is_name = name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+        match name.as_str() {
+            "estimate" => Some(Self::Estimate),
+            "positions" => Some(Self::Positions),
+            _ => is_name.then_some(Self::Recorded(name)),
+        }
+    }
+
+    /// The name of the recording, if the source is one.
+    #[must_use]
+    pub fn recording(&self) -> Option<&str> {
         match self {
-            Self::Estimate => "estimate",
-            Self::Positions => "positions",
+            Self::Recorded(name) => Some(name),
+            Self::Estimate | Self::Positions => None,
         }
     }
 }
 
 impl fmt::Display for MapSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Estimate => "estimate",
+            Self::Positions => "positions",
+            Self::Recorded(name) => name,
+        })
     }
 }
 
@@ -208,7 +243,7 @@ impl Serialize for Bins<'_> {
 
 impl Serialize for LiquidationMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("LiquidationMap", 13)?;
+        let mut object = serializer.serialize_struct("LiquidationMap", 15)?;
         object.serialize_field("symbol", &self.symbol)?;
         object.serialize_field("range", &self.range)?;
         object.serialize_field("updatedAt", &self.updated_at)?;

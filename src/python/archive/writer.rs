@@ -29,8 +29,8 @@ pub(crate) struct ArchiveWriter {
     sessions: Mutex<HashMap<String, (SessionId, i64)>>,
 }
 
-/// Kind, symbol, parameters, reply and explanation of a recorded map.
-type RecordedMap = (String, String, String, String, String);
+/// Kind, symbol, parameters, reply, explanation and version of a recorded map.
+type RecordedMap = (String, String, String, String, String, Option<String>);
 
 impl ArchiveWriter {
     fn with<T: Send>(
@@ -308,7 +308,7 @@ impl ArchiveWriter {
         }
         let maps = maps
             .into_iter()
-            .map(|(kind, symbol, params, reply, explain)| MapRow {
+            .map(|(kind, symbol, params, reply, explain, version)| MapRow {
                 kind,
                 symbol,
                 params,
@@ -316,7 +316,7 @@ impl ArchiveWriter {
                 computed_at: at,
                 reply,
                 explain: Some(explain),
-                version: None,
+                version,
             });
         let mut batch = Batch {
             orders: stored,

@@ -61,6 +61,7 @@ fn labels(fields: &Bound<'_, PyDict>, labels: EstimateLabels) -> PyResult<()> {
         units,
         view,
         simulated,
+        served_by,
     } = labels;
     if let Some(units) = units {
         fields.set_item("units", units.name())?;
@@ -70,6 +71,10 @@ fn labels(fields: &Bound<'_, PyDict>, labels: EstimateLabels) -> PyResult<()> {
     }
     if let Some(simulated) = simulated {
         fields.set_item("simulated", simulated)?;
+    }
+    if let Some(served) = served_by {
+        fields.set_item("recording", served.source)?;
+        fields.set_item("recorded_at", served.recorded_at.0)?;
     }
     Ok(())
 }

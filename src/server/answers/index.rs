@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
-use crate::market::{Dependency, Market, wall_clock};
+use crate::market::{Dependency, Market, RecordedSource, wall_clock};
 use crate::model::{CoverageGap, Damage, GRID_TYPE, Millis};
 use crate::server::reject::Rejection;
 
@@ -28,6 +28,8 @@ pub(crate) struct Index<'a> {
     extensions: &'static [EndpointEntry],
     /// Media types of heatmaps other than JSON.
     forms: [&'static str; 1],
+    /// Recorded maps of other services.
+    recorded: Vec<RecordedSource>,
 }
 
 /// The body of `GET /health`.
@@ -66,6 +68,10 @@ impl<'a> Index<'a> {
             preferences: [EXPLAINED],
             extensions: EXTENSIONS,
             forms: [GRID_TYPE],
+            recorded: market.recorded_sources().unwrap_or_else(|fault| {
+                log::warn!("the recorded sources are not listed: {fault}");
+                Vec::new()
+            }),
         }
     }
 }

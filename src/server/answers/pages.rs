@@ -19,7 +19,7 @@ use crate::market::{
 };
 use crate::model::{
     EarlierBar, FineCells, GRID_TYPE, GridHashes, GridValues, HeatmapGrid, Millis, PeriodCoverage,
-    Sides, Window, cut_grid, encode_grid, explain_grid,
+    ServedBy, Sides, Window, cut_grid, encode_grid, explain_grid,
 };
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
 use crate::server::answers::query::{ParsedQuery, SINCE, VALUES, accepts_grid, prefers_explained};
@@ -64,6 +64,8 @@ struct Asked {
     of_record: bool,
     /// The age of the time range that the query asks for, if any.
     of_range: Option<RangeAge>,
+    /// The recorded source that the query asks for.
+    recording: Option<String>,
 }
 
 /// How far a time range reaches back.
@@ -82,6 +84,7 @@ impl Asked {
             _ if self.as_of.is_some() => Lane::History,
             Some(RangeAge::Past) => Lane::History,
             Some(RangeAge::Recent) => Lane::Slow,
+            None if self.recording.is_some() => Lane::Slow,
             None => usual,
         }
     }
@@ -106,6 +109,7 @@ struct Made {
     explain: Option<EstimateBasis>,
     earlier: Option<EarlierBar>,
     period: Option<PeriodCoverage>,
+    served_by: Option<ServedBy>,
 }
 
 /// A parsed query, the data that it needs, and the function that computes its answer.
@@ -209,8 +213,12 @@ fn plan<E: MarketQuery>(
         since,
         of_record: matches!(material, QueryInputs::Recorded(_) | QueryInputs::TimeRange),
         of_range,
+        recording: match &material {
+            QueryInputs::Served(source) => Some(source.clone()),
+            _ => None,
+        },
     };
-    let most = if asked.of_range.is_some() {
+    let most = if asked.of_range.is_some() || asked.recording.is_some() {
         shared.longest
     } else {
         usize::MAX
@@ -223,6 +231,7 @@ fn plan<E: MarketQuery>(
         } else {
             (None, None)
         };
+        let served_by = E::labels(&answered.reply).and_then(|labels| labels.served_by.clone());
         let grid = form.zip(E::grid(&answered.reply));
         let hashes = grid.map(|(_, grid)| GridHashes::of(grid));
         let bytes = grid.map(|(values, grid)| in_bytes(grid, values));
@@ -242,6 +251,7 @@ fn plan<E: MarketQuery>(
             explain: answered.explain,
             earlier,
             period,
+            served_by,
         })
     });
     Ok(Plan {
@@ -266,7 +276,9 @@ async fn respond(
         QueryInputs::Realised(window) | QueryInputs::Recorded(window) => {
             realised(shared, headers, asked, window, make).await
         }
-        QueryInputs::TimeRange => realised(shared, headers, asked, Window::H24, make).await,
+        QueryInputs::TimeRange | QueryInputs::Served(_) => {
+            realised(shared, headers, asked, Window::H24, make).await
+        }
     }
 }
 
@@ -289,7 +301,9 @@ async fn realised(
         changed_at: revision.changed_at,
     };
     // An explanation includes collection sessions and gaps, which can change without a new order.
-    let basis = if asked.explain || asked.of_record {
+    let basis = if let Some(source) = &asked.recording {
+        Dependency::Recording(source.clone())
+    } else if asked.explain || asked.of_record {
         Dependency::Record
     } else {
         Dependency::Observations
@@ -300,9 +314,9 @@ async fn realised(
         return Ok(named.not_modified());
     }
     let (theirs, of) = (shared.clone(), basis.clone());
-    let lane = asked.lane(Lane::Quick);
+    let (lane, form) = (asked.lane(Lane::Quick), asked.form);
     // A slow answer is computed only once, even if the market changes during the computation.
-    let tries = if asked.of_range.is_some() || asked.as_of.is_some() {
+    let tries = if asked.of_range.is_some() || asked.recording.is_some() || asked.as_of.is_some() {
         1
     } else {
         TRIES
@@ -323,7 +337,7 @@ async fn realised(
     };
     let cached = shared.encoded(lane).realised(&key, current, make).await?;
     let validator = shared.named(cached.revision.map(name));
-    let mut response = validator.on(json(cached.body));
+    let mut response = validator.on(of_form(form, cached.body));
     let extensions = response.extensions_mut();
     extensions.insert(Origin {
         lane,
@@ -589,6 +603,14 @@ fn encode(
     if !asked.explain {
         return Ok(plain.body);
     }
+    if let Some(served_by) = plain.served_by {
+        let explanation = encoded(&RecordedExplanation {
+            as_served: served_by.to_string(),
+            as_of: served_by.recorded_at,
+            served_by,
+        })?;
+        return with_explanation(&plain.body, &explanation);
+    }
     let coverage = market.coverage(asked.as_of, window)?;
     let record = AnswerRecord {
         coverage: Some(coverage),
@@ -653,6 +675,17 @@ struct Explanation<'a> {
     /// The liquidation map on the fine price grid of the engine's ledger, which stores estimated positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     fine: Option<FineCells>,
+}
+
+/// The explanation of a recorded map: the service that served it, and when.
+#[derive(Serialize)]
+struct RecordedExplanation {
+    #[serde(flatten)]
+    served_by: ServedBy,
+    as_of: Millis,
+    /// The same as a sentence.
+    #[serde(rename = "asServed")]
+    as_served: String,
 }
 
 /// Adds the field `explain` to an encoded answer.

@@ -367,6 +367,8 @@ struct Members {
     units: Option<String>,
     view: Option<String>,
     simulated: Option<bool>,
+    source: Option<String>,
+    recorded_at: Option<i64>,
     outside: Option<Outside>,
 }
 
@@ -413,6 +415,8 @@ impl Members {
             "units" => first(&mut self.units, from.string().map(str::to_owned)),
             "view" => first(&mut self.view, from.string().map(str::to_owned)),
             "simulated" => first(&mut self.simulated, from.boolean()),
+            "source" => first(&mut self.source, from.string().map(str::to_owned)),
+            "recordedAt" => first(&mut self.recorded_at, from.whole()),
             "outside" => first(&mut self.outside, outside(from)),
             _ => None,
         }
@@ -440,6 +444,8 @@ impl Members {
             units: self.units,
             view: self.view,
             simulated: self.simulated,
+            source: self.source,
+            recorded_at: self.recorded_at.map(Millis),
             outside: self.outside,
         })
     }

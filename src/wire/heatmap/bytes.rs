@@ -1,7 +1,7 @@
 //! Decodes a heatmap in bytes ([`crate::model::GRID_TYPE`]).
 
 use super::sheet::Outside;
-use crate::model::{EstimateLabels, GridValues, HeatmapGrid, Vocabulary, grid_parts};
+use crate::model::{EstimateLabels, GridValues, HeatmapGrid, Millis, Vocabulary, grid_parts};
 use crate::wire::damage::DecodeError;
 use crate::wire::envelope::alone;
 use crate::wire::token::{AxisInstant, object};
@@ -18,6 +18,8 @@ struct GridHead {
     units: Option<String>,
     view: Option<String>,
     simulated: Option<bool>,
+    source: Option<String>,
+    recorded_at: Option<Millis>,
     outside: Option<Outside>,
     rows: i64,
     values: String,
@@ -25,7 +27,7 @@ struct GridHead {
 
 object!(GridHead, "the head of a heatmap in bytes", {
     symbol, range, model, updated_at: "updatedAt", current_price: "currentPrice", times, units,
-    view, simulated, outside, rows, values,
+    view, simulated, source, recorded_at: "recordedAt", outside, rows, values,
 });
 
 /// Decodes a complete heatmap with values of type f64.
@@ -68,7 +70,8 @@ pub(super) fn grid_of_bytes(body: &[u8]) -> Result<HeatmapGrid, DecodeError> {
             .collect(),
         times: head.times.into_iter().map(|AxisInstant(at)| at).collect(),
         matrix,
-        labels: EstimateLabels::parse(head.units.as_deref(), head.view.as_deref(), head.simulated),
+        labels: EstimateLabels::parse(head.units.as_deref(), head.view.as_deref(), head.simulated)
+            .served_by(head.source, head.recorded_at),
         outside: outside.transpose()?,
     })
 }

@@ -20,12 +20,14 @@ pub struct HeatmapFields {
     pub(super) units: Option<String>,
     pub(super) view: Option<String>,
     pub(super) simulated: Option<bool>,
+    pub(super) source: Option<String>,
+    pub(super) recorded_at: Option<Millis>,
     pub(super) outside: Option<Outside>,
 }
 
 object!(HeatmapFields, "a heatmap", {
     success, symbol, range, model, updated_at: "updatedAt", current_price: "currentPrice", prices,
-    times, matrix, units, view, simulated, outside,
+    times, matrix, units, view, simulated, source, recorded_at: "recordedAt", outside,
 });
 
 /// USD at prices that the heatmap does not show; empty cells are unknown.
@@ -77,7 +79,8 @@ impl HeatmapFields {
                 self.units.as_deref(),
                 self.view.as_deref(),
                 self.simulated,
-            ),
+            )
+            .served_by(self.source, self.recorded_at),
             outside: outside.transpose()?,
         })
     }

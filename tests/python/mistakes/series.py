@@ -365,7 +365,7 @@ MISTAKES = {
             "positions",
             "does not announce positions; allowed: what GET /api lists",
         ),
-        ('market.liqmap("BTC", source="position")', "BadQuery", "source", "allowed: 'estimate' or 'positions'"),
+        ('market.liqmap("BTC", source="position")', "BadQuery", "source", 'allowed: "estimate" or "positions"'),
         ('market.undercount("2h")', "BadQuery", "range", 'allowed: "1h", "4h", "12h", "24h" or "1d"'),
         ("market.undercount(range=24)", "BadQuery", "range", "24 is of type int, not text"),
         (

@@ -140,9 +140,11 @@ export function strip(
             context.fillRect(at + Math.max(0, reach - 1.5), y, 1.5, 1);
             continue;
         }
-        for (const [i, usd] of line.tiers.entries()) {
+        // A service that tells no leverages has one bar for all.
+        const parts = line.tiers.length ? line.tiers : [line.total];
+        for (const [i, usd] of parts.entries()) {
             const reach = (usd / most) * room;
-            context.globalAlpha = 0.95 - (0.65 * i) / Math.max(1, line.tiers.length - 1);
+            context.globalAlpha = 0.95 - (0.65 * i) / Math.max(1, parts.length - 1);
             context.fillStyle = colour;
             context.fillRect(at, y, reach, 1);
             at += reach;

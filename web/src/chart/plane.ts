@@ -15,7 +15,7 @@ import {
     type Time,
     type UTCTimestamp,
 } from "lightweight-charts";
-import { type Grid, spanOf } from "../data/grid";
+import { bandOf, type Grid, placeOf, spanOf } from "../data/grid";
 import type { Bar, Cascade, Gap, Order } from "../data/types";
 import type { View } from "../view/address";
 import { clock, day, price, short, type Zone, zoneName } from "../view/numbers";
@@ -71,6 +71,9 @@ export class Plane {
     readonly chart: IChartApi;
     private readonly bars: ISeriesApi<"Candlestick">;
     private readonly below: ISeriesApi<"Line">;
+    /** Holds the price axis where no bar is known; it is not drawn. */
+    private readonly anchor: ISeriesApi<"Line">;
+    private hasBars = false;
     private slots: Slots | undefined;
     private grid: Grid | undefined;
     private coded: Coded | undefined;
@@ -91,6 +94,7 @@ export class Plane {
     private quiet = 0;
     private version = 0;
     private moved = false;
+    private wish: Window | undefined;
     private cell: { row: number; column: number } | undefined;
     private staleFrom: number | undefined;
 
@@ -123,14 +127,22 @@ export class Plane {
             },
             trackingMode: { exitMode: 0 },
         });
+        const inView = () => {
+            const [minValue, maxValue] = this.chosen ?? this.span ?? [1, 2];
+            return { priceRange: { minValue, maxValue } };
+        };
         this.bars = this.chart.addSeries(CandlestickSeries, {
             lastValueVisible: true,
             priceLineVisible: true,
             priceLineStyle: 2,
-            autoscaleInfoProvider: () => {
-                const [minValue, maxValue] = this.chosen ?? this.span ?? [1, 2];
-                return { priceRange: { minValue, maxValue } };
-            },
+            autoscaleInfoProvider: inView,
+        });
+        this.anchor = this.chart.addSeries(LineSeries, {
+            lineVisible: false,
+            lastValueVisible: false,
+            priceLineVisible: false,
+            crosshairMarkerVisible: false,
+            autoscaleInfoProvider: inView,
         });
         this.below = this.chart.addSeries(
             LineSeries,
@@ -168,6 +180,11 @@ export class Plane {
 
     remove(): void {
         this.chart.remove();
+    }
+
+    /** The series that tells where a price lies. */
+    private get axis(): ISeriesApi<"Candlestick"> | ISeriesApi<"Line"> {
+        return this.hasBars ? this.bars : this.anchor;
     }
 
     // ---- what is shown
@@ -221,7 +238,8 @@ export class Plane {
 
     /** The time and price that are in view unless somebody moves. */
     setData(grid: Grid | undefined, bars: readonly Bar[], window: [number, number]): void {
-        const held = this.moved ? this.visible() : undefined;
+        // What was asked to be shown is in view only after the next frame.
+        const held = this.moved ? (this.wish ?? this.visible()) : undefined;
         if (grid !== this.grid) {
             this.grid = grid;
             this.coded = grid ? encode(grid) : undefined;
@@ -238,6 +256,10 @@ export class Plane {
             const minMove = 10 ** -Math.max(0, Math.min(10, 5 - Math.floor(Math.log10(last))));
             this.bars.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
             this.bars.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })) as never);
+            this.hasBars = rows.some((row) => row.close !== undefined);
+            const still = this.hasBars ? [] : rows.map((row) => ({ time: row.time as UTCTimestamp, value: last }));
+            this.anchor.setData(still);
+            this.anchor.applyOptions({ priceFormat: { type: "custom", formatter: price, minMove } });
             this.below.setData(rows.map((row) => ({ time: row.time as UTCTimestamp, value: 0 })));
             if (held) this.show(held);
             else this.fitTime();
@@ -374,9 +396,23 @@ export class Plane {
         };
     }
 
+    /** Time and prices in view, whether somebody chose them or not. */
+    window(): Window {
+        const { t, p } = this.visible();
+        const seen = this.bars.priceScale().getVisibleRange();
+        return { t, p: p ?? (seen ? [seen.from, seen.to] : undefined) };
+    }
+
     show({ t, p }: Window): void {
         const { slots } = this;
         if (!slots) return;
+        const wish = { t, p };
+        this.wish = wish;
+        requestAnimationFrame(() =>
+            requestAnimationFrame(() => {
+                if (this.wish === wish) this.wish = undefined;
+            }),
+        );
         this.silently(() => {
             if (t) {
                 const [from, to] = [logical(slots, t[0]), logical(slots, t[1])];
@@ -470,7 +506,7 @@ export class Plane {
         if (event.point && !event.sourceEvent) return;
         const { slots } = this;
         const pane = event.paneIndex ?? 0;
-        const value = event.point && (pane === 0 ? this.bars : this.below).coordinateToPrice(event.point.y);
+        const value = event.point && (pane === 0 ? this.axis : this.below).coordinateToPrice(event.point.y);
         const at = event.point && this.slotAt(event.point.x);
         const known = slots && typeof value === "number" && at !== undefined;
         this.out.cursor(known ? { instant: instant(slots, at), price: value, pane } : undefined);
@@ -504,11 +540,8 @@ export class Plane {
             context.fillRect(0, 0, bitmapSize.width, bitmapSize.height);
             if (!grid || !coded || !table) return;
             const height = bitmapSize.height;
-            const first = grid.prices[0] ?? 1;
-            const place = (y: number) => {
-                const at = this.bars.coordinateToPrice((y / ky) as never) as number | null;
-                return at !== null && at > 0 ? Math.log(at / first) / grid.step + 0.5 : -1;
-            };
+            const place = (y: number) =>
+                placeOf(grid, (this.axis.coordinateToPrice((y / ky) as never) as number | null) ?? 0);
             const key = `${height} ${place(0)} ${place(height)} ${place(height / 2)}`;
             if (this.built?.key !== key || this.built.lines.length !== height * grid.columns || !this.built.table) {
                 const rows = bands(height, place);
@@ -617,7 +650,7 @@ export class Plane {
             const usd = Number(order.value_usd);
             if (usd < least) continue;
             const x = this.x(order.timestamp);
-            const y = this.bars.priceToCoordinate(Number(order.price));
+            const y = this.axis.priceToCoordinate(Number(order.price));
             if (y === null || !(x > -20 && x < room + 20)) continue;
             mark(context, x, y, usd, order.side, this.look);
         }
@@ -637,7 +670,7 @@ export class Plane {
         context.textAlign = "right";
         const used: number[] = [];
         for (const { price: at, text, side } of this.marks.levels) {
-            const y = this.bars.priceToCoordinate(at);
+            const y = this.axis.priceToCoordinate(at);
             if (y === null || y < 8) continue;
             context.strokeStyle = side === "long" ? this.look.long : this.look.short;
             context.setLineDash([3, 3]);
@@ -661,9 +694,9 @@ export class Plane {
         const { grid, cell } = this;
         if (!grid || !cell) return;
         const [from, to] = spanOf(grid, cell.column).map((at) => this.x(at)) as [number, number];
-        const middle = grid.prices[cell.row] ?? 0;
-        const top = this.bars.priceToCoordinate(middle * Math.exp(grid.step / 2));
-        const bottom = this.bars.priceToCoordinate(middle * Math.exp(-grid.step / 2));
+        const [low, high] = bandOf(grid, cell.row);
+        const top = this.axis.priceToCoordinate(high);
+        const bottom = this.axis.priceToCoordinate(low);
         if (top === null || bottom === null) return;
         context.strokeStyle = this.look.text;
         context.lineWidth = 1.5;
@@ -672,7 +705,7 @@ export class Plane {
 
     private drawStrips(context: Context, x: number, width: number, height: number): void {
         const edges = new Float64Array(height + 1);
-        for (let y = 0; y <= height; y++) edges[y] = (this.bars.coordinateToPrice(y as never) as number | null) ?? 0;
+        for (let y = 0; y <= height; y++) edges[y] = (this.axis.coordinateToPrice(y as never) as number | null) ?? 0;
         const ratio = window.devicePixelRatio || 1;
         const key = `${this.version} ${width} ${height} ${ratio} ${edges[0]} ${edges[height]} ${edges[height >> 1]}`;
         if (this.painted?.key !== key) {
@@ -759,7 +792,7 @@ export class Plane {
         const { grid } = this;
         if (!grid) return undefined;
         const [from, to] = spanOf(grid, column);
-        const y = this.bars.priceToCoordinate(grid.prices[row] ?? 0);
+        const y = this.axis.priceToCoordinate(grid.prices[row] ?? 0);
         return y === null ? undefined : { x: (this.x(from) + this.x(to)) / 2, y };
     }
 
@@ -768,7 +801,7 @@ export class Plane {
         if (!slots) return;
         const slot = Math.floor((at - slots.start) / slots.length);
         const time = (slots.start + Math.max(0, Math.min(slots.count - 1, slot)) * slots.length) / 1000;
-        this.chart.setCrosshairPosition(level, time as UTCTimestamp, this.bars);
+        this.chart.setCrosshairPosition(level, time as UTCTimestamp, this.axis);
     }
 }
 

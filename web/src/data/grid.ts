@@ -10,6 +10,8 @@ export interface GridHead {
     units: string;
     simulated: boolean;
     explain: Explain | undefined;
+    /** When another service served it, for a recorded map. */
+    recordedAt?: number;
 }
 
 export interface Grid extends GridHead {
@@ -21,8 +23,10 @@ export interface Grid extends GridHead {
     values: Float64Array | Float32Array;
     rows: number;
     columns: number;
-    /** Distance of rows in the logarithm of the price. */
+    /** Distance of rows in the logarithm of the price; an average where `edges` are given. */
     step: number;
+    /** Where the rows begin and the last one ends, where they are not equally far apart in the logarithm of the price. */
+    edges: Float64Array | undefined;
     /** Length of a whole column in milliseconds. */
     every: number;
 }
@@ -48,6 +52,19 @@ function spacing(prices: Float64Array): number {
     return prices.length > 1 ? Math.log(last / first) / (prices.length - 1) : 1e-3;
 }
 
+/** The edges of rows: halfway between the prices of rows that are not equally far apart. */
+function edgesOf(prices: Float64Array, step: number): Float64Array | undefined {
+    const rows = prices.length;
+    const first = prices[0] ?? 1;
+    const even = prices.every((price, row) => Math.abs(Math.log(price / first) - row * step) < 0.02 * step);
+    if (even || rows < 2) return undefined;
+    const edges = new Float64Array(rows + 1);
+    for (let row = 1; row < rows; row++) edges[row] = ((prices[row - 1] ?? 0) + (prices[row] ?? 0)) / 2;
+    edges[0] = Math.max(first / 2, 2 * first - (edges[1] ?? 0));
+    edges[rows] = 2 * (prices[rows - 1] ?? 0) - (edges[rows - 1] ?? 0);
+    return edges;
+}
+
 function length(times: Float64Array): number {
     // The last column may be partial, so it is the others that tell.
     const [first, second] = times;
@@ -66,6 +83,7 @@ export function gridOfJson(reply: any): Grid {
         for (let c = 0; c < columns; c++) values[c * rows + r] = line[c] ?? Number.NaN;
     }
     const explain: Explain | undefined = reply.explain;
+    const step = spacing(prices);
     return {
         symbol: reply.symbol,
         range: reply.range,
@@ -80,7 +98,8 @@ export function gridOfJson(reply: any): Grid {
         values,
         rows,
         columns,
-        step: spacing(prices),
+        step,
+        edges: edgesOf(prices, step),
         every: length(times),
     };
 }
@@ -144,21 +163,38 @@ export function gridOfBytes(buffer: ArrayBuffer, before?: Grid): Grid {
         }
     }
     const { since, begin, ...members } = head;
-    const grid = { ...members, prices, times, values, rows, columns, step: spacing(prices), every: length(times) };
+    const step = spacing(prices);
+    const edges = edgesOf(prices, step);
+    const grid = { ...members, prices, times, values, rows, columns, step, edges, every: length(times) };
     if (since === undefined || begin === undefined) return grid;
     if (!before) throw new Error("new columns came without those before them");
     return joined(before, grid, begin, since);
 }
 
+/** Where in the rows a price lies: row r is from r to r + 1. Below and above the rows it is negative and beyond them. */
+export function placeOf(grid: Grid, price: number): number {
+    const { edges, rows } = grid;
+    if (!(price > 0)) return -1;
+    if (!edges) return Math.log(price / (grid.prices[0] ?? 1)) / grid.step + 0.5;
+    let [low, high] = [0, rows];
+    while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if ((edges[middle] ?? Infinity) <= price) low = middle;
+        else high = middle - 1;
+    }
+    const row = Math.min(low, rows - 1);
+    const [from = 0, to = 1] = edges.subarray(row, row + 2);
+    return row + (price - from) / (to - from);
+}
+
 /** The row whose band holds a price, or -1. */
 export function rowOf(grid: Grid, price: number): number {
-    const first = grid.prices[0];
-    if (first === undefined || !(price > 0)) return -1;
-    const row = Math.floor(Math.log(price / first) / grid.step + 0.5);
+    const row = Math.floor(placeOf(grid, price));
     return row >= 0 && row < grid.rows ? row : -1;
 }
 
 export function bandOf(grid: Grid, row: number): [number, number] {
+    if (grid.edges) return [grid.edges[row] ?? Number.NaN, grid.edges[row + 1] ?? Number.NaN];
     const price = grid.prices[row] ?? Number.NaN;
     return [price * Math.exp(-grid.step / 2), price * Math.exp(grid.step / 2)];
 }
@@ -193,7 +229,7 @@ export function sideOf(grid: Grid, row: number, column: number): "long" | "short
 
 /** The ends of the colours for the rows between two prices: the largest value, and one that most values exceed. */
 export function colourEnds(grid: Grid, low: number, high: number): { vmin: number; vmax: number } {
-    const row = (price: number) => Math.round(Math.log(price / (grid.prices[0] ?? 1)) / grid.step);
+    const row = (price: number) => Math.round(placeOf(grid, price) - 0.5);
     const [first, end] = [Math.max(0, row(low)), Math.min(grid.rows, row(high) + 1)];
     const known: number[] = [];
     for (let c = 0; c < grid.columns; c++) {

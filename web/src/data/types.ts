@@ -17,6 +17,12 @@ export interface Endpoint {
     parameters: Parameter[];
 }
 
+/** Maps of another service that the server can send. */
+export interface Recorded {
+    source: string;
+    maps: { endpoint: string; symbol: string; range?: string; exchange?: string; model?: number; last: number }[];
+}
+
 export interface Index {
     version: string;
     source: string;
@@ -25,6 +31,7 @@ export interface Index {
     coins: string[];
     endpoints: Endpoint[];
     extensions: Endpoint[];
+    recorded?: Recorded[];
 }
 
 export interface Order {
@@ -155,6 +162,7 @@ export interface LiqMap {
     units?: string;
     view?: string;
     simulated?: boolean;
+    recordedAt?: number;
     outside?: Sides;
     within?: Record<string, Sides>;
     explain?: Explain;

@@ -5,7 +5,7 @@ import { colours } from "../chart/bitmap";
 import { Plane } from "../chart/plane";
 import { ofCoin, tape } from "../view/feed";
 import { bindKeys } from "../view/keyboard";
-import { exact, moment, short, zoneName } from "../view/numbers";
+import { moment, short, zoneName } from "../view/numbers";
 import { look, phone, still } from "../view/screen";
 import {
     canvasWords,
@@ -18,6 +18,7 @@ import {
     readout,
     realised,
     relative,
+    secondLabel,
     staleFor,
     strips,
     title,
@@ -30,15 +31,17 @@ import {
     covers,
     fitColours,
     grid,
-    heatmap,
     largestOrders,
     newest,
     range,
+    regionOf,
     simulated,
+    sources,
     view,
 } from "../view/state";
 import { dialog } from "./dialogs";
-import { reset } from "./parts";
+import { ReadoutLine, reset } from "./parts";
+import { Second, secondChart } from "./second";
 
 let plane: Plane | undefined;
 export const chart = () => plane;
@@ -121,18 +124,22 @@ function mount(box: HTMLElement): () => void {
 /** What is on the screen as a picture, with the words that belong to it. */
 export async function savePicture(): Promise<void> {
     if (!plane) return;
-    const drawn = plane.picture();
+    const drawn = [plane, secondChart()].flatMap((one) => (one ? [one.picture()] : []));
     const ratio = window.devicePixelRatio || 1;
     const band = Math.round(44 * ratio);
     const canvas = document.createElement("canvas");
-    canvas.width = drawn.width;
-    canvas.height = drawn.height + band;
+    canvas.width = drawn.reduce((sum, one) => sum + one.width, 0);
+    canvas.height = Math.max(...drawn.map((one) => one.height)) + band;
     const context = canvas.getContext("2d");
     if (!context) return;
     const { ground, text, warn } = look.value;
     context.fillStyle = ground;
     context.fillRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(drawn, 0, band);
+    let left = 0;
+    for (const one of drawn) {
+        context.drawImage(one, left, band);
+        left += one.width;
+    }
     context.fillStyle = simulated.value ? warn : text;
     context.font = `600 ${13 * ratio}px system-ui, sans-serif`;
     const { symbol, range: shown, tz } = view.value;
@@ -144,7 +151,10 @@ export async function savePicture(): Promise<void> {
         18 * ratio,
     );
     context.font = `${11 * ratio}px system-ui, sans-serif`;
-    context.fillText(label.value.join(" · "), 8 * ratio, 36 * ratio, canvas.width - 16 * ratio);
+    for (const [i, words] of [label.value, secondLabel.value].slice(0, drawn.length).entries()) {
+        const width = canvas.width / drawn.length;
+        context.fillText(words.join(" · "), i * width + 8 * ratio, 36 * ratio, width - 16 * ratio);
+    }
     const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
     if (!blob) return;
     const link = document.createElement("a");
@@ -171,7 +181,7 @@ function ColourBar() {
         const value = Number(text);
         if (Number.isFinite(value) && value >= 0) change({ thr: value });
     };
-    const name = (usd: number) => (relative.value ? `${((100 * usd) / vmax).toPrecision(2)} %` : short(usd));
+    const name = (usd: number) => (relative.value ? `${Number(((100 * usd) / vmax).toPrecision(2))} %` : short(usd));
     return (
         <div class="colourbar">
             <span>{name(vmin)}</span>
@@ -215,35 +225,15 @@ function ColourBar() {
     );
 }
 
-export function Readout() {
-    const read = readout.value;
-    return (
-        <p
-            class="readout"
-            data-row={read?.row}
-            data-column={read?.column}
-            data-value={read?.exact}
-            role="status"
-            aria-live={cell.value ? "polite" : "off"}
-        >
-            {read ? (
-                <>
-                    <span>{read.place}</span> <strong title={read.exact ? exact(read.exact) : ""}>{read.amount}</strong>{" "}
-                    <span class="faint">{read.notes.join(" · ")}</span>
-                </>
-            ) : (
-                <span class="faint">
-                    {phone.value
-                        ? "Touch the map to read a cell."
-                        : "Point at the map, or go over it with Shift and the arrows, to read a cell."}
-                </span>
-            )}
-        </p>
-    );
+function FirstReadout() {
+    const hint = phone.value
+        ? "Touch the map to read a cell."
+        : "Point at the map, or go over it with Shift and the arrows, to read a cell.";
+    return <ReadoutLine of={readout.value} hint={hint} polite={cell.value !== undefined} />;
 }
 
 function Reset() {
-    const { trouble } = heatmap.region.value;
+    const trouble = regionOf(0)?.trouble;
     const name = trouble?.is === "refused" ? trouble.parameter : undefined;
     if (name === undefined || !(name in view.value)) return null;
     return (
@@ -264,12 +254,16 @@ export function Chart() {
         [],
     );
     const { t, p, as_of, panel } = view.value;
+    const compared = sources.value[1];
+    const words = (
+        <>
+            <strong>{view.value.symbol}</strong> {label.value.join(" · ")}
+        </>
+    );
     return (
         <section class="map" aria-label="map">
             <div class="label">
-                <p>
-                    <strong>{view.value.symbol}</strong> {label.value.join(" · ")}
-                </p>
+                {compared === undefined && <p>{words}</p>}
                 <button type="button" onClick={() => (dialog.value = "about")}>
                     what is assumed
                 </button>
@@ -301,14 +295,23 @@ export function Chart() {
                     <Reset />
                 </p>
             )}
-            <div
-                ref={box}
-                class="canvas"
-                tabIndex={0}
-                role="group"
-                aria-label={`${view.value.symbol}: ${label.value.join(", ")}. Candles, with realised orders, above realised amounts by exchange. Tables have the same numbers.`}
-            />
-            <Readout />
+            <div class={`sides ${compared === undefined ? "" : "two"}`}>
+                {compared !== undefined && (
+                    <div class="label first">
+                        <p>{words}</p>
+                    </div>
+                )}
+                <div
+                    key="first"
+                    ref={box}
+                    class="canvas"
+                    tabIndex={0}
+                    role="group"
+                    aria-label={`${view.value.symbol}: ${label.value.join(", ")}. Candles, with realised orders, above realised amounts by exchange. Tables have the same numbers.`}
+                />
+                <FirstReadout />
+                {compared !== undefined && <Second first={chart} />}
+            </div>
             <ColourBar />
         </section>
     );

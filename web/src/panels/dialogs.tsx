@@ -1,8 +1,9 @@
 // Dialogs: help, what an estimate assumes, tables of what charts show, and the form for a token.
 import { signal } from "@preact/signals";
 import { keepToken } from "../data/api";
+import { isRecorded } from "../view/address";
 import { moment, percent, price, short, zoneName } from "../view/numbers";
-import { clusters, label, realised, strips, unit } from "../view/shown";
+import { clusters, label, realised, secondStrips, strips, unit } from "../view/shown";
 import { gaps, index, KINDS, levels, notices, pain, ready, tokenNeeded, view } from "../view/state";
 import { Dialog } from "./parts";
 
@@ -20,7 +21,7 @@ const KEYS: [string, string][] = [
     ["[ ]", "lower, raise the threshold"],
     ["c, v", "coin, exchange"],
     ["1 … 9", "range"],
-    ["m, s", "model, source"],
+    ["m, s, x", "model, source, what it is compared with"],
     ["Space", "pause the tape"],
     ["l, u, d", "price axis, UTC or local, dark or light"],
     ["t", "the map as a table"],
@@ -34,7 +35,8 @@ function Help() {
             <p>
                 <strong>ESTIMATE</strong> is computed from prices and open interest. <strong>MEASURED</strong> are
                 positions of accounts that were seen. <strong>REALISED</strong> are orders that exchanges published: a
-                lower bound. <strong>AS SERVED</strong> is a map as it was answered at that time.
+                lower bound. <strong>AS SERVED</strong> is a map as it was answered at that time, by this server or by
+                the service that is named.
             </p>
             <p>
                 A pixel shows the strongest cell in it. Cells below the threshold are not drawn. Hatching means: not
@@ -62,12 +64,21 @@ function About() {
             {lines.map((line) => (
                 <p key={line}>{line}</p>
             ))}
-            <p>
-                Nobody's positions are read for an estimate. It spreads open interest over assumed leverages,
-                maintenance margins and lifetimes of positions, along the prices that were traded. A level may hold much
-                more or much less. It does not say where the price goes.
-            </p>
-            <p>A column is what the map was at that instant; later bars do not change it.</p>
+            {isRecorded(view.value.source) ? (
+                <p>
+                    It is shown as {view.value.source} served it. How it was computed is not known here. It does not say
+                    where the price goes.
+                </p>
+            ) : (
+                <>
+                    <p>
+                        Nobody's positions are read for an estimate. It spreads open interest over assumed leverages,
+                        maintenance margins and lifetimes of positions, along the prices that were traded. A level may
+                        hold much more or much less. It does not say where the price goes.
+                    </p>
+                    <p>A column is what the map was at that instant; later bars do not change it.</p>
+                </>
+            )}
         </Dialog>
     );
 }
@@ -75,28 +86,30 @@ function About() {
 function Clusters() {
     return (
         <Dialog name={`Strongest rows of the newest column, ${view.value.symbol}`} onClose={close}>
-            <p>{label.value.join(" · ")}</p>
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">price from</th>
-                        <th scope="col">to</th>
-                        <th scope="col">side</th>
-                        <th scope="col">est.{unit.value}</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {clusters.value.map(({ band, value, side }) => (
-                        <tr key={band[0]}>
-                            <td>{price(band[0])}</td>
-                            <td>{price(band[1])}</td>
-                            <td>{side}</td>
-                            <td title={String(value)}>{short(value)}</td>
+            {clusters.value.map(({ words, amount, rows }) => (
+                <table key={words[0]}>
+                    <caption>{words.join(" · ")}</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">price from</th>
+                            <th scope="col">to</th>
+                            <th scope="col">side</th>
+                            <th scope="col">{amount}</th>
                         </tr>
-                    ))}
-                </tbody>
-            </table>
-            <Headlines />
+                    </thead>
+                    <tbody>
+                        {rows.map(({ band, value, side }) => (
+                            <tr key={band[0]}>
+                                <td>{price(band[0])}</td>
+                                <td>{price(band[1])}</td>
+                                <td>{side}</td>
+                                <td title={String(value)}>{short(value)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            ))}
+            {!isRecorded(view.value.source) && <Headlines />}
         </Dialog>
     );
 }
@@ -149,7 +162,7 @@ export function Headlines() {
 function MapTable() {
     return (
         <Dialog name="Liquidation map" onClose={close}>
-            {strips.value.map(({ map, word, lines, relative }) => (
+            {[...strips.value, ...secondStrips.value].map(({ map, word, lines, relative }) => (
                 <table key={word}>
                     <caption>
                         {word} · {lines.join(" · ")} · the 20 strongest bins

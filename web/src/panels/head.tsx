@@ -5,14 +5,31 @@ import { age, clock, zoneName } from "../view/numbers";
 import { theme } from "../view/screen";
 import { streamText } from "../view/sentences";
 import { staleFor } from "../view/shown";
-import { change, exchanges, index, newest, simulated, stream, tick, view } from "../view/state";
+import {
+    allSources,
+    change,
+    coinNames,
+    exchanges,
+    newest,
+    simulated,
+    sources,
+    stream,
+    tick,
+    view,
+} from "../view/state";
 import { dialog } from "./dialogs";
 import { Choice } from "./parts";
 
 const open = signal(false);
 export const copied = signal("");
 
-const SOURCE_NAMES = { estimate: "estimate", positions: "measured positions", served: "as served" } as const;
+const SOURCE_NAMES: Record<string, string> = {
+    estimate: "estimate",
+    positions: "measured positions",
+    served: "as served",
+};
+
+const named = (source: string) => [source, SOURCE_NAMES[source] ?? `as served by ${source}`] as const;
 
 export async function copyAddress(): Promise<void> {
     try {
@@ -60,7 +77,7 @@ function Clock() {
 
 export function Head() {
     const { symbol, range, model, exchange, source, beside, opened, scale, cmap, tz, as_of } = view.value;
-    const known = index.region.value.body?.coins ?? [];
+    const known = coinNames.value;
     const names = known.includes(symbol) ? known : [symbol, ...known];
     const places = (exchanges.region.value.body?.data ?? []).map((row) => row.exchange).sort();
     if (exchange !== undefined && !places.includes(exchange)) places.push(exchange);
@@ -100,8 +117,14 @@ export function Head() {
                 <Choice
                     name="source"
                     value={source}
-                    options={SOURCES.map((value) => [value, SOURCE_NAMES[value]] as const)}
+                    options={allSources.value.map(named)}
                     onChange={(value) => change({ source: value }, true)}
+                />
+                <Choice
+                    name="compared with"
+                    value={sources.value[1] ?? ""}
+                    options={[["", "nothing"] as const, ...allSources.value.filter((one) => one !== source).map(named)]}
+                    onChange={(value) => change({ compare: value || undefined }, true)}
                 />
             </div>
             <Clock />
@@ -115,7 +138,7 @@ export function Head() {
                     value={beside}
                     options={[
                         ["none", "nothing"] as const,
-                        ...SOURCES.map((value) => [value, SOURCE_NAMES[value]] as const),
+                        ...SOURCES.map((value) => [value, SOURCE_NAMES[value] ?? value] as const),
                     ]}
                     onChange={(value) => change({ beside: value }, true)}
                 />

@@ -2,7 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Region } from "../data/loader";
+import { exact } from "../view/numbers";
 import { troubleText, waitingText } from "../view/sentences";
+import type { Readout } from "../view/shown";
 import { change, tick, view } from "../view/state";
 
 export function Choice<T extends string>(props: {
@@ -49,8 +51,31 @@ export function State<T>({ of, children }: { of: Region<T>; children: (body: T) 
     );
 }
 
+/** What a chart says of the cell that is pointed at. */
+export function ReadoutLine({ of, hint, polite = false }: { of: Readout | undefined; hint: string; polite?: boolean }) {
+    return (
+        <p
+            class="readout"
+            data-row={of?.row}
+            data-column={of?.column}
+            data-value={of?.exact}
+            role="status"
+            aria-live={polite ? "polite" : "off"}
+        >
+            {of ? (
+                <>
+                    <span>{of.place}</span> <strong title={of.exact ? exact(of.exact) : ""}>{of.amount}</strong>{" "}
+                    <span class="faint">{of.notes.join(" · ")}</span>
+                </>
+            ) : (
+                <span class="faint">{hint}</span>
+            )}
+        </p>
+    );
+}
+
 export function reset(parameter: string): void {
-    const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2" };
+    const standard: Record<string, unknown> = { symbol: "BTC", range: "24h", model: "2", source: "estimate" };
     change({ [parameter]: standard[parameter] }, true);
 }
 

@@ -7,14 +7,23 @@ export const CMAPS = ["inferno", "viridis", "cividis", "grey"] as const;
 export const PANELS = ["map", "levels", "realised", "tape", "coverage"] as const;
 export const INTERVALS = ["auto", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d"] as const;
 
+/** What a name of a source is made of. */
+const RECORDING = /^[a-z0-9][a-z0-9.-]{0,60}$/;
+
+/** Whether a source is another service, whose maps were recorded. */
+export const isRecorded = (source: string) => !(SOURCES as readonly string[]).includes(source);
+
 export interface View {
     symbol: string;
     range: (typeof RANGES)[number];
     model: "2" | "3";
     exchange: string | undefined;
-    source: (typeof SOURCES)[number];
-    /** A second source, shown beside the first. */
+    /** One of SOURCES, or the name of a recorded source. */
+    source: string;
+    /** A second source, of which the liquidation map is shown beside the first. */
     beside: "none" | (typeof SOURCES)[number];
+    /** A second source, shown as a chart of its own beside the first. */
+    compare: string | undefined;
     opened: "ever" | "range";
     as_of: string | undefined;
     t: [number, number] | undefined;
@@ -71,8 +80,9 @@ const KEYS: Key<any>[] = [
     word("range", "24h", RANGES),
     word("model", "2", ["2", "3"]),
     free("exchange", undefined, /^[a-z0-9_.-]{1,40}$/),
-    word("source", "estimate", SOURCES),
+    free("source", "estimate", RECORDING),
     word("beside", "none", ["none", ...SOURCES]),
+    free("compare", undefined, RECORDING),
     word("opened", "ever", ["ever", "range"]),
     free("as_of", undefined, /^\d{4}-\d\d-\d\d(T[\d:.]{5,12}Z?)?$|^\d{12,14}$/),
     pair("t"),

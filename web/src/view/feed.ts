@@ -4,7 +4,7 @@ import { ask, listeners, path } from "../data/api";
 import type { Loader } from "../data/loader";
 import { Hub, type StreamEvent } from "../data/stream";
 import type { Cascade, Order } from "../data/types";
-import { damaged, index, KINDS, newest, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
+import { damaged, index, KINDS, newest, RECORDED, ready, simulated, stream, tick, tokenNeeded, view } from "./state";
 
 export type TapeRow =
     | { kind: "order"; id: number; at: number; order: Order; usd: number }
@@ -144,7 +144,8 @@ export function start(): void {
     listeners.add((facts) => {
         damaged.value = facts.damaged;
         simulated.value = facts.simulated;
-        if (facts.now !== undefined && facts.now >= (newest.peek()?.now ?? 0)) {
+        // A market without observations of its own has no now.
+        if (facts.now && facts.now >= (newest.peek()?.now ?? 0)) {
             newest.value = { now: facts.now, heard: Date.now() };
         }
     });
@@ -152,6 +153,9 @@ export function start(): void {
     setInterval(() => {
         tick.value = Date.now();
     }, 1000);
+    setInterval(() => {
+        for (const loader of RECORDED) loader.load();
+    }, 60_000);
     const hub = new Hub(
         take,
         (state) => {

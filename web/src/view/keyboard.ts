@@ -3,11 +3,11 @@ import type { Plane } from "../chart/plane";
 import { spanOf } from "../data/grid";
 import { dialog } from "../panels/dialogs";
 import { copyAddress } from "../panels/head";
-import { RANGES, SCALES, SOURCES } from "./address";
+import { RANGES, SCALES } from "./address";
 import { pause, paused } from "./feed";
 import { theme } from "./screen";
 import { cell } from "./shown";
-import { change, exchanges, grid, index, range, view } from "./state";
+import { allSources, change, coinNames, exchanges, grid, range, sources, view } from "./state";
 
 function after<T>(list: readonly T[], value: T): T | undefined {
     return list[(list.indexOf(value) + 1) % Math.max(1, list.length)];
@@ -47,17 +47,17 @@ export function bindKeys(plane: Plane): () => void {
         "0": () => plane.fit(),
         "[": () => threshold(0.8),
         "]": () => threshold(1.25),
-        c: () =>
-            change(
-                { symbol: after(index.region.peek().body?.coins ?? [], view.peek().symbol) ?? view.peek().symbol },
-                true,
-            ),
+        c: () => change({ symbol: after(coinNames.peek(), view.peek().symbol) ?? view.peek().symbol }, true),
         m: () => change({ model: view.peek().model === "2" ? "3" : "2" }, true),
         v: () => {
             const names = (exchanges.region.peek().body?.data ?? []).map((row) => row.exchange).sort();
             change({ exchange: after([undefined, ...names], view.peek().exchange) }, true);
         },
-        s: () => change({ source: after(SOURCES, view.peek().source) ?? "estimate" }, true),
+        s: () => change({ source: after(allSources.peek(), view.peek().source) ?? "estimate" }, true),
+        x: () => {
+            const others = allSources.peek().filter((source) => source !== view.peek().source);
+            change({ compare: after([undefined, ...others], sources.peek()[1]) }, true);
+        },
         " ": () => pause(paused.peek() === undefined),
         l: () => change({ scale: after(SCALES, view.peek().scale) ?? "log" }),
         u: () => change({ tz: view.peek().tz === "utc" ? "local" : "utc" }),

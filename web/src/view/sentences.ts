@@ -2,6 +2,7 @@
 import type { Region, Trouble } from "../data/loader";
 import type { StreamState } from "../data/stream";
 import type { Explain } from "../data/types";
+import { isRecorded } from "./address";
 import { age, clock, percent, type Zone, zoneName } from "./numbers";
 
 export function troubleText(trouble: Trouble, now: number, zone: Zone): string {
@@ -40,13 +41,15 @@ export function streamText(state: StreamState, now: number, zone: Zone): string 
     }
 }
 
-export function unitText(units: string | undefined, view: string | undefined): string {
+export function unitText(units: string | undefined, view: string | undefined, source?: string): string {
+    if (source !== undefined && isRecorded(source)) return units === "usd" ? "USD" : `relative amounts of ${source}`;
     if (units === "relative") return "relative amounts, no open interest is known";
     return view?.startsWith("expected") ? "USD expected to be reported" : "USD of open interest exposed";
 }
 
 export interface Shown {
-    source: "estimate" | "positions" | "served";
+    /** "estimate", "positions", "served", or the name of a recorded source. */
+    source: string;
     model: string;
     explain: Explain | undefined;
     units: string | undefined;
@@ -55,14 +58,20 @@ export interface Shown {
     openInterestAge: number | undefined;
 }
 
-export const WORD = { estimate: "ESTIMATE", positions: "MEASURED", served: "AS SERVED" } as const;
+/** What a source is, in the word that stands before everything of it. */
+export function wordOf(source: string): string {
+    const words: Record<string, string> = { estimate: "ESTIMATE", positions: "MEASURED", served: "AS SERVED" };
+    return words[source] ?? `AS SERVED BY ${source}`;
+}
 
 /** The lines that stand on the plane, in its pixels and as text. */
 export function planeWords(shown: Shown): string[] {
     const { source, model, explain, units } = shown;
     if (source === "positions") return ["MEASURED positions · no map of the past", "what is open now is at the right"];
     const version = explain?.modelVersion ? `, version ${explain.modelVersion.slice(0, 12)}` : "";
-    const head = `${WORD[source]} · model ${model}${version} · ${unitText(units, explain?.view)}`;
+    // The number 0 stands for a service without numbered models.
+    const numbered = model === "0" ? "" : ` · model ${model}${version}`;
+    const head = `${wordOf(source)}${numbered} · ${unitText(units, explain?.view, source)}`;
     const lines = [head];
     const facts: string[] = [];
     if (shown.servedAt) facts.push(`as served at ${shown.servedAt}`);

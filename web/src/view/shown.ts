@@ -4,15 +4,16 @@ import type { StripSource } from "../chart/draw";
 import type { Cursor, Words } from "../chart/plane";
 import { stacks } from "../chart/realised";
 import { bandOf, columnOf, rowOf, sideOf, spanOf, valueAt } from "../data/grid";
+import { isRecorded } from "./address";
 import { clock, interval, moment, percent, price, short, span, zoneName } from "./numbers";
 import { phone } from "./screen";
-import { planeWords, troubleText, unitText, WORD, waitingText } from "./sentences";
+import { planeWords, troubleText, unitText, waitingText, wordOf } from "./sentences";
 import {
     coverage,
     covers,
     damaged,
     gaps,
-    grid,
+    grids,
     heatmap,
     levels,
     liqmap,
@@ -21,52 +22,69 @@ import {
     pain,
     period,
     periods,
+    recordedMap,
+    regionOf,
+    type Side,
     served,
-    servedGrid,
     servedLiqmap,
     simulated,
+    sources,
     tick,
     view,
 } from "./state";
 
 const zone = computed(() => view.value.tz);
 
-export const relative = computed(() => grid.value?.units === "relative");
-export const unit = computed(() => (relative.value ? "" : " USD"));
+/** Whether amounts of a map are in a unit of its own; those of a vendor are until it is known better. */
+function isRelative(side: Side): boolean {
+    const units = grids[side].value?.units;
+    return units === undefined ? isRecorded(sources.value[side] ?? "estimate") : units === "relative";
+}
 
-export const label = computed(() => {
-    const { source } = view.value;
-    const shown = grid.value;
-    const old = served.value;
+export const relative = computed(() => isRelative(0));
+const unitOf = (side: Side) => (isRelative(side) ? "" : " USD");
+export const unit = computed(() => unitOf(0));
+
+function labelOf(side: Side): string[] {
+    const source = sources.value[side] ?? "estimate";
+    const shown = grids[side].value;
+    const old = source === "served" ? served.value : undefined;
+    const at = old?.at ?? shown?.recordedAt;
     return planeWords({
         source,
-        model: String(shown?.model ?? view.value.model),
+        model: String(shown?.model ?? (isRecorded(source) ? 0 : view.value.model)),
         explain: source === "served" ? { ...shown?.explain, modelVersion: old?.version } : shown?.explain,
         units: shown?.units,
-        servedAt: old ? `${moment(old.at, zone.value)} ${zoneName(old.at, zone.value)}` : undefined,
-        openInterestAge: heatmap.region.value.facts?.openInterestAge,
+        servedAt: at === undefined ? undefined : `${moment(at, zone.value)} ${zoneName(at, zone.value)}`,
+        openInterestAge: isRecorded(source) ? undefined : heatmap.region.value.facts?.openInterestAge,
     });
-});
+}
+
+export const label = computed(() => labelOf(0));
+export const secondLabel = computed(() => labelOf(1));
 
 /** The sentence that stands in place of a map. */
-export const instead = computed(() => {
-    const { source, symbol } = view.value;
+function insteadOf(side: Side): string | undefined {
+    const source = sources.value[side];
     if (source === "positions") {
         const { trouble } = measured.region.value;
         return trouble?.is === "refused" ? trouble.message : undefined;
     }
-    const { region } = source === "served" ? servedGrid : heatmap;
-    const { trouble } = region.value;
-    if (trouble?.is === "refused" && trouble.status === 404) {
-        return `No estimate of ${symbol}: ${trouble.message}. What was liquidated is below.`;
+    const region = regionOf(side);
+    if (!region) return undefined;
+    const { trouble } = region;
+    if (trouble?.is === "refused" && trouble.status === 404 && source === "estimate") {
+        return `No estimate of ${view.value.symbol}: ${trouble.message}. What was liquidated is below.`;
     }
-    if (trouble && (trouble.is === "refused" || !region.value.body))
-        return troubleText(trouble, tick.value, zone.value);
-    if (source === "served" && region.value.body && !served.value) {
+    if (trouble && (trouble.is === "refused" || !region.body)) return troubleText(trouble, tick.value, zone.value);
+    if (source === "served" && region.body && !served.value) {
         return "No map with these parameters was served in this time.";
     }
-    return waitingText(region.value, tick.value);
-});
+    return waitingText(region, tick.value);
+}
+
+export const instead = computed(() => insteadOf(0));
+export const secondInstead = computed(() => insteadOf(1));
 
 export const realised = computed(() => {
     const rows = periods.region.value.body?.data;
@@ -104,7 +122,8 @@ const brief = computed(() => {
     const { symbol, source, model } = view.value;
     const words = relative.value ? "relative amounts" : "USD";
     if (source === "positions") return [`${symbol} · MEASURED`];
-    return [`${symbol} · ${WORD[source]} · m${model} · ${words}`, "compares inside this map only"];
+    const numbered = isRecorded(source) ? "" : ` · m${model}`;
+    return [`${symbol} · ${wordOf(source)}${numbered} · ${words}`, "compares inside this map only"];
 });
 
 const MARKS = "over it REALISED orders: discs longs, diamonds shorts";
@@ -121,18 +140,43 @@ export const canvasWords = computed<Words>(() => ({
     simulated: simulated.value,
 }));
 
+/** The words of the second chart. */
+export const secondWords = computed<Words>(() => ({
+    plane: [`${view.value.symbol} · ${secondLabel.value[0]}`, ...secondLabel.value.slice(1)],
+    instead: secondInstead.value || undefined,
+    realised: realisedWords.value,
+    simulated: simulated.value,
+}));
+
 export const strips = computed<StripSource[]>(() => {
     const { source, beside, panel } = view.value;
     if (phone.value && panel !== "levels") return [];
-    const names = beside === "none" || beside === source ? [source] : [source, beside];
+    return stripsOf(beside === "none" || beside === source ? [source] : [source, beside], 0);
+});
+
+export const secondStrips = computed(() => {
+    const source = sources.value[1];
+    return source === undefined ? [] : stripsOf([source], 1);
+});
+
+function stripsOf(names: string[], side: Side): StripSource[] {
     const found: StripSource[] = [];
     for (const name of names) {
-        if (name === "positions") {
+        if (isRecorded(name)) {
+            const map = recordedMap[side].region.value.body;
+            if (!map) continue;
+            const at = map.recordedAt ?? map.updatedAt;
+            const lines = [
+                unitText(map.units, map.view, name),
+                `${moment(at, zone.value)} ${zoneName(at, zone.value)}`,
+            ];
+            found.push({ map, word: wordOf(name), lines, relative: map.units !== "usd" });
+        } else if (name === "positions") {
             const map = measured.region.value.body;
             const seen = map?.explain?.seenShare;
             const line =
                 seen === undefined ? "share of open interest seen: unknown" : `${percent(seen)} of open interest seen`;
-            if (map) found.push({ map, word: WORD.positions, lines: [line], relative: false });
+            if (map) found.push({ map, word: wordOf(name), lines: [line], relative: false });
         } else {
             const old = name === "served" ? servedLiqmap.value : undefined;
             const map = name === "served" ? old?.map : liqmap.region.value.body;
@@ -140,11 +184,11 @@ export const strips = computed<StripSource[]>(() => {
             const unlike = map.units === "relative";
             const lines = [unitText(map.units, map.view)];
             if (old) lines.push(`served ${clock(old.at, zone.value)} ${zoneName(old.at, zone.value)}`);
-            found.push({ map, word: WORD[name], lines, relative: unlike });
+            found.push({ map, word: wordOf(name), lines, relative: unlike });
         }
     }
     return found;
-});
+}
 
 export const marked = computed(() => {
     const lines: { price: number; text: string; side: "long" | "short" }[] = [];
@@ -175,6 +219,8 @@ export const marked = computed(() => {
 });
 
 export const cursor = signal<Cursor | undefined>(undefined);
+/** Where the pointer is in the second chart. */
+export const secondCursor = signal<Cursor | undefined>(undefined);
 /** The cell of the keyboard's crosshair. */
 export const cell = signal<{ row: number; column: number } | undefined>(undefined);
 
@@ -188,10 +234,22 @@ export interface Readout {
 }
 
 export const readout = computed<Readout | undefined>(() => {
-    const shown = grid.value;
     const at = cursor.value;
-    const chosen = cell.value;
-    if (at && at.pane === 1 && !chosen) return realisedReadout(at.instant);
+    if (at && at.pane === 1 && !cell.value) return realisedReadout(at.instant);
+    return cellReadout(0, at, cell.value);
+});
+
+export const secondReadout = computed(() => {
+    const at = secondCursor.value;
+    return at?.pane === 1 ? realisedReadout(at.instant) : cellReadout(1, at);
+});
+
+function cellReadout(
+    side: Side,
+    at: Cursor | undefined,
+    chosen?: { row: number; column: number },
+): Readout | undefined {
+    const shown = grids[side].value;
     if (!shown) return undefined;
     const row = chosen?.row ?? (at ? rowOf(shown, at.price) : -1);
     const column = chosen?.column ?? (at ? columnOf(shown, at.instant) : -1);
@@ -207,23 +265,25 @@ export const readout = computed<Readout | undefined>(() => {
     const value = valueAt(shown, row, column);
     const [low, high] = bandOf(shown, row);
     const [from, to] = spanOf(shown, column);
-    const side = sideOf(shown, row, column);
-    const word = view.value.source === "served" ? "est., as served," : "est.";
+    const of = sideOf(shown, row, column);
+    const source = sources.value[side] ?? "";
+    const recorded = isRecorded(source) ? `as served by ${source}` : undefined;
+    const word = recorded ?? (source === "served" ? "est., as served," : "est.");
     const names = { long: "of longs", short: "of shorts", both: "of both sides" };
     const notes: string[] = [];
     if (column === shown.columns - 1 && shown.explain?.partial) notes.push("column not full yet");
-    if (value > 0 && value < (view.value.thr ?? 0)) notes.push("below the threshold, not drawn");
+    if (side === 0 && value > 0 && value < (view.value.thr ?? 0)) notes.push("below the threshold, not drawn");
     return {
         place: `${price(low)}–${price(high)} · ${span(from, to, zone.value)}`,
         amount: Number.isNaN(value)
             ? "unknown: no open interest was known then"
-            : `${word} ${short(value)}${unit.value}${side ? ` ${names[side]}` : ""}`,
+            : `${word} ${short(value)}${unitOf(side)}${of ? ` ${names[of]}` : ""}`,
         exact: Number.isNaN(value) ? "" : String(value),
         notes,
         row,
         column,
     };
-});
+}
 
 function realisedReadout(instant: number): Readout | undefined {
     const shown = realised.value;
@@ -248,17 +308,21 @@ function realisedReadout(instant: number): Readout | undefined {
     };
 }
 
-/** The strongest rows of the newest column, or of the column that is looked at. */
-export const clusters = computed(() => {
-    const shown = grid.value;
-    if (!shown) return [];
-    const column = shown.columns - 1;
-    return Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
-        .filter(({ value }) => value > 0)
-        .sort((a, b) => b.value - a.value)
-        .slice(0, 20)
-        .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
-});
+/** The strongest rows of the newest column of each chart. */
+export const clusters = computed(() =>
+    grids.flatMap(({ value: shown }, side) => {
+        if (!shown) return [];
+        const column = shown.columns - 1;
+        const rows = Array.from({ length: shown.rows }, (_, row) => ({ row, value: valueAt(shown, row, column) }))
+            .filter(({ value }) => value > 0)
+            .sort((a, b) => b.value - a.value)
+            .slice(0, 20)
+            .map(({ row, value }) => ({ band: bandOf(shown, row), value, side: sideOf(shown, row, column) ?? "" }));
+        const source = sources.value[side] ?? "";
+        const word = isRecorded(source) ? "as served" : "est.";
+        return [{ words: labelOf(side as Side), amount: `${word}${unitOf(side as Side)}`, rows }];
+    }),
+);
 
 export const gapsShown = computed(() => gaps.region.value.body?.data ?? []);
 
@@ -267,7 +331,7 @@ export const title = computed(() => {
     const marks: string[] = [];
     if (simulated.value) marks.push("SIM");
     if (staleFor.value !== undefined) marks.push("STALE");
-    return [...marks, `${symbol} ${range}`, WORD[source].toLowerCase(), "liqdata"].join(" · ");
+    return [...marks, `${symbol} ${range}`, wordOf(source).toLowerCase(), "liqdata"].join(" · ");
 });
 
 export const staleFor = computed(() => {

@@ -2,7 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { candleLength, periodLength } from "../chart/axis";
 import { path } from "../data/api";
-import { colourEnds, GRID_TYPE, type Grid, gridOfBytes, gridOfJson, newer } from "../data/grid";
+import { colourEnds, GRID_TYPE, type Grid, gridOfBytes, gridOfJson, newer, spanOf } from "../data/grid";
 import { Loader, type Region, type Trouble } from "../data/loader";
 import type { StreamState } from "../data/stream";
 import type {
@@ -22,7 +22,7 @@ import type {
     Totals,
     Undercount,
 } from "../data/types";
-import { parse, type View, write } from "./address";
+import { isRecorded, parse, SOURCES, type View, write } from "./address";
 import { duration, interval } from "./numbers";
 
 interface Data<T> {
@@ -50,6 +50,7 @@ export function change(patch: Partial<View>, step = false): void {
         patch.symbol !== undefined ||
         patch.range !== undefined ||
         patch.exchange !== undefined ||
+        patch.source !== undefined ||
         patch.model !== undefined
     ) {
         // Another map has other prices, times and amounts.
@@ -80,6 +81,19 @@ function trouble(found: Trouble): void {
 
 export const index = new Loader<Index>(trouble);
 
+/** The first chart, or the second. */
+export type Side = 0 | 1;
+
+function pairOf<T>(make: () => T): [T, T] {
+    return [make(), make()];
+}
+
+/** The source of each chart; there is a second chart where another source is compared. */
+export const sources = computed<[string, string | undefined]>(() => {
+    const { source, compare } = view.value;
+    return [source, compare === source ? undefined : compare];
+});
+
 async function readGrid(response: Response, before: Grid | undefined): Promise<Grid> {
     return gridOfBytes(await response.arrayBuffer(), before);
 }
@@ -89,6 +103,9 @@ export const liqmap = new Loader<LiqMap>(trouble);
 export const measured = new Loader<LiqMap>(trouble);
 export const servedGrid = new Loader<Data<Served[]>>(trouble);
 export const servedMap = new Loader<Data<Served[]>>(trouble);
+/** Recorded maps of other services, for the first and the second chart. */
+export const recordedGrid = pairOf(() => new Loader<Grid>(trouble, GRID_TYPE, readGrid));
+export const recordedMap = pairOf(() => new Loader<LiqMap>(trouble));
 export const bars = new Loader<Data<Bar[]>>(trouble);
 export const levels = new Loader<Data<Levels>>(trouble);
 export const pain = new Loader<Data<Pain>>(trouble);
@@ -104,6 +121,24 @@ export const gaps = new Loader<Data<Gap[]>>(trouble);
 export const ready = new Loader<Ready>(trouble);
 
 type Reloads = Pick<Loader<unknown>, "load">;
+
+const recordings = computed(() => index.region.value.body?.recorded ?? []);
+
+/** All sources that can be shown, with those that are. */
+export const allSources = computed(() => {
+    const names = [...SOURCES, ...recordings.value.map(({ source }) => source)];
+    for (const source of sources.value) if (source !== undefined && !names.includes(source)) names.push(source);
+    return names;
+});
+
+/** The coins that have estimates or recorded maps. */
+export const coinNames = computed(() => {
+    const recorded = recordings.value.flatMap(({ maps }) => maps.map(({ symbol }) => symbol));
+    return [...new Set([...(index.region.value.body?.coins ?? []), ...recorded])].sort();
+});
+
+/** What no event tells of: recorded maps are asked for again and again. */
+export const RECORDED = [...recordedGrid, ...recordedMap, index] as Reloads[];
 
 /** Which answers a kind of change makes old. */
 export const KINDS = {
@@ -148,8 +183,11 @@ export const now = computed(() => {
 
 /** The time that the chart covers. */
 export const covers = computed<[number, number] | undefined>(() => {
+    const shown = isRecorded(view.value.source) ? grid.value : undefined;
+    // A recorded map is of its own time.
+    if (shown) return [spanOf(shown, 0)[0], shown.times[shown.columns - 1] ?? 0];
     const end = now.value;
-    if (end === undefined) return undefined;
+    if (!end) return undefined;
     const length = duration(LENGTH[view.value.range] ?? "") ?? 730 * 86_400_000;
     return [end - length, end];
 });
@@ -179,9 +217,9 @@ const start = computed(() => {
 export function follow(): () => void {
     index.to("api");
     return effect(() => {
-        const { symbol, model, exchange, as_of, source, beside, opened } = view.value;
+        const { symbol, model, exchange, as_of, beside, opened } = view.value;
         const range = view.value.range;
-        const shows = (name: string) => source === name || beside === name;
+        const shows = (name: string) => sources.value.includes(name) || beside === name;
         const everywhere = { as_of };
         const window = ["12h", "24h"].includes(range) ? range : "24h";
         const wanted = opened === "range" ? { opened } : {};
@@ -207,6 +245,14 @@ export function follow(): () => void {
                 ? path("api/liq-map", { symbol, range: mapRange.value, source: "positions", explain: 1, ...everywhere })
                 : undefined,
         );
+        for (const side of [0, 1] as const) {
+            const source = sources.value[side];
+            const asked = source !== undefined && isRecorded(source) ? { symbol, exchange, source } : undefined;
+            recordedGrid[side].to(
+                asked && path("api/liq-heatmap", { ...asked, range, model, values: "u16", ...everywhere }),
+            );
+            recordedMap[side].to(asked && path("api/liq-map", { ...asked, range: mapRange.value, ...everywhere }));
+        }
         levels.to(path("api/liq-levels", { symbol, model, ...everywhere }));
         pain.to(path("api/liq-maxpain", { symbol, model, ...everywhere }));
         largestOrders.to(
@@ -268,39 +314,61 @@ export const servedLiqmap = computed(() =>
     ),
 );
 
-/** The grid of the plane; measured positions have none. */
-export const grid = computed<Grid | undefined>(() => {
-    if (view.value.source === "served") return served.value?.map;
-    if (view.value.source === "positions") return undefined;
-    return heatmap.region.value.body;
-});
-
-/** The ends of the colours: fixed for one map until somebody fits them or types others. */
-export const fitted = signal<{ of: string; vmin: number; vmax: number } | undefined>(undefined);
-
-function gridName(of: Grid): string {
-    return [of.symbol, of.range, of.model, view.value.exchange, view.value.source, of.units].join(" ");
+/** The region that a source's heatmap comes from; measured positions have none. */
+export function regionOf(side: Side): Region<unknown> | undefined {
+    const source = sources.value[side];
+    if (source === undefined || source === "positions") return undefined;
+    if (source === "served") return servedGrid.region.value;
+    return isRecorded(source) ? recordedGrid[side].region.value : heatmap.region.value;
 }
 
-effect(() => {
-    const shown = grid.value;
-    if (shown && fitted.peek()?.of !== gridName(shown)) fitColours();
-});
+function gridOf(side: Side): Grid | undefined {
+    return sources.value[side] === "served" ? served.value?.map : (regionOf(side)?.body as Grid | undefined);
+}
 
-export function fitColours(): void {
-    const shown = grid.peek();
+/** The grid of each chart; measured positions have none. */
+export const grid = computed(() => gridOf(0));
+export const grids = [grid, computed(() => gridOf(1))] as const;
+
+/** The ends of the colours of each chart: fixed for one map until somebody fits them or types others. */
+const fitted = pairOf(() => signal<{ of: string; vmin: number; vmax: number } | undefined>(undefined));
+
+function gridName(of: Grid, side: Side): string {
+    return [of.symbol, of.range, of.model, view.value.exchange, sources.value[side], of.units].join(" ");
+}
+
+for (const side of [0, 1] as const) {
+    effect(() => {
+        const shown = grids[side].value;
+        if (shown && fitted[side].peek()?.of !== gridName(shown, side)) fitSide(side);
+    });
+}
+
+function fitSide(side: Side): void {
+    const shown = grids[side].peek();
     if (!shown) return;
     // The rows that are in view at first: what lies far from the price is often much more, and never near it.
     const [low, high] = view.peek().p ?? [shown.currentPrice * 0.92, shown.currentPrice * 1.08];
-    fitted.value = { of: gridName(shown), ...colourEnds(shown, low, high) };
+    fitted[side].value = { of: gridName(shown, side), ...colourEnds(shown, low, high) };
+}
+
+/** The ends of the colours of the second chart, which has no threshold. */
+export const secondRange = computed(() => {
+    const { vmin, vmax } = fitted[1].value ?? { vmin: 1, vmax: 10 };
+    return { vmin, vmax: Math.max(vmax, vmin * 1.01), threshold: vmin };
+});
+
+export function fitColours(): void {
+    fitSide(0);
+    fitSide(1);
     const { vmin, vmax } = view.peek();
     if (vmin !== undefined || vmax !== undefined) change({ vmin: undefined, vmax: undefined });
 }
 
 export const range = computed(() => {
     const { vmin, vmax, thr } = view.value;
-    const low = vmin ?? fitted.value?.vmin ?? 1;
-    const high = Math.max(vmax ?? fitted.value?.vmax ?? 10, low * 1.01);
+    const low = vmin ?? fitted[0].value?.vmin ?? 1;
+    const high = Math.max(vmax ?? fitted[0].value?.vmax ?? 10, low * 1.01);
     return { vmin: low, vmax: high, threshold: thr ?? low };
 });
 

@@ -191,15 +191,17 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
     list of str
     """
     from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
-    from liqdata.text.units import unit_in_words
+    from liqdata.text.units import as_served, unit_in_words
 
+    served = as_served(getattr(answer, "meta", {}))
+    what_it_is = "estimate" if served is None else f"{served},"
     if isinstance(answer, Heatmap):
         size = "×".join(map(str, answer.matrix.shape))
-        return [f"{size} cells", "the last column near the price", f"estimate in {unit_in_words(answer)}"]
+        return [f"{size} cells", "the last column near the price", f"{what_it_is} in {unit_in_words(answer)}"]
     if isinstance(answer, LiquidationMap):
         what = [f"{len(answer.prices)} bins", "those nearest to the price"]
         if answer.meta.get("view") != "measured":
-            return [*what, f"estimate in {unit_in_words(answer)}"]
+            return [*what, f"{what_it_is} in {unit_in_words(answer)}"]
         unplaced = answer.meta["measured"]["unplaced_usd"]
         without = [f"{amount(unplaced)} without a price of liquidation"] if unplaced else []
         return [*what, f"measured, in {unit_in_words(answer)}", _seen(answer.meta["seen_share"]), *without]
@@ -208,7 +210,7 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
         return [f"at {at}", "estimate"]
     if name in {"levels", "maxpain"}:
         age = open_interest_age(answer.meta)
-        return [f"at {cell('price', answer['price'])}", "estimate", *([] if age is None else [age])]
+        return [f"at {cell('price', answer['price'])}", served or "estimate", *([] if age is None else [age])]
     kind = "window" if name == "overview" else "row"
     counted = [f"{len(answer):,} {kind}{'' if len(answer) == 1 else 's'}"]
     if name == "positions" and answer.meta["snapshot"] is not None:
@@ -217,11 +219,11 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
 
 
 def _is_relative(answer: Any) -> bool:
-    """Whether an estimate has relative units, because the open interest is unknown."""
+    """Whether the amounts of an estimate are in relative units, such as those of a vendor."""
     if (answers := several(answer)) is not None:
         return any(map(_is_relative, answers.values()))
     explain = (getattr(answer, "meta", None) or {}).get("explain") or {}
-    return bool(explain.get("openInterestScale") == "relative")
+    return explain.get("openInterestScale") == "relative" or getattr(answer, "units", None) == "relative"
 
 
 def cell(name: str, value: Any) -> str:

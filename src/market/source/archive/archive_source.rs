@@ -208,7 +208,7 @@ impl ArchiveSource {
     pub(crate) fn standing_in(&self, live: &LiveDay, dependency: &Dependency) -> SourceState {
         SourceState {
             revision: match dependency {
-                Dependency::Observations => live.revision,
+                Dependency::Observations | Dependency::Recording(_) => live.revision,
                 // Sessions, gaps and damaged files change this revision too.
                 Dependency::Record => {
                     let (changes, changed_at) = self.back.archive.changes_of_damage();

@@ -207,7 +207,9 @@ impl LiveSource for ReplaySource {
         let (stand, over) = self.look()?;
         Ok(SourceState {
             revision: match dependency {
-                Dependency::Observations | Dependency::Record => self.revision(stand.now, over),
+                Dependency::Observations | Dependency::Record | Dependency::Recording(_) => {
+                    self.revision(stand.now, over)
+                }
                 Dependency::Coin(_) => self.revision(stand.settled, false),
             },
             now: stand.now,

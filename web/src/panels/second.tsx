@@ -1,0 +1,107 @@
+// The second chart: another source on the same prices and times, with colours and words of its own.
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { Plane } from "../chart/plane";
+import { short } from "../view/numbers";
+import { look, phone, still } from "../view/screen";
+import {
+    gapsShown,
+    realised,
+    secondCursor,
+    secondInstead,
+    secondLabel,
+    secondReadout,
+    secondStrips,
+    secondWords,
+} from "../view/shown";
+import { bars, change, covers, grids, secondRange, view } from "../view/state";
+import { ReadoutLine } from "./parts";
+
+let second: Plane | undefined;
+export const secondChart = () => second;
+
+function mount(box: HTMLElement, first: () => Plane | undefined): () => void {
+    const made = new Plane(
+        box,
+        look.peek(),
+        {
+            cursor: (at) => {
+                secondCursor.value = at;
+            },
+            moved: (window) => {
+                first()?.show(window);
+                change(window);
+            },
+        },
+        still.peek(),
+    );
+    second = made;
+    // The first chart decides what is in view: after it was painted, the second shows the same.
+    let due = 0;
+    const follow = () => {
+        cancelAnimationFrame(due);
+        due = requestAnimationFrame(() => {
+            due = requestAnimationFrame(() => {
+                const window = first()?.window();
+                if (window) made.show(window);
+            });
+        });
+    };
+    const resized = new ResizeObserver(follow);
+    resized.observe(box);
+    const ends = [
+        effect(() => made.setLook(look.value)),
+        effect(() => made.setZone(view.value.tz)),
+        effect(() => made.setScale(view.value.scale)),
+        effect(() => {
+            const covered = covers.value;
+            if (covered) made.setData(grids[1].value, bars.region.value.body?.data ?? [], covered);
+        }),
+        effect(() => made.setColours({ cmap: view.value.cmap, ...secondRange.value })),
+        effect(() => made.setStrips(phone.value ? [] : secondStrips.value, 0.16)),
+        effect(() => made.setRealised(realised.value, gapsShown.value)),
+        effect(() => made.setWords(secondWords.value)),
+        effect(() => {
+            void [view.value, grids[0].value, grids[1].value, bars.region.value, covers.value, secondStrips.value];
+            follow();
+        }),
+    ];
+    made.fill(0.8);
+    return () => {
+        cancelAnimationFrame(due);
+        resized.disconnect();
+        for (const end of ends) end();
+        made.remove();
+        second = undefined;
+        secondCursor.value = undefined;
+    };
+}
+
+export function Second({ first }: { first: () => Plane | undefined }) {
+    const box = useRef<HTMLDivElement>(null);
+    useEffect(() => (box.current ? mount(box.current, first) : undefined), [first]);
+    const words = secondLabel.value;
+    const shown = grids[1].value;
+    const { vmin, vmax } = secondRange.value;
+    return (
+        <>
+            <div class="label second">
+                <p>
+                    <strong>{view.value.symbol}</strong> {words.join(" · ")}
+                    {shown && `, from ${short(vmin)} to ${short(vmax)}${shown.units === "usd" ? " USD" : ""}`}
+                    {secondInstead.value && <span class="trouble"> {secondInstead.value}</span>}
+                </p>
+                <button type="button" onClick={() => change({ compare: undefined }, true)}>
+                    close
+                </button>
+            </div>
+            <div
+                ref={box}
+                class="canvas second"
+                role="group"
+                aria-label={`${view.value.symbol}, compared: ${words.join(", ")}.`}
+            />
+            <ReadoutLine of={secondReadout.value} hint="Point at this map to read a cell of it." />
+        </>
+    );
+}
