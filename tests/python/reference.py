@@ -25,6 +25,7 @@ GIVEN = {  # what methods of public classes give, beside what the package names
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],
 }
 ROLE = re.compile(r":(?:meth|class|func|mod|attr|data|exc):`~?([^`]+)`")
+PAGE = re.compile(r"``docs/((?:[\w-]+/)*)([\w-]+)\.md``")
 WIDE = 100
 
 HEAD = """# Reference
@@ -115,7 +116,7 @@ class Links:
                     return f"[`{name}`]({place})"
             return f"`{match[1].removeprefix('~')}`"
 
-        return ROLE.sub(linked, text).replace("``", "`")
+        return PAGE.sub(r"[\2](../../\1\2.md)", ROLE.sub(linked, text)).replace("``", "`")
 
 
 def _anchor(name):

@@ -112,7 +112,9 @@ def test_every_reply_has_its_kind_its_gaps_and_what_to_say(market, tool, argumen
     assert found["kind"] == kind
     assert found["rows"]
     assert found["returned"] == len(found["rows"])
+    assert list(found)[:4] == ["kind", "simulated", "source", "as_of"]
     assert found["simulated"] is True
+    assert found["source"] == market.overview().meta["source"]
     assert found["as_of"] == "2026-06-01T00:00:00.000Z"
     assert found["coverage"]["gaps"] == 1  # the outage of the simulated market
     assert any("Simulated" in said for said in found["caveats"])
@@ -131,6 +133,19 @@ def test_rows_are_those_of_the_package(market):
     assert windows == {name: totals["total_usd"] for name, totals in market.overview().items()}
     pain = {(row["range"], row["side"]): row["price"] for row in reply(market, "levels_maxpain")["rows"]}
     assert pain["d7", "LONG"] == market.maxpain("BTC")["d7"]["long"]["price"]
+
+
+def test_max_pain_says_why_it_is_there(market):
+    found = reply(market, "levels_maxpain")
+    explain = market.maxpain("BTC", explain=True).meta["explain"]
+    assert found["model"] == {"number": 3, "version": explain["modelVersion"], "view": "expected"}
+    (row,) = [row for row in found["rows"] if (row["range"], row["side"]) == ("d7", "LONG")]
+    strongest = explain["strongest"]["d7"]["long"]
+    assert row["reach"] == explain["reach"]["d7"]["long"]
+    assert row["low_price"] < row["price"] < row["high_price"]
+    assert row["strongest_price"] == strongest["price"]
+    # The headline has the larger product, which is why it won.
+    assert row["reach"] * row["amount"] > row["strongest_reach"] * row["strongest_amount"] > 0
 
 
 def test_clusters_are_parts_of_the_map_and_never_the_matrix(market):
@@ -174,6 +189,8 @@ def test_pages_follow_each_other_and_truncated_is_exact(market, tool, arguments,
         rows += found["rows"]
         pages += 1
         assert found["truncated"] == (len(rows) < wanted)
+        counted = found["truncated"] is False or tool != "orders"
+        assert found["remaining"] == (wanted - len(rows) if counted else None)
         if not found["truncated"] or pages == 5:
             break
         more = found["next"]

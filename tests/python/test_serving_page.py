@@ -42,15 +42,20 @@ def typed(command, folder):
     return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S602
 
 
-@pytest.mark.skipif(typed("openssl version", None).returncode != 0, reason="openssl is not installed")
+@pytest.mark.skipif(
+    typed("openssl version && curl -V", None).returncode != 0, reason="openssl or curl is not installed"
+)
 def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
-    token, serve = steps("liqdata")[:2]
+    (token,) = steps(r"\(umask 077; liqdata")
+    serve = steps("liqdata")[0]
+    (curl,) = steps("curl")
     asked, asked_with_our_own = (line for line in steps("liqdata") if line.endswith(PLACE))
     authority = steps("openssl|printf")
     assert len(authority) == 4
     for step in (token, *authority):
         done = typed(step, there)
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert {(there / name).stat().st_mode & 0o777 for name in ("ann.token", "tokens")} == {0o600}
     # The port is another test's perhaps.
     command = f"exec {serve.replace('--port 8080', '--port 0')}"
     with subprocess.Popen(command, shell=True, cwd=there, stdout=subprocess.PIPE, text=True) as process:  # noqa: S602
@@ -60,6 +65,8 @@ def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
             found = typed(asked_with_our_own.replace(PLACE, here) + " --json", there)
             # An archive in which nobody was listened to has nothing to tell; that is said, not a refusal.
             assert '"24h"' in found.stdout, found.stderr
+            found = typed(f"CURL_CA_BUNDLE=ca.pem {curl.replace(PLACE, here)}", there)
+            assert '"data":[]' in found.stdout, found
             for wrong, why in (
                 (asked, "TLS|has none"),
                 (re.sub(r"LIQDATA_TOKEN=\S+ \S+ ", "", asked_with_our_own), "a token is required"),

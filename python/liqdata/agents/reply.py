@@ -52,23 +52,26 @@ def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str
         found = tool.find(of, asked, offset, count)
         meta: dict[str, Any] = getattr(found.of, "meta", {})
         covered, declared = _covered(of, meta, as_of)
+    source = meta.get("source", declared.get("source"))
     newest = meta.get("as_of", getattr(of, "now", None))
     price = getattr(found.of, "current_price", None)
     if price is None and tool.kind == "estimate":
         price = found.of["price"]
-    simulated = getattr(found.of, "simulated", meta.get("simulated", declared))
+    simulated = getattr(found.of, "simulated", meta.get("simulated", declared.get("simulated")))
     reply: dict[str, Any] = {
+        "kind": tool.kind,
+        "simulated": simulated,
+        "source": None if source is None else str(source),
+        "as_of": iso(newest),
+        **({"model": _model(meta), "price": price} if tool.kind == "estimate" else {}),
+        "coverage": covered,
+        "caveats": _caveats(tool, meta, covered, simulated=simulated, units=getattr(found.of, "units", "usd")),
+        "units": getattr(found.of, "units", "usd"),
         "rows": [],
         "returned": 0,
         "truncated": False,
+        "remaining": None,
         "next": None,
-        "units": getattr(found.of, "units", "usd"),
-        "kind": tool.kind,
-        "simulated": simulated,
-        "as_of": iso(newest),
-        **({"price": price} if tool.kind == "estimate" else {}),
-        "coverage": covered,
-        "caveats": _caveats(tool, meta, covered, simulated=simulated, units=getattr(found.of, "units", "usd")),
     }
     # The next rows are read as of the same instant, so that new data do not move them.
     instant = as_of if hasattr(of, "base_url") or newest is None else iso(newest)
@@ -83,6 +86,7 @@ def answer(tool: AgentTool, of: Any, given: Mapping[str, Any]) -> tuple[dict[str
     reply["returned"] = len(reply["rows"])
     reply["truncated"] = found.more or reply["returned"] < len(found.rows)
     end = offset + reply["returned"]
+    reply["remaining"] = (None if found.total is None else found.total - end) if reply["truncated"] else 0
     if reply["truncated"] and (found.reachable is None or end < found.reachable):
         reply["next"] = {**following, "offset": end}
     return reply, _text(reply).decode()
@@ -120,16 +124,21 @@ _PYTHON: dict[str, Any] = {"string": str, "integer": int, "number": (int, float)
 _IN_WORDS = {"string": "text", "integer": "a whole number", "number": "a number"}
 
 
-def _covered(of: Any, meta: Mapping[str, Any], as_of: str | None) -> tuple[dict[str, Any] | None, bool | None]:
-    """What the source recorded, of the period of the answer, else of the last 24 hours; whether it is simulated."""
+def _model(meta: Mapping[str, Any]) -> dict[str, Any]:
+    explain = meta.get("explain") or {}
+    return {"number": explain.get("modelNumber"), "version": explain.get("modelVersion"), "view": meta.get("view")}
+
+
+def _covered(of: Any, meta: Mapping[str, Any], as_of: str | None) -> tuple[dict[str, Any] | None, Mapping[str, Any]]:
+    """What the source recorded, of the period of the answer, else of the last 24 hours; the `meta` that says so."""
     rows = meta.get("coverage")
-    simulated = meta.get("simulated")
+    declared = meta
     if rows is None:
         try:
             rows = of.coverage("24h", **({} if as_of is None else {"as_of": as_of}))
         except LiqdataError:  # a service without this extension
-            return None, simulated
-        simulated = rows.meta["simulated"]
+            return None, declared
+        declared = rows.meta
     asked = meta.get("question") or {}
     columns = [each for each in columns_of("coverage") if each["name"] in {"exchange", *schema.BRIEF}]
     exchanges = [json_row(each, columns) for each in rows]
@@ -141,7 +150,7 @@ def _covered(of: Any, meta: Mapping[str, Any], as_of: str | None) -> tuple[dict[
         "gaps": sum(each["gaps"] or 0 for each in exchanges),
         "exchanges": exchanges,
     }
-    return covered, simulated
+    return covered, declared
 
 
 def _caveats(

@@ -94,21 +94,28 @@ def rows_schema(columns: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def output(rows: dict[str, Any]) -> dict[str, Any]:
     """The schema of a reply."""
     properties: dict[str, Any] = {
-        "rows": {"type": "array", "items": rows},
-        "returned": {"type": "integer", "description": "Number of rows in this reply."},
-        "truncated": {"type": "boolean", "description": "Whether rows exist beyond those of this reply."},
-        "next": {
-            "type": ["object", "null"],
-            "description": "Arguments to add for the next rows; null if there are none, or if they cannot be read.",
-            "additionalProperties": True,
-        },
-        "units": {"enum": ["usd", "relative"], "description": "relative: amounts are comparable, but are not USD."},
         "kind": {
             "enum": ["realised", "estimate", "measured"],
             "description": "realised: liquidations that happened; estimate: computed from a model; measured: a score.",
         },
         "simulated": {"type": ["boolean", "null"], "description": "Whether the market is simulated; null: unknown."},
+        "source": {"type": ["string", "null"], "description": "Where the rows come from; null: unknown."},
         "as_of": {"type": ["string", "null"], "format": "date-time", "description": "Instant of the newest data."},
+        "model": {
+            "type": "object",
+            "description": "The model, of estimates.",
+            "properties": {
+                "number": {"type": ["integer", "null"]},
+                "version": {"type": ["string", "null"]},
+                "view": {
+                    "type": ["string", "null"],
+                    "description": "exposed: open interest that would be liquidated; expected: USD that exchanges "
+                    "are expected to report; measured: positions that were seen.",
+                },
+            },
+            "required": ["number", "version", "view"],
+            "additionalProperties": False,
+        },
         "price": {"type": ["number", "null"], "description": "Price at that instant, of estimates."},
         "coverage": {
             "type": ["object", "null"],
@@ -129,11 +136,24 @@ def output(rows: dict[str, Any]) -> dict[str, Any]:
             "additionalProperties": False,
         },
         "caveats": {"type": "array", "items": {"type": "string"}, "description": "What to say with these numbers."},
+        "units": {"enum": ["usd", "relative"], "description": "relative: amounts are comparable, but are not USD."},
+        "rows": {"type": "array", "items": rows},
+        "returned": {"type": "integer", "description": "Number of rows in this reply."},
+        "truncated": {"type": "boolean", "description": "Whether rows exist beyond those of this reply."},
+        "remaining": {
+            "type": ["integer", "null"],
+            "description": "Number of rows beyond those of this reply; null if the source does not count them.",
+        },
+        "next": {
+            "type": ["object", "null"],
+            "description": "Arguments to add for the next rows; null if there are none, or if they cannot be read.",
+            "additionalProperties": True,
+        },
     }
     return {
         "type": "object",
         "properties": properties,
-        "required": [name for name in properties if name != "price"],
+        "required": [name for name in properties if name not in {"model", "price"}],
         "additionalProperties": False,
     }
 

@@ -10,7 +10,8 @@ INSTRUCTIONS = (
     "Crypto liquidation data, read-only. Call `coverage` first: it says which exchanges were recorded and which gaps "
     "are known. A zero outside the coverage means unknown. Each reply has `kind`: realised liquidations happened, an "
     "estimate comes from a model. Before you use an estimate, call `score_note`. Repeat the `caveats` of a reply with "
-    "its numbers. If `truncated` is true, rows are missing: add the arguments of `next` for more. `side` is that of "
+    "its numbers. If `truncated` is true, rows are missing (`remaining` counts them if it is known): add the arguments "
+    "of `next` for more. `side` is that of "
     "the liquidated position: LONG means that longs were closed by force. Times are UTC; decimals are strings."
 )
 

@@ -21,7 +21,13 @@ _COLUMNS_OF_LEVELS = [
     column("side", "text", "Side of the positions: LONG or SHORT."),
     column("price", "float", "The headline price", "USD"),
     column("distance_pct", "float", "Signed distance from the current price, in percent of the price"),
-    column("amount", "float", "Amount at this price, of max pain, in `units` of the reply"),
+    column("amount", "float", "Sum from `low_price` to `high_price`, of max pain, in `units` of the reply"),
+    column("low_price", "float", "Lower end of `amount`", "USD"),
+    column("high_price", "float", "Upper end of `amount`", "USD"),
+    column("reach", "float", "Chance that the price comes there within the range, 0 to 1, of max pain"),
+    column("strongest_price", "float", "The largest single bin of the side at any distance, of max pain", "USD"),
+    column("strongest_amount", "float", "Amount of this one bin, in `units` of the reply"),
+    column("strongest_reach", "float", "Chance that the price comes to it within the range, 0 to 1"),
     column("intensity", "float", "Share of the largest level, 0 to 1, of levels"),
 ]
 _OVERVIEW = [column("window", "text", "Rolling window up to now."), *columns_of("coins")[1:]]
@@ -39,6 +45,8 @@ class Found(NamedTuple):
     """The answer with `meta`, `units` and, for estimates, the price."""
     reachable: int | None = None
     """The offset from which on a source has no rows to give, even if they exist."""
+    total: int | None = None
+    """The number of all rows, if it is known."""
 
 
 class AgentTool(NamedTuple):
@@ -66,7 +74,7 @@ class AgentTool(NamedTuple):
 def _part(rows: Any, columns: Sequence[Mapping[str, Any]], offset: int, count: int, *, of: Any = None) -> Found:
     """A page of rows that were all computed."""
     chosen = [rows[place] for place in range(offset, min(offset + count, len(rows)))]
-    return Found(chosen, len(rows) > offset + count, columns, rows if of is None else of)
+    return Found(chosen, len(rows) > offset + count, columns, rows if of is None else of, total=len(rows))
 
 
 def _coverage(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
@@ -93,12 +101,12 @@ def _rankings(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
     most = {"coins": 200, "largest": 1000}[kind]
     last = min(offset + count, most - 1)
     rows = getattr(of, kind)(limit=last + 1, **given)
-    return _part(rows, columns_of(kind), offset, last - offset)._replace(reachable=most - 1)
+    return _part(rows, columns_of(kind), offset, last - offset)._replace(reachable=most - 1, total=None)
 
 
 def _orders(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
     rows = of.orders(limit=count + 1, offset=offset, **given)
-    return _part(rows, columns_of("orders"), 0, count)
+    return _part(rows, columns_of("orders"), 0, count)._replace(total=None)
 
 
 def _whole(endpoint: str) -> Callable[[Any, dict[str, Any], int, int], Found]:
@@ -122,6 +130,7 @@ def _levels(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
             "price": pain[span][side]["price"],
             "distance_pct": pain[span][side]["distPct"],
             "amount": pain[span][side]["usd"],
+            **_why(pain, span, side),
         }
         for span in ("d1", "d7")
         for side in ("long", "short")
@@ -142,6 +151,24 @@ def _levels(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
                     }
                 )
     return _part(rows, _COLUMNS_OF_LEVELS, offset, count, of=pain)
+
+
+def _why(pain: Any, span: str, side: str) -> dict[str, float]:
+    """Why a headline of max pain is where it is, if the service explains it."""
+    explain = pain.meta.get("explain") or {}
+    if "strongest" not in explain:
+        return {}
+    price, half = pain[span][side]["price"], explain["halfWidth"]
+    strongest = explain["strongest"][span][side]
+    return {
+        "low_price": price - half,
+        "high_price": price + half,
+        "reach": explain["reach"][span][side],
+        **{
+            f"strongest_{name}": strongest[key]
+            for name, key in (("price", "price"), ("amount", "usd"), ("reach", "reach"))
+        },
+    }
 
 
 def _score_note(of: Any, given: dict[str, Any], offset: int, count: int) -> Found:
@@ -247,7 +274,8 @@ TOOLS = {
         ),
         _tool(
             "levels_maxpain",
-            "The headline prices of the estimate of a coin: max pain of a day and a week, and levels by leverage.",
+            "The headline prices of the estimate of a coin: max pain of a day and a week, and levels by leverage. Max "
+            "pain is the price with the largest product of `reach` and `amount`.",
             "estimate",
             arguments("maxpain", ("symbol", "model", "headline")),
             (_COLUMNS_OF_LEVELS,),

@@ -83,7 +83,8 @@ class Comparison:
     --------
     >>> import liqdata
     >>> market = liqdata.demo()
-    >>> compared = liqdata.compare({"model 2": market, "model 3": market.liqmap("BTC", model=3)})
+    >>> maps = {f"model {number}": market.liqmap("BTC", model=number) for number in (2, 3)}
+    >>> compared = liqdata.compare(maps)
     >>> compared.shares.shape == (2, compared.edges.size - 1)
     True
     """
@@ -290,7 +291,8 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
         :class:`~liqdata.Heatmap`, of which the newest column counts; a :class:`~liqdata.Market`,
         :class:`~liqdata.Client` or client of :mod:`liqdata.vendors`, which is asked for its map (of ``range``), or for
         its heatmap if it has no maps; recordings, ``market.maps(source=)``, of which the newest map counts;
-        a function of an instant (UTC datetime) that returns a map.
+        a function of an instant (UTC datetime) that returns a map. A market answers with its default model: 3 once it
+        is fitted, else 2. To compare models, give maps of ``liqmap(model=)``; their ``view`` says what they count.
     symbol : str
         Coin, such as ``BTC``.
     range : str
@@ -313,9 +315,13 @@ def compare(sources: object, symbol: str = "BTC", *, range: str = "1d", as_of: I
     --------
     >>> import liqdata
     >>> market = liqdata.demo()
-    >>> compared = liqdata.compare({"model 2": market, "model 3": market.liqmap("BTC", model=3)})
-    >>> compared.rows().columns[:4]
-    ['a', 'b', 'overlap', 'rank_correlation']
+    >>> two, three = market.liqmap("BTC", "7d", model=2), market.liqmap("BTC", "7d", model=3)
+    >>> two.view, three.view
+    ('exposed', 'expected')
+    >>> compared = liqdata.compare({"model 2": two, "model 3": three})
+    >>> row = compared.rows()[0]
+    >>> row["a"], row["b"], round(row["overlap"], 2)
+    ('model 2', 'model 3', 0.93)
     """
     import numpy as np
 
