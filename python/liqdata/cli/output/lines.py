@@ -22,7 +22,7 @@ __all__ = ["Lines"]
 # Column widths. They are fixed, because later cells are unknown; a wider cell is shortened.
 WIDTHS = {"text": 8, "decimal": 10, "float": 10, "int": 7, "time": 19}
 NAMES = {"exchange": 11, "symbol": 10, "side": 5, "qty": 9, "value_usd": 7, "group_id": 20}
-# Columns whose values, symbols and coins, may have any length. They come last, where a long value shifts no other.
+# Columns of symbols and coins, which may have any length. They come last, where a long name shifts no other.
 NAMED = frozenset({"symbol", "coin"})
 LARGE = 1_000_000
 
