@@ -250,8 +250,8 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
     let all = Settings::default();
     let pace = all.pace;
     for (told, set, meant) in [
-        ("then for what is new, each minute", pace.bars, 60.0),
-        ("each minute and each five", pace.poll, 300.0),
+        ("then the new bars each minute", pace.bars, 60.0),
+        ("the new open interest each five minutes", pace.poll, 300.0),
         ("a random wait of up to 1 s,", pace.retry_first, 1.0),
         ("which doubles up to 60 s", pace.retry_most, 60.0),
         ("starts again after 60 healthy seconds", pace.healthy, 60.0),
