@@ -37,7 +37,7 @@ def head() -> str:
         """This page has the measured scores of the estimate, including its failures. `make scorecard` writes it and
         always gives the same result. [Scoring](scoring.md) has the formulas, [the model](model.md) describes what is
         scored, and [the simulation](simulation.md) describes the simulated markets. Each section states whether its
-        data are **simulated** or recorded, and their dates."""
+        data are **simulated** or recorded, with dates."""
     )
     rows = [(said, f"`{version}`") for said, version in VERSIONS.values()]
     return f"# Scorecard\n\n{text}\n\n{table(('model', '`Model.version`'), rows)}"
@@ -47,7 +47,7 @@ def gates(found: list[Gate]) -> str:
     text = prose(
         """Further gates use a recorded series of realised liquidations, which is not part of this repository:
         information of at least .29 | .50 nats for the frozen map alone (1 h | 30 m), at least .022 | .030 for the
-        refreshed map over the adaptive path, nulls at most .01, calibration .95 to 1.05. [The
+        refreshed map added to the adaptive path, nulls at most .01, calibration .95 to 1.05. [The
         model](model.md#what-has-been-measured) has the results."""
     )
     return f"## Gates\n\n{table(('', 'target', 'result', ''), found)}\n\n{text}"
@@ -104,8 +104,8 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
         f"""The [baselines](scoring.md#baselines) are scored at the end of the market, after 30 days. The template has
         an arbitrary scale and therefore no ratios. The largest overlap of a baseline is
         {number(max(overlaps.values(), default=0.0))}, compared with {number(means["overlap"])} of the model. The pool
-        is a weighted sum of the model's map and theirs, with weights fitted to the published orders in quarters of an
-        hour; its USD are those of published orders."""
+        is a weighted sum of the model's map and the baselines' maps, with weights fitted to the published orders of
+        each 15 minutes; so its USD are published USD."""
     )
     rows = []
     for name, frame in found.items():
@@ -119,10 +119,10 @@ def as_it_is(found: dict[str, pd.DataFrame], gated: list[Gate]) -> str:
 def seen_badly(found: pd.DataFrame) -> str:
     text = prose(
         f"""Simulated: the same markets ({_seeds(found)}) with worse input data. The map is compared with all true
-        positions. With open interest of some exchanges the map covers those only. Without any it counts a multiple of
-        the volume, which is not USD. A reading older than 15 minutes is not summed. So an hour without one exchange
-        hardly matters, but reading one exchange after the other gives only a part of the USD. A sampled or missing feed
-        of liquidations has no effect here, because liquidations affect the expected view only."""
+        positions. With open interest of some exchanges the map covers those only. Without open interest it shows a
+        multiple of the volume, which is not USD. A reading older than 15 minutes is not summed. So an hour without one
+        exchange hardly matters, but reading one exchange after the other gives only a part of the USD. A sampled or
+        missing feed of liquidations has no effect here, because liquidations affect the expected view only."""
     )
     rows = [(quality, *_cells(found[found["quality"] == quality])) for quality in simulated.QUALITIES]
     return f"## By the quality of the data\n\n{text}\n\n{table(('', *_SCORED), rows)}"
@@ -151,7 +151,7 @@ def of_habits(found: pd.DataFrame) -> str:
         f"""The model must not fit one simulation only. Simulated: markets of traders with [other leverages, holding
         times and margins](simulation.md#other-habits), {_seeds(found)}, without refitting. The first two columns
         describe BTC in that market: the mean leverage by quantity, and the share of USD within 6 % of the price, in per
-        cent of those within {simulated.REACH} %. The others are scores of the model."""
+        cent of those within {simulated.REACH} %. The other columns are scores of the model."""
     )
     if failing:
         text = (
@@ -175,9 +175,10 @@ def of_habits(found: pd.DataFrame) -> str:
             )
         )
     asked = prose(
-        f"""The next table compares other weights of the leverages. It has the overlap and the ratio within 5 % in the
-        usual market. For all {len(ratios)} markets it has the mean and the smallest overlap, the range of the ratio,
-        and the number of markets in which the ratio lies within .7 to 1.5."""
+        f"""The next table compares other weights of the leverages. For the usual market it gives the overlap and the
+        ratio of map USD to true USD within 5 % of the current price. For all {len(ratios)} markets it gives the mean
+        and the smallest overlap, the range of the ratio, and the number of markets in which the ratio lies within .7
+        to 1.5."""
     )
     heads = ("", "usual: overlap", "5 %", "all: overlap", "least", "5 %", "within")
     columns = ("", "leverage", "within 6 %", "overlap", "rank", "5 %", "10 %")
@@ -213,9 +214,9 @@ def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> s
         from {meta["start"]:%Y-%m-%d} to {meta["end"]:%Y-%m-%d}: the accounts with the highest profits and the largest
         positions. For BTC they have 11 % of the exchange's long and 19 % of its short open interest. *Measured* is the
         share of a side's USD with a liquidation price within the distance, in per cent, with a 95 % interval over
-        resampled accounts. *The model* is the share of open interest that the seven-day map has there. Positions
-        without a liquidation price count in the total. The map of BTC uses Binance's open interest and bars of 15
-        minutes. Those of ETH and SOL use Hyperliquid's open interest and Binance's hourly bars."""
+        resampled accounts. *The model* is the share of open interest that the seven-day map has within the distance.
+        Positions without a liquidation price count in the total. The map of BTC uses Binance's open interest and bars
+        of 15 minutes. The maps of ETH and SOL use Hyperliquid's open interest and Binance's hourly bars."""
     )
     others = shares[(shares["coin"] != positions.GATED_COIN) & (shares["distance"] == positions.GATED[0])]
     factors = [f"{number(row.model / row.measured, 1)} times ({row.coin}, {row.side})" for row in others.itertuples()]
@@ -278,9 +279,9 @@ def by_day(found: pd.DataFrame) -> str:
         rows.append((name, *cells, ratio))
     intro = prose(
         f"""Recorded: USD of BTC liquidated per day, {days} days from {found["day"].min():%Y-%m-%d} to
-        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named). They are compared with the USD that
-        the map at the day's open has up to the day's extremes. Columns: rank correlation over days with a 95 % interval
-        over resampled days, and realised over crossed USD."""
+        {found["day"].max():%Y-%m-%d} (public domain; the exchanges are not named). They are compared with crossed USD:
+        those between the open and the day's extremes in the map at the open. Columns: rank correlation over days with a
+        95 % interval over resampled days, and realised over crossed USD."""
     )
     text = prose(
         f"""{days} days are too few: the intervals overlap, and the price move alone does as well. The scorer needs 200
@@ -342,8 +343,8 @@ def facts(found: pd.DataFrame, near: dict[str, float], folder: Path) -> str:
         f"""BTC: the usual simulated market ({_seeds(found)}, means; orders of its last day, without market makers)
         compared with recorded data: totals of {len(daily)} days from {btc["timestamp"].min():%Y-%m-%d} to
         {btc["timestamp"].max():%Y-%m-%d}, of unnamed exchanges, which publish only a part of their liquidations; open
-        interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which may be other ones;
-        and the measured positions above. A dash means no recorded data."""
+        interest of {usd(open_usd)} USD on {len(liquidations.LARGE)} exchanges in March 2026, which may be other
+        exchanges; and the measured positions above. A dash means no recorded data."""
     )
     return f"## The simulation against facts\n\n{text}\n\n{table(('', 'simulated', 'recorded'), rows)}"
 
