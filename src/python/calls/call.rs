@@ -27,7 +27,7 @@ use crate::python::runtime::signals::SIGNAL_TICK;
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// One reply. `None` if a walk or a stream has ended.
-    One(Option<UnconvertedReply>),
+    One(Option<Box<UnconvertedReply>>),
     /// Several replies, in the order of the queries.
     Many(Vec<UnconvertedReply>),
     /// The failure of one query, and the label that the caller gave that query.

@@ -179,7 +179,7 @@ impl Stream {
         let (closed, ended) = (Arc::clone(&self.closed), Arc::clone(&self.ended));
         let work = async move {
             match fill(&source, &untaken, &closed, &ended).await {
-                Ok(true) => Outcome::One(Some(UnconvertedReply::Arrivals(untaken))),
+                Ok(true) => Outcome::One(Some(Box::new(UnconvertedReply::Arrivals(untaken)))),
                 Ok(false) => Outcome::One(None),
                 Err(failure) => Outcome::Failed(failure, None),
             }

@@ -64,7 +64,7 @@ impl Walk {
                     Err(error) => return Outcome::Failed(error.into(), None),
                 }
             }
-            Outcome::One(Some(UnconvertedReply::Walked(untaken, groups)))
+            Outcome::One(Some(Box::new(UnconvertedReply::Walked(untaken, groups))))
         };
         Call::begin(work, wakeup(bridge, token))
     }

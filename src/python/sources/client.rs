@@ -207,7 +207,7 @@ impl Client {
         };
         let work = async move {
             match question.send(&client).await {
-                Ok(answer) => Outcome::One(Some(answer)),
+                Ok(answer) => Outcome::One(Some(Box::new(answer))),
                 Err(failure) => Outcome::Failed(failure, None),
             }
         };
@@ -290,7 +290,7 @@ impl Client {
         };
         let work = async move {
             match client.document(&request).await {
-                Ok(document) => Outcome::One(Some(UnconvertedReply::Document(document))),
+                Ok(document) => Outcome::One(Some(Box::new(UnconvertedReply::Document(document)))),
                 Err(error) => Outcome::Failed(error.into(), None),
             }
         };
