@@ -256,7 +256,7 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
         ("which doubles up to 60 s", pace.retry_most, 60.0),
         ("starts again after 60 healthy seconds", pace.healthy, 60.0),
         (
-            "for 40 seconds about what the other reported (`stale_connection`",
+            "for 40 seconds does not report what the other reported (`stale_connection`",
             pace.stale_connection,
             40.0,
         ),
@@ -266,7 +266,7 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
             600.0,
         ),
         (
-            "closed two seconds after that is subscribed (`overlap`",
+            "closed two seconds after the new one is subscribed (`overlap`",
             pace.overlap,
             2.0,
         ),
@@ -276,11 +276,15 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
             HOUR,
         ),
         (
-            "every 30 s where one is missing)",
+            "every 30 s while a multiplier is missing)",
             pace.instruments_least,
             30.0,
         ),
-        ("is missing), ten minutes at most", pace.pending, 600.0),
+        (
+            "is missing). It waits ten minutes at most",
+            pace.pending,
+            600.0,
+        ),
         ("for six hours (`delist`", pace.delist, 6.0 * HOUR),
         ("more than a minute ahead", pace.ahead, 60.0),
         ("more than a day ago (`ahead`", pace.oldest, 24.0 * HOUR),
