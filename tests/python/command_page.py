@@ -38,7 +38,7 @@ def _command(name, entry):
         lines += ["", "It also takes the [source](#source) and [output](#output) options."]
     elif others:
         words = ", ".join(f"`{word}`" for some in others.values() for word in some)
-        lines += ["", f"It also takes these options of every query: {words}."]
+        lines += ["", f"It also takes these [source](#source) and [output](#output) options: {words}."]
     return "\n".join(lines)
 
 

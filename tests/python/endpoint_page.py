@@ -8,9 +8,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"
 
 HEAD = """# The endpoints
 
-What may be asked and what comes back, as `GET /api` of a running server lists it for machines. The same names are the
+The parameters and the reply of each endpoint; `GET /api` of a running server lists them for programs. The same names are the
 methods of `Client`, `AsyncClient` and `Market` and the commands of `liqdata`. A server of this package also takes
-`explain=1` (or the header `Prefer: explain`) and `as_of=` with every question of the contract. `GET /openapi.json` is
+`explain=1` (or the header `Prefer: explain`) and `as_of=` at every endpoint of the contract. `GET /openapi.json` is
 the same as OpenAPI 3.1, with the schemas of all replies and refusals.
 """
 
@@ -25,7 +25,7 @@ def _column(column):
 
 
 def _section(endpoint):
-    replies = {"rows": "Rows", "object": "An object", "events": "Server-sent events, a row each"}
+    replies = {"rows": "Rows", "object": "An object", "events": "Server-sent events, one row each"}
     where = ', in `{"success", "data"}`' if endpoint.enveloped else ""
     lines = [f"## {endpoint.name}", "", f"`GET {endpoint.path}`: {endpoint.meaning}."]
     if endpoint.parameters:

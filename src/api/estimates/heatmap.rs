@@ -17,12 +17,12 @@ endpoint! {
                           your own parameters";
     exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
                                  extension of our server";
-    [extension] span: Option<Span> = "reach", "reach: prices of the range and those the price may reach; all: all prices; an extension of our server";
+    [extension] span: Option<Span> = "reach", "reach: prices between the low and the high of the range, and prices that are likely to be reached; all: all prices; an extension of our server";
     [extension] low: Option<PriceBound>, "lowest price of the rows; an extension of our server";
     [extension] high: Option<PriceBound>, "highest price of the rows; an extension of our server";
     [extension] opened: Option<Opened> = "ever", "ever: all open positions; range: positions opened within the range; an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest map of the coin and range as it was \
-        served, that of as_of if given; an extension of our server";
+        served, no later than as_of if given; an extension of our server";
     => bare HeatmapGrid; large
 }
 

@@ -18,12 +18,12 @@ endpoint! {
     bin: Option<BinWidth>, "width of a price bin; if absent, about 0.1 % of the price; an extension of our server";
     exchange: Option<Exchange>, "exchange to which the estimate is limited; if absent, all exchanges together; an \
                                  extension of our server";
-    [extension] span: Option<Span> = "reach", "reach: prices of the range and those the price may reach; all: all prices; an extension of our server";
+    [extension] span: Option<Span> = "reach", "reach: prices between the low and the high of the range, and prices that are likely to be reached; all: all prices; an extension of our server";
     [extension] low: Option<PriceBound>, "lowest price of the bins; an extension of our server";
     [extension] high: Option<PriceBound>, "highest price of the bins; an extension of our server";
-    [extension] opened: Option<Opened>, "ever: all open positions (the default of all); range: positions opened within the range (the default of the other ranges); an extension of our server";
+    [extension] opened: Option<Opened>, "ever: all open positions (the default of the range all); range: positions opened within the range (the default of the other ranges); an extension of our server";
     [extension] source: Option<MapSource>, "estimate; positions for the map of observed positions of any age; or the name of a \
-        recorded source: its newest map of the coin and range as it was served, that of as_of if given; an extension of our server";
+        recorded source: its newest map of the coin and range as it was served, no later than as_of if given; an extension of our server";
     => bare LiquidationMap; large
 }
 

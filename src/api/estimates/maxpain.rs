@@ -14,7 +14,7 @@ endpoint! {
     model: Option<ModelChoice>, "2, 3 or a model with your own parameters; an extension of our server";
     [extension] headline: Option<Headline> = "reach", "reach: the most USD that the price is likely to reach; strongest: the most USD at any distance; an extension of our server";
     [extension] source: Option<MapSource>, "estimate, or the name of a recorded source: its newest reply for the coin as it was \
-        served, that of as_of if given; an extension of our server";
+        served, no later than as_of if given; an extension of our server";
     => enveloped MaxPain
 }
 

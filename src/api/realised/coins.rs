@@ -9,6 +9,6 @@ endpoint! {
     #[derive(Copy)]
     Coins = "coins" at "/api/liquidations/coins", "coins ranked by liquidated USD";
     range: Window = "24h", "1h, 4h, 12h or 24h";
-    limit: RowLimit<200> = "30", "most rows, 1 to 200";
+    limit: RowLimit<200> = "30", "maximum number of rows, 1 to 200";
     => enveloped Vec<CoinTotals>
 }

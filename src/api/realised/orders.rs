@@ -11,8 +11,8 @@ endpoint! {
     Orders = "orders" at "/api/liquidations", "liquidation orders, newest first";
     symbol: Option<Symbol>, "trading pair such as BTCUSDT, or coin for all its pairs";
     exchange: Option<Exchange>, "exchange, such as binance";
-    limit: RowLimit<{ Orders::MAX }> = "50", "most rows, 1 to 1000";
-    offset: Offset = "0", "rows to pass over";
+    limit: RowLimit<{ Orders::MAX }> = "50", "maximum number of rows, 1 to 1000";
+    offset: Offset = "0", "number of rows to skip";
     [extension] min_usd: Option<UsdAmount>, "only orders of at least this many USD; an extension of our server";
     [extension] start: Option<Bound>, "only orders at or after this instant, of any age; an extension of our server";
     [extension] end: Option<Bound>, "only orders before this instant, of any age; an extension of our server";

@@ -18,7 +18,7 @@ endpoint! {
 object! {
     TotalsByWindow;
     "1h" object: "long, short and total USD and the count of the last hour" => totals;
-    "4h" object: "the same of four hours" => totals;
+    "4h" object: "the same for four hours" => totals;
     "12h" object: "the same of twelve hours" => totals;
     "24h" object: "the same of a day" => totals;
 }

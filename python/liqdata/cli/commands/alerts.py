@@ -46,7 +46,7 @@ def alert_options() -> list[click.Parameter]:
             section=ALERTS,
         ),
         flag("--alert-coverage", help="Send an alert when coverage is lost.", section=ALERTS),
-        option("--webhook", metavar="URL", help="Post each alert there.", section=ALERTS),
+        option("--webhook", metavar="URL", help="Address to which each alert is posted.", section=ALERTS),
         option(
             "--webhook-format",
             type=OneOf(tuple(FORMATS)),
@@ -64,7 +64,7 @@ def alert_options() -> list[click.Parameter]:
         option(
             "--command",
             metavar="PROGRAM",
-            help="Run it for each alert, without a shell: JSON on standard input, variables such as LIQDATA_COIN.",
+            help="Program to run for each alert, without a shell: JSON on standard input, variables such as LIQDATA_COIN.",
             section=ALERTS,
         ),
     ]

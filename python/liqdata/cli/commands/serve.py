@@ -78,7 +78,7 @@ def _options() -> list[click.Parameter]:
             "--config",
             type=File(),
             metavar="FILE",
-            help="TOML file with these options; the command line takes precedence.",
+            help="TOML file with options; the command line takes precedence.",
         ),
         option(
             "--token-file",
@@ -102,7 +102,7 @@ def _options() -> list[click.Parameter]:
             for name, metavar, meaning in (
                 ("allow-host", "NAME", "Additional host name that the server accepts"),
                 ("origin", "ORIGIN", "Origin allowed by CORS"),
-                ("limit", "NAME=VALUE", "Limit of the load by one client"),
+                ("limit", "NAME=VALUE", "Limit of the load of the server or of one client"),
                 ("trusted-proxy", "ADDRESS", "Proxy with a trusted X-Forwarded-For header"),
             )
         ),
