@@ -157,10 +157,10 @@ def test_every_source_takes_the_contracts_parameters_and_defaults(kind, method):
     further = {
         "largest": ("symbol", "exchange", "min_usd"),
         "orders": ("min_usd", "start", "end"),
-        "heatmap": ("exchange",),
+        "heatmap": ("exchange", "source"),
         "liqmap": ("model", "bin", "opened", "exchange", "source"),
         "levels": ("model",),
-        "maxpain": ("model",),
+        "maxpain": ("model", "source"),
     }
     ours = dict.fromkeys((*further.get(method, ()), "as_of"))
     ours |= {"groups": False} if method == "orders" else {}
