@@ -64,7 +64,7 @@ def alert_options() -> list[click.Parameter]:
         option(
             "--command",
             metavar="PROGRAM",
-            help="Program to run for each alert, without a shell: JSON on standard input, variables such as LIQDATA_COIN.",
+            help="Program to run for each alert, without a shell: JSON on its input, variables such as LIQDATA_COIN.",
             section=ALERTS,
         ),
     ]
