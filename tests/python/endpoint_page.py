@@ -9,9 +9,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"
 HEAD = """# The endpoints
 
 The parameters and the reply of each endpoint; `GET /api` of a running server lists them for programs. The same names
-are the methods of `Client`, `AsyncClient` and `Market` and the commands of `liqdata`. A server of this package also takes
-`explain=1` (or the header `Prefer: explain`) and `as_of=` at every endpoint of the contract. `GET /openapi.json` is
-the same as OpenAPI 3.1, with the schemas of all replies and refusals.
+are the methods of `Client`, `AsyncClient` and `Market` and the commands of `liqdata`. A server of this package also
+takes `explain=1` (or the header `Prefer: explain`) and `as_of=` at every endpoint of the contract. `GET
+/openapi.json` is the same as OpenAPI 3.1, with the schemas of all replies and refusals.
 """
 
 
