@@ -36,12 +36,8 @@ demo: $(STAMP)/demo $(ANY) ## a simulated market behind a loopback server, asked
 	$(BIN)/python -m liqdata demo
 
 test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
-	cargo test --locked --no-default-features --no-run
-	# Many tests of Rust wait: they run at the same time as those of Python, at a lower priority, and report after.
-	@nice -n 10 cargo test --locked --no-default-features > target/test-rust.log 2>&1 & rust=$$!; \
-		$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile; python=$$?; \
-		wait $$rust; rust=$$?; cat target/test-rust.log; \
-		[ $$python = 0 ] && [ $$rust = 0 ] || { echo "make test: pytest ended with $$python, cargo test with $$rust"; exit 1; }
+	cargo test --locked --no-default-features
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/dist
 	cd web && npm run --silent check
