@@ -51,7 +51,7 @@ def _heatmap(bars, factor):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, market):
-    """An archive of the simulated market, with maps of a vendor that were recorded beside it."""
+    """An archive of the simulated market, with recorded maps of a vendor in its folder."""
     folder = str(tmp_path_factory.mktemp("page") / "archive")
     now = market.now
     bars = list(market.bars("BTC", start=now - timedelta(days=3), interval="5m"))

@@ -39,7 +39,7 @@ def levels(price):
 
 
 def record(folder, double, instants, questions=QUESTIONS):
-    """Ask every question at each instant; the recorder is started anew each time."""
+    """Ask every question at each instant; the recorder is restarted each time."""
     for at in instants:
         (source,) = sources_of(vendors.CoinGlass(KEY, base_url=double.url, retries=0))
         part = SourceRecorder(source, questions_of(source, ["ETH"], questions), Store(folder, source.name), HOUR)

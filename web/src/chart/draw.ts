@@ -140,7 +140,7 @@ export function strip(
             context.fillRect(at + Math.max(0, reach - 1.5), y, 1.5, 1);
             continue;
         }
-        // A service that tells no leverages has one bar for all.
+        // A service that sends no leverages has one bar for all.
         const parts = line.tiers.length ? line.tiers : [line.total];
         for (const [i, usd] of parts.entries()) {
             const reach = (usd / most) * room;

@@ -182,7 +182,7 @@ export class Plane {
         this.chart.remove();
     }
 
-    /** The series that tells where a price lies. */
+    /** The series that converts a price to a height. */
     private get axis(): ISeriesApi<"Candlestick"> | ISeriesApi<"Line"> {
         return this.hasBars ? this.bars : this.anchor;
     }

@@ -137,7 +137,7 @@ export const coinNames = computed(() => {
     return [...new Set([...(index.region.value.body?.coins ?? []), ...recorded])].sort();
 });
 
-/** What no event tells of: recorded maps are asked for again and again. */
+/** Recorded maps, for which there are no events, are requested periodically. */
 export const RECORDED = [...recordedGrid, ...recordedMap, index] as Reloads[];
 
 /** Which answers a kind of change makes old. */
