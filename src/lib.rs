@@ -5,8 +5,7 @@
 //! The modules, from the data types to the interfaces:
 //!
 //! * [`model`]: the types of market data;
-//! * [`api`]: the endpoints of the contract, for clients and servers;
-//! * [`wire`]: decodes JSON replies;
+//! * [`contract`]: the endpoints of the contract with their replies, for clients and servers; decodes JSON replies;
 //! * `net`: provides TLS, proxies, rate limits and backoff to all connections;
 //! * [`client`]: queries a service over HTTP;
 //! * [`feeds`]: decodes the messages of exchanges into events;
@@ -19,10 +18,10 @@
 //! * [`server`]: serves a market over HTTP;
 //! * `python`: the binding to the Python package (feature `python`).
 
-pub mod api;
 pub mod archive;
 pub mod client;
 pub mod collect;
+pub mod contract;
 pub mod engine;
 pub mod feeds;
 pub mod market;
@@ -39,7 +38,6 @@ pub mod simulate;
     )
 )]
 pub mod tables;
-pub mod wire;
 
 #[cfg(feature = "python")]
 mod python;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use liqdata::api::Overview;
 use liqdata::client::{Client, Config, Error};
+use liqdata::contract::Overview;
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 26\r\n\r\n{\"success\":true,\"data\":{}}";
 

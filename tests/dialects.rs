@@ -7,12 +7,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use liqdata::api::{self, BadQuery, Coins, Heatmap, Liqmap, Orders, RawModel, Stream};
 use liqdata::client::{
     Client, Config, DIALECTS, Dialect, Error, OrderStream, Request, Walk, named,
 };
+use liqdata::contract::decode::{self, DecodeError, Matrix, Reading};
+use liqdata::contract::{self, BadQuery, Coins, Heatmap, Liqmap, Orders, RawModel, Stream};
 use liqdata::model::{CoinTotals, EstimateLabels, HeatmapGrid, HeatmapRange, Millis, Window};
-use liqdata::wire::{self, DecodeError, Matrix, Reading};
 use serde::Deserialize;
 
 /// Sums in thousands of USD, cells as columns of `[x, y, value]`, and an envelope of its own.

@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use liqdata::api::{BadQuery, Chart, Coins, Heatmap, Levels, Liqmap, Maxpain, Overview, RawModel};
 use liqdata::client::{Client, Config, DialectQuery, Error};
+use liqdata::contract::{
+    BadQuery, Chart, Coins, Heatmap, Levels, Liqmap, Maxpain, Overview, RawModel,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 

@@ -11,11 +11,11 @@ use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
 use flate2::read::MultiGzDecoder;
-use liqdata::api::{
+use liqdata::client::{Client, Config, DialectQuery, Error, Walk};
+use liqdata::contract::{
     Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview,
     RawModel,
 };
-use liqdata::client::{Client, Config, DialectQuery, Error, Walk};
 use liqdata::engine::Observations;
 use liqdata::market::{Market, MarketQuery};
 use liqdata::model::{

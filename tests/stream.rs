@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, Error, OrderStream};
+use liqdata::contract::{Overview, Stream};
 use liqdata::market::{Market, MarketFeed};
 use liqdata::model::{Millis, ObservedOrder, Order, Side};
 use liqdata::server::{Limits, ServerSettings, router, run_with};

@@ -11,7 +11,6 @@ use reqwest::header::{ACCEPT, DATE, HeaderMap, HeaderValue};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::api::{DAMAGED, NOW, SIMULATED};
 use crate::client::call::attempts::{
     ARCHIVE_LOG, Call, Failed, LOG, Posted, Remarks, ResponseHead,
 };
@@ -26,16 +25,17 @@ use crate::client::error;
 use crate::client::error::{Cause, Error};
 use crate::client::extensions::list::KnownExtensions;
 use crate::client::extensions::parameters::{Explained, ExtraParameters, Headed};
+use crate::contract::decode::Reading;
+use crate::contract::{DAMAGED, NOW, SIMULATED};
 use crate::model::Millis;
 use crate::net::{NoClient, retry_after};
-use crate::wire::Reading;
 
 /// An HTTP client of one service. Cheap to clone; safe to share between tasks and after a fork.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::api::Coins;
+/// use liqdata::contract::Coins;
 /// use liqdata::client::{Client, Config};
 ///
 /// # async fn ask() -> Result<(), liqdata::client::Error> {
@@ -462,7 +462,7 @@ mod tests {
             );
             let answer = client
                 .unwrap()
-                .send(&crate::api::Coins::new("24h", 1).unwrap())
+                .send(&crate::contract::Coins::new("24h", 1).unwrap())
                 .await;
             match answer {
                 Ok(rows) => assert!(works && rows.is_empty()),

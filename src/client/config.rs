@@ -8,8 +8,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use super::error::{masked, shown};
-use crate::api::BadQuery;
 use crate::client::call::secrets::Secrets;
+use crate::contract::BadQuery;
 use crate::net::{self, NoClient, is_loopback};
 
 const BASE_URLS: &str =
@@ -43,7 +43,7 @@ const FRAMING: [&str; 8] = [
 /// let config = Config::new("https://data.example/v1/")?.timeout(30.0)?.retries(2)?;
 /// assert_eq!(config.base_url(), "https://data.example/v1");
 /// assert_eq!(Config::new("ftp://data.example").unwrap_err().parameter, "base_url");
-/// # Ok::<(), liqdata::api::BadQuery>(())
+/// # Ok::<(), liqdata::contract::BadQuery>(())
 /// ```
 #[derive(Clone)]
 pub struct Config {

@@ -1,16 +1,16 @@
 //! `Dialect`: the paths and parameters of a service, and the decoders of its answers.
 //!
-//! The contract ([`crate::api`]) is one dialect; [`dialects`](super::dialects) lists all of them. A service with
+//! The contract ([`crate::contract`]) is one dialect; [`dialects`](super::dialects) lists all of them. A service with
 //! another API gets one more file in that folder. A dialect names paths and parameters, decodes envelopes and units
-//! with the functions of [`wire`](crate::wire), and omits the questions that the service does not answer. Only clients
+//! with the functions of [`wire`](crate::contract::decode), and omits the questions that the service does not answer. Only clients
 //! use dialects: servers always speak the contract.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
 
-use crate::api::{self, BadQuery, Endpoint, Stream};
+use crate::contract::decode::{BodyReader, BufferedBody, DecodeError, Reading};
+use crate::contract::{self, BadQuery, Endpoint, Stream};
 use crate::model::{CascadeRow, Order};
-use crate::wire::{BodyReader, BufferedBody, DecodeError, Reading};
 
 /// An HTTP request for a question, and the decoder of its reply.
 pub struct Request<R> {
@@ -133,8 +133,8 @@ macro_rules! dialect {
                 /// [`BadQuery`] if the service does not answer the question, or not with these parameters.
                 fn $name(
                     &self,
-                    _question: &api::$question,
-                ) -> Result<Request<<api::$question as Endpoint>::Decoded>, BadQuery> {
+                    _question: &contract::$question,
+                ) -> Result<Request<<contract::$question as Endpoint>::Decoded>, BadQuery> {
                     Err(unanswered(self.name(), stringify!($name)))
                 }
             )+
@@ -163,7 +163,7 @@ macro_rules! dialect {
         }
 
         $(
-            impl DialectQuery for api::$question {
+            impl DialectQuery for contract::$question {
                 fn request(&self, dialect: &dyn Dialect) -> Result<Request<Self::Decoded>, BadQuery> {
                     dialect.$name(self)
                 }
@@ -172,7 +172,7 @@ macro_rules! dialect {
     };
 }
 
-api::endpoints!(dialect);
+contract::endpoints!(dialect);
 
 fn unanswered(dialect: &str, question: &str) -> BadQuery {
     BadQuery::new(

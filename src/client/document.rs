@@ -6,7 +6,7 @@ use crate::client::call::attempts::Posted;
 use crate::client::client::Client;
 use crate::client::error::Error;
 use crate::client::extensions::parameters::Headed;
-use crate::wire::Feed;
+use crate::contract::decode::Feed;
 
 /// Maximum number of bytes reserved for an announced body length.
 const EARLY_ROOM: usize = 8 << 20;

@@ -4,8 +4,8 @@ use std::error::Error as StdError;
 
 use url::Url;
 
-use crate::api::BadQuery;
-use crate::wire::{DecodeError, printable};
+use crate::contract::BadQuery;
+use crate::contract::decode::{DecodeError, printable};
 
 /// The source of an error.
 pub type Cause = Box<dyn StdError + Send + Sync + 'static>;

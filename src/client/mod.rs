@@ -1,6 +1,6 @@
 //! The HTTP client.
 //!
-//! A question is a checked query for one endpoint of the contract ([`api`](crate::api)). The service sends an answer,
+//! A question is a checked query for one endpoint of the contract ([`api`](crate::contract)). The service sends an answer,
 //! which is an HTTP response; the reply is the data decoded from it.
 //!
 //! [`Client::send`] sends every question. One deadline covers all attempts and delays. The client retries temporary

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
+use crate::contract::decode::exact_decimal;
 use crate::feeds::decoding::event::product;
 use crate::model::{Vocabulary, coin_of_base};
-use crate::wire::exact_decimal;
 
 /// The unit in which the size of one contract is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

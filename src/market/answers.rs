@@ -1,7 +1,7 @@
 //! Answers queries of the API. Future instants and unknown names are refused, because an empty reply would look like a
 //! market without liquidations.
 
-use crate::api::{BadQuery, Orders};
+use crate::contract::{BadQuery, Orders};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::names::{is_exchange, is_well_known};

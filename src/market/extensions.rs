@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::api::{self, BadQuery};
+use crate::contract::{self, BadQuery};
 use crate::engine::{self, CascadeQuestion, ObservedTables, TimelineQuestion};
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::market::Market;
@@ -293,7 +293,7 @@ impl MarketHistory for Market {
 
     fn orders(
         &self,
-        asked: &api::Orders,
+        asked: &contract::Orders,
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal> {
@@ -412,7 +412,7 @@ impl MarketHistory for Market {
 
     fn maps(
         &self,
-        wanted: &api::Maps,
+        wanted: &contract::Maps,
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal> {

@@ -20,7 +20,7 @@ use crate::model::{CoverageGap, Millis};
 /// # Examples
 ///
 /// ```
-/// use liqdata::api::Overview;
+/// use liqdata::contract::Overview;
 /// use liqdata::engine::Observations;
 /// use liqdata::market::Market;
 ///

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api::BadQuery;
+use crate::contract::BadQuery;
 use crate::market::refusal::Refusal;
 use crate::model::{ALIKE, EXCHANGES, Symbol, did_you_mean, is_coin, may_be_scaled, nearest};
 

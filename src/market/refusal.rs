@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::api::{BadQuery, Endpoint};
 use crate::archive::ArchiveError;
+use crate::contract::{BadQuery, Endpoint};
 use crate::engine::{EngineError, RingFault, TableFault};
 use crate::model::{EXCHANGES, Millis, exchange_meant};
 

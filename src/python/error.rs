@@ -8,8 +8,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
-use crate::api::BadQuery;
 use crate::archive::ArchiveError;
+use crate::contract::BadQuery;
 use crate::engine::TableFault;
 use crate::market::{Refusal, RefusalCode};
 use crate::{client, feeds, server};

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::error;
-use crate::api::BadQuery;
+use crate::contract::BadQuery;
 use crate::feeds::{self, Instrument, Instruments};
 use crate::model::Millis;
 use crate::python::rows::deferred_drop::Unwaited;

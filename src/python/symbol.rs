@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::error;
-use crate::api::{BadQuery, Rule};
+use crate::contract::{BadQuery, Rule};
 use crate::feeds::VENUES;
 use crate::model::nearest;
 use crate::model::{

@@ -6,7 +6,7 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::api::{BadQuery, RefusedBody};
+use crate::contract::{BadQuery, RefusedBody};
 use crate::market::{Refusal, RefusalCode};
 use crate::model::CoverageGap;
 

@@ -20,7 +20,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use super::reject::Rejection;
 use super::shared::{Lane, PageState};
-use crate::api::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
+use crate::contract::{self, ENDPOINTS, EXTENSIONS, OPENAPI, Stream, openapi};
 use crate::market::{EndpointVisitor, Market, MarketQuery, every_endpoint};
 use crate::server::access::guard::Guarded;
 use crate::server::admission::limits::Limits;
@@ -37,8 +37,8 @@ use crate::server::metrics::exposition::metrics;
 /// Minimum size of a compressed body, in bytes. Smaller bodies fit into one or two packets uncompressed.
 const WORTH_COMPRESSING: u64 = 1024;
 
-pub(crate) const NOW: HeaderName = HeaderName::from_static(api::NOW);
-pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(api::SIMULATED);
+pub(crate) const NOW: HeaderName = HeaderName::from_static(contract::NOW);
+pub(crate) const SIMULATED: HeaderName = HeaderName::from_static(contract::SIMULATED);
 
 /// Creates the router that serves `market`.
 ///

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rust_decimal::Decimal;
 
+use crate::contract::decode::exact_decimal;
 use crate::model::{DecimalColumn, ShortDecimal};
-use crate::wire::exact_decimal;
 
 /// A column of exact decimals, and of doubles that no decimal can represent, such as `1e34`.
 #[derive(Clone, Debug, Default)]

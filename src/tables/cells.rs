@@ -18,8 +18,8 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::take::take;
 use rust_decimal::Decimal;
 
+use crate::contract::decode::exact_decimal;
 use crate::model::{Millis, power_of_ten};
-use crate::wire::exact_decimal;
 
 /// Message for an integer beyond 64 bits.
 pub(crate) const WIDE: &str = "an integer of more than 64 bits";

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use liqdata::api::Stream;
 use liqdata::archive::{Archive, Batch};
+use liqdata::contract::Stream;
 use liqdata::market::{Market, OrderFollower, OrderUpdate};
 use liqdata::model::Millis;
 use proptest::prelude::*;

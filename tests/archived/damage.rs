@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Coins, Heatmap, RawModel};
 use liqdata::archive::{Archive, Filter};
+use liqdata::contract::{Coins, Heatmap, RawModel};
 use liqdata::market::Market;
 use liqdata::model::{Millis, TimeRange, Window};
 use log::{LevelFilter, Log, Metadata, Record};

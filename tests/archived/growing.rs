@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use liqdata::api::Overview;
 use liqdata::archive::{Archive, Batch};
+use liqdata::contract::Overview;
 use liqdata::market::{ArrivalId, Arrivals, Market};
 use liqdata::model::Millis;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use liqdata::api::{Heatmap, Liqmap, RawModel};
 use liqdata::archive::{Archive, BarRow, Batch};
+use liqdata::contract::{Heatmap, Liqmap, RawModel};
 use liqdata::engine::Observations;
 use liqdata::market::{Market, MarketQuery};
 use liqdata::model::Millis;

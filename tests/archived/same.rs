@@ -1,7 +1,7 @@
 //! The same rows in tables and in an archive.
 
-use liqdata::api::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::archive::{Archive, Batch};
+use liqdata::contract::{Heatmap, Liqmap, Maxpain, RawModel};
 use liqdata::engine::{BarSources, EstimateBasis, FitState, Observations};
 use liqdata::market::{Market, MarketQuery, RefusalCode};
 use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};

@@ -1,9 +1,9 @@
 //! Rows of a small market, and everything that a market says about them.
 
-use liqdata::api::{
+use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
+use liqdata::contract::{
     Chart, Coins, Exchanges, Heatmap, Largest, Levels, Liqmap, Maxpain, Orders, Overview, RawModel,
 };
-use liqdata::archive::{BarRow, Batch, Completeness, OpenInterestRow, OrderRow};
 use liqdata::market::{Market, MarketQuery};
 use liqdata::model::{Millis, Order, Side};
 use liqdata::server::Rejection;

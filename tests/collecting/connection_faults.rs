@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use liqdata::api::Overview;
 use liqdata::collect::{Settings, VenueState};
+use liqdata::contract::Overview;
 use liqdata::market::Market;
 
 use crate::bench::{

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use liqdata::api::{Overview, Stream};
 use liqdata::client::{Client, Config, OrderStream};
+use liqdata::contract::{Overview, Stream};
 use liqdata::market::Market;
 use liqdata::model::{Order, TotalsByWindow};
 use liqdata::server::{router, run};

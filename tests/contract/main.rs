@@ -14,12 +14,12 @@ mod refusals;
 mod shapes;
 mod units;
 
-use liqdata::api::{self, *};
+use liqdata::contract::decode::{Decode, DecodeError, Reading, exact_decimal, read};
+use liqdata::contract::{self, *};
 use liqdata::model::{
     ColumnUsd, EstimateLabels, EstimateView, HeatmapGrid, LiquidationMap, MapBin, Millis, Order,
     ServedBy, Side, SideUsd, Units, Vocabulary,
 };
-use liqdata::wire::{Decode, DecodeError, Reading, exact_decimal, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

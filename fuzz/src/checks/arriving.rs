@@ -1,7 +1,7 @@
 //! A heatmap that is read while it arrives is what its whole body gives: the same values, or the same verdict.
 
+use liqdata::contract::decode::intake;
 use liqdata::model::HeatmapGrid;
-use liqdata::wire::intake;
 
 use super::verdict::{Verdict, verdict};
 

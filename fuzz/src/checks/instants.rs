@@ -1,7 +1,7 @@
 //! Instants as services write them: epoch numbers in any unit, ISO 8601.
 
+use liqdata::contract::decode::{Reading, read};
 use liqdata::model::{HeatmapGrid, Millis, TimeUnit};
-use liqdata::wire::{Reading, read};
 
 use super::exact::{Exact, is_number};
 

@@ -1,7 +1,7 @@
 //! Numbers: doubles to the last bit, decimals exact or refused, whole numbers whole, wherever they stand.
 
+use liqdata::contract::decode::{Reading, exact_decimal, nearest_double, read};
 use liqdata::model::{HeatmapGrid, Order, OrderColumns};
-use liqdata::wire::{Reading, exact_decimal, nearest_double, read};
 
 use super::arriving::arriving;
 use super::exact::{Exact, is_number};

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use liqdata::api::{
+use liqdata::contract::{
     Arguments, BadQuery, Chart, Coins, Endpoint, Exchanges, Heatmap, Largest, Levels, Liqmap,
     Maxpain, Orders, Overview, Stream,
 };

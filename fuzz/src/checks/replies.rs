@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
+use liqdata::contract::decode::{Decode, Reading, read};
 use liqdata::model::{
     ChartRow, CoinTotals, ExchangeTotals, GroupedOrder, HeatmapGrid, LiquidationMap, MaxPain,
     Millis, Order, OrderColumns, TierLevels, TimeUnit, TotalsByWindow,
 };
-use liqdata::wire::{Decode, Reading, read};
 use serde::Serialize;
 
 use super::verdict::{Verdict, surprising, verdict};

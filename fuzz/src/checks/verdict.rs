@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use liqdata::wire::{Decode, DecodeError, Reading, read};
+use liqdata::contract::decode::{Decode, DecodeError, Reading, read};
 
 /// What a body gives.
 #[derive(Debug, PartialEq)]

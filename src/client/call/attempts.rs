@@ -10,7 +10,6 @@ use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::api::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
 use crate::client::call::decompress;
 use crate::client::call::decompress::{Spoiled, Unpacking};
 use crate::client::call::fault::AttemptFault;
@@ -22,9 +21,10 @@ use crate::client::dialect::Dialect;
 use crate::client::error;
 use crate::client::error::Error;
 use crate::client::extensions::parameters::{Explanation, Headed};
+use crate::contract::decode::DecodeError;
+use crate::contract::{NOW, OPEN_INTEREST, OPEN_INTEREST_AGE, RELATIVE, RefusedBody};
 use crate::model::{EarlierBar, PeriodCoverage, TimeUnit, VenueCoverage};
 use crate::net::retry_after;
-use crate::wire::DecodeError;
 
 /// Maximum number of redirects followed in one attempt.
 const REDIRECTS: u32 = 3;

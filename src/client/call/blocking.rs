@@ -17,7 +17,7 @@ use crate::client::connection::pool::Share;
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::api::Overview;
+/// use liqdata::contract::Overview;
 /// use liqdata::client::{Client, Config};
 ///
 /// let client = Client::new(Config::new("https://data.example")?)?;

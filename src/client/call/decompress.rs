@@ -11,7 +11,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::get_frame_content_size;
 
-use crate::wire::Feed;
+use crate::contract::decode::Feed;
 
 /// The value of the `Accept-Encoding` header, preferred encoding first.
 pub(crate) const ACCEPTED: &str = "zstd, gzip";

@@ -1,20 +1,20 @@
 //! The contract as a dialect.
 
-use crate::api::{self, Arguments, BadQuery, Endpoint, Stream};
 use crate::client::dialect::{Dialect, Request};
+use crate::contract::decode::{self, Decode, DecodeError};
+use crate::contract::{self, Arguments, BadQuery, Endpoint, Stream};
 use crate::model::{CascadeRow, Order};
-use crate::wire::{self, Decode, DecodeError};
 
-/// The dialect of services that speak the contract ([`crate::api`]).
+/// The dialect of services that speak the contract ([`crate::contract`]).
 #[derive(Clone, Copy, Debug)]
 pub struct ContractDialect;
 
 fn as_it_stands<E: Endpoint, R: Decode + 'static>(question: &E) -> Request<R> {
     let asked = question.clone();
-    let mut request = Request::new(E::PATH, wire::intake(E::ENVELOPED))
+    let mut request = Request::new(E::PATH, decode::intake(E::ENVELOPED))
         .with(question.to_query())
         .judged(move |reply: &R| answers(&asked, &reply.echo()));
-    request.accept = (E::NAME == api::Heatmap::NAME).then_some(GRID_OR_JSON);
+    request.accept = (E::NAME == contract::Heatmap::NAME).then_some(GRID_OR_JSON);
     request
 }
 
@@ -61,30 +61,30 @@ macro_rules! contract {
             }
 
             fn reason(&self, body: &[u8]) -> Option<String> {
-                wire::reason(body)
+                decode::reason(body)
             }
 
             $(
                 fn $name(
                     &self,
-                    question: &api::$question,
-                ) -> Result<Request<<api::$question as Endpoint>::Decoded>, BadQuery> {
+                    question: &contract::$question,
+                ) -> Result<Request<<contract::$question as Endpoint>::Decoded>, BadQuery> {
                     Ok(as_it_stands(question))
                 }
             )+
 
             fn stream(&self, question: &Stream) -> Result<Request<Vec<Order>>, BadQuery> {
-                Ok(Request::new(Stream::PATH, wire::intake(false)).with(question.to_query()))
+                Ok(Request::new(Stream::PATH, decode::intake(false)).with(question.to_query()))
             }
 
             fn cascade_stream(
                 &self,
                 question: &Stream,
             ) -> Result<Request<Vec<CascadeRow>>, BadQuery> {
-                Ok(Request::new(Stream::PATH, wire::intake(false)).with(question.to_query()))
+                Ok(Request::new(Stream::PATH, decode::intake(false)).with(question.to_query()))
             }
         }
     };
 }
 
-api::endpoints!(contract);
+contract::endpoints!(contract);

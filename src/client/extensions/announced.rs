@@ -2,13 +2,13 @@
 
 use reqwest::header::HeaderMap;
 
-use crate::api::{BadQuery, EXTENSIONS, Extension, Stream};
 use crate::client::client::Client;
 use crate::client::dialect::Request;
 use crate::client::error::Error;
 use crate::client::extensions::list::List;
 use crate::client::extensions::parameters::{Explained, ExtraParameters};
-use crate::wire::Reading;
+use crate::contract::decode::Reading;
+use crate::contract::{BadQuery, EXTENSIONS, Extension, Stream};
 
 /// The path of the service's list of endpoints and extensions.
 const INDEX: &str = "/api";

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::api::{EVERYWHERE, Extension};
+use crate::contract::{EVERYWHERE, Extension};
 
 /// The cached list of the service: the last one that contained every wanted entry.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::api::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
+use crate::contract::decode::{self, BodyReader, DecodeError, Feed, Reading};
+use crate::contract::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
 use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage, grid_parts};
-use crate::wire::{self, BodyReader, DecodeError, Feed, Reading};
 
 /// Extra parameters of a question. They are sent only to a service that announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Explanation {
         let parts: Parts<'_> = serde_json::from_str(sent.get())
             .map_err(|fault| DecodeError::at("explain", fault.to_string()))?;
         let coverage = parts.coverage.map(|rows| {
-            match wire::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
+            match decode::read::<Vec<VenueCoverage>>(rows.get().as_bytes(), false) {
                 Ok(Reading::Reply(rows) | Reading::Converted { reply: rows, .. }) => Ok(rows),
                 Ok(Reading::Refused { message }) => {
                     Err(DecodeError::at("explain.coverage", message))
@@ -202,7 +202,7 @@ impl<R> Feed for Explained<'_, R> {
 #[cfg(test)]
 mod tests {
     use crate::client::extensions::parameters::*;
-    use crate::wire::BufferedBody;
+    use crate::contract::decode::BufferedBody;
 
     const BODY: &[u8] =
         br#"{"success":true,"data":[],"explain":{"coverage":[],"earlier":null,"more":"text"}}"#;
@@ -214,7 +214,7 @@ mod tests {
         preference_applied: Option<&'static str>,
     ) -> (usize, Option<String>) {
         let mut reply =
-            BufferedBody::read_by(|body: &[u8]| wire::read::<Vec<VenueCoverage>>(body, true));
+            BufferedBody::read_by(|body: &[u8]| decode::read::<Vec<VenueCoverage>>(body, true));
         let mut explained = Explained::around(&mut reply, extra);
         let mut head = HeaderMap::new();
         if let Some(applied) = preference_applied {

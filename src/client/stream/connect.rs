@@ -15,7 +15,6 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use crate::api::{Extension, Stream};
 use crate::client::call::attempts::{Failed, LOG};
 use crate::client::call::fault::AttemptFault;
 use crate::client::call::retries::Retries;
@@ -23,6 +22,7 @@ use crate::client::client::Client;
 use crate::client::connection::pool::Share;
 use crate::client::error::{self, Error};
 use crate::client::stream::server_sent_events::EventParser;
+use crate::contract::{Extension, Stream};
 
 /// Keep-alive interval in seconds, for a service that does not announce one.
 const KEEP_ALIVE: f64 = 15.0;

@@ -14,14 +14,14 @@ use log::warn;
 
 use super::dialect::{Dialect, Request};
 use super::error::Error;
-use crate::api::{BadQuery, Extension, Stream};
 use crate::client::call::attempts::LOG;
 use crate::client::call::fault::AttemptFault;
 use crate::client::call::retries::FailureKind;
 use crate::client::client::Client;
 use crate::client::stream::server_sent_events::ServerSentEvent;
+use crate::contract::decode::Reading;
+use crate::contract::{BadQuery, Extension, Stream};
 use crate::model::{CascadeRow, Order, TimeUnit};
-use crate::wire::Reading;
 use connect::{Connecting, OpenStream, Reconnection};
 
 /// Number of recent ids that are stored to drop repeated rows.
@@ -77,7 +77,7 @@ impl Streamed for CascadeRow {
 /// # Examples
 ///
 /// ```no_run
-/// use liqdata::api::Stream;
+/// use liqdata::contract::Stream;
 /// use liqdata::client::{Client, Config, OrderStream};
 ///
 /// # async fn follow() -> Result<(), liqdata::client::Error> {

@@ -21,10 +21,10 @@ pub(super) mod in_flight;
 use std::sync::{Arc, OnceLock};
 
 use super::error::Error;
-use crate::api::{BadQuery, Endpoint, Extension, Orders};
 use crate::client::call::attempts::Remarks;
 use crate::client::client::Client;
 use crate::client::extensions::parameters::ExtraParameters;
+use crate::contract::{BadQuery, Endpoint, Extension, Orders};
 use crate::model::{Millis, OrderColumns, TimeBound, TimeUnit};
 
 use by_time::{Behind, Oldest};

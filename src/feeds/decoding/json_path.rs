@@ -8,12 +8,12 @@ use std::fmt::Write;
 
 use rust_decimal::Decimal;
 
+use crate::contract::decode::{exact_decimal, leading_number};
 use crate::feeds::decoding::event::{is_above_zero, product, stripped};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Instrument;
 use crate::model::{Millis, Side};
-use crate::wire::{exact_decimal, leading_number};
 
 /// Maximum number of characters of a value in a message.
 const SHOWN: usize = 40;

@@ -13,7 +13,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::wire::Cursor;
+use crate::contract::decode::Cursor;
 
 /// A type that the fast reader can read from a plain frame.
 pub(crate) trait PlainJson<'a>: Default {
@@ -87,7 +87,7 @@ macro_rules! members {
         }
 
         impl<$life> $crate::feeds::decoding::raw_json::PlainJson<$life> for $name<$life> {
-            fn fill(&mut self, from: &mut $crate::wire::Cursor<$life>, text: &$life str) -> Option<()> {
+            fn fill(&mut self, from: &mut $crate::contract::decode::Cursor<$life>, text: &$life str) -> Option<()> {
                 if !from.opens()? {
                     return Some(());
                 }

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::row::{DumpRow, RowOrder};
+use crate::contract::decode::exact_decimal;
 use crate::feeds::decoding::event::{Completeness, PriceKind};
 use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::JsonPath;
@@ -25,7 +26,6 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::dumps::cells::RowError;
 use crate::feeds::instruments::Instruments;
 use crate::model::{Millis, Side};
-use crate::wire::exact_decimal;
 
 /// Maximum length of a line in bytes; a block may have many thousands of fills.
 const LONGEST: u64 = 256 << 20;

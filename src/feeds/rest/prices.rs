@@ -5,13 +5,13 @@
 
 use rust_decimal::Decimal;
 
+use crate::contract::decode::exact_decimal;
 use crate::feeds::decoding::event::is_above_zero;
 use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::{JsonPath, text_of};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape};
 use crate::feeds::error::Error;
 use crate::feeds::rest::request::RestRequest;
-use crate::wire::exact_decimal;
 
 /// The last price of a market, per unit in which the exchange lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use rust_decimal::Decimal;
 use tokio::sync::Semaphore;
 
-use crate::api::Stream;
+use crate::contract::Stream;
 use crate::engine::CascadeQuestion;
 use crate::market::arrivals::{ArrivalId, Arrivals, InvalidArrivalId};
 use crate::market::blocking_pool::run_blocking;
@@ -108,7 +108,7 @@ pub enum CascadeUpdate {
 /// Reads the cascades of a market as they close.
 ///
 /// A cascade closes when the newest event time is later than the cascade's end by more than the gap. Each cascade is
-/// emitted once, with the values that [`Cascades`](crate::api::Cascades) returns at that time.
+/// emitted once, with the values that [`Cascades`](crate::contract::Cascades) returns at that time.
 pub struct CascadeFollower {
     market: Arc<Market>,
     question: Stream,

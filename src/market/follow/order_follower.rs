@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use crate::api::Stream;
+use crate::contract::Stream;
 use crate::market::arrivals::{ArrivalId, Arrivals};
 use crate::market::blocking_pool::run_blocking;
 use crate::market::market::Market;

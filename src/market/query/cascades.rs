@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api::{BadQuery, Cascades};
+use crate::contract::{BadQuery, Cascades};
 use crate::engine::{self, CascadeQuestion, EngineError, View, priced, reach};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api::{BadQuery, GroupColumn, History, Sparsity};
+use crate::contract::{BadQuery, GroupColumn, History, Sparsity};
 use crate::engine::{self, EngineError, Grouping, TimelineQuestion, TooManyRows, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs, QueryNames};

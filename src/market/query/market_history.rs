@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api;
+use crate::contract;
 use crate::engine::{CascadeQuestion, TimelineQuestion};
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
@@ -24,7 +24,7 @@ pub trait MarketHistory {
     /// be read.
     fn orders(
         &self,
-        wanted: &api::Orders,
+        wanted: &contract::Orders,
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<Vec<GroupedOrder>, Refusal>;
@@ -136,7 +136,7 @@ pub trait MarketHistory {
     /// A [`Refusal`] if the maps exceed `most` bytes, or if the market cannot be read.
     fn maps(
         &self,
-        wanted: &api::Maps,
+        wanted: &contract::Maps,
         as_of: Option<Millis>,
         most: usize,
     ) -> Result<Vec<MapRow>, Refusal>;

@@ -1,6 +1,6 @@
 //! Defines how a market answers each endpoint of the API.
 
-use crate::api::{self, BadQuery, Endpoint};
+use crate::contract::{self, BadQuery, Endpoint};
 use crate::engine::{self, EngineError, Estimate, EstimateBasis, MapOptions, OrderFilter, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;
@@ -217,7 +217,7 @@ pub trait MarketQuery: Endpoint {
     }
 }
 
-impl MarketQuery for api::Overview {
+impl MarketQuery for contract::Overview {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(engine::overview(view)))
     }
@@ -231,7 +231,7 @@ impl MarketQuery for api::Overview {
     }
 }
 
-impl MarketQuery for api::Coins {
+impl MarketQuery for contract::Coins {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::coins(view, self.range, self.limit.into());
         Ok(ExplainedReply::realised(rows))
@@ -242,7 +242,7 @@ impl MarketQuery for api::Coins {
     }
 }
 
-impl MarketQuery for api::Exchanges {
+impl MarketQuery for contract::Exchanges {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(ExplainedReply::realised(engine::exchanges(
             view, self.range,
@@ -254,7 +254,7 @@ impl MarketQuery for api::Exchanges {
     }
 }
 
-impl MarketQuery for api::Largest {
+impl MarketQuery for contract::Largest {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let wanted = OrderFilter {
             symbol: self.symbol.as_ref(),
@@ -287,7 +287,7 @@ pub(crate) fn last(window: Window, now: Millis) -> TimeRange {
 }
 
 /// The filter that selects the orders of `question`.
-pub(crate) fn wanted(question: &api::Orders) -> OrderFilter<'_> {
+pub(crate) fn wanted(question: &contract::Orders) -> OrderFilter<'_> {
     OrderFilter {
         symbol: question.symbol.as_ref(),
         exchange: question.exchange.as_deref(),
@@ -295,7 +295,7 @@ pub(crate) fn wanted(question: &api::Orders) -> OrderFilter<'_> {
     }
 }
 
-impl MarketQuery for api::Orders {
+impl MarketQuery for contract::Orders {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::orders(view, wanted(self), self.limit.into(), self.offset);
         Ok(ExplainedReply::realised(self.shown(rows)))
@@ -349,7 +349,7 @@ impl MarketQuery for api::Orders {
     }
 }
 
-impl MarketQuery for api::Chart {
+impl MarketQuery for contract::Chart {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let rows = engine::chart(view, &self.symbol);
         Ok(ExplainedReply::realised(rows))
@@ -393,7 +393,7 @@ fn mark(labels: &mut EstimateLabels, simulated: bool) {
 }
 
 /// The options of a liquidation map.
-fn options(question: &api::Liqmap) -> MapOptions {
+fn options(question: &contract::Liqmap) -> MapOptions {
     MapOptions {
         range: question.range,
         opened: question.opened(),
@@ -402,7 +402,7 @@ fn options(question: &api::Liqmap) -> MapOptions {
     }
 }
 
-impl MarketQuery for api::Heatmap {
+impl MarketQuery for contract::Heatmap {
     fn grid(reply: &Self::Reply) -> Option<&HeatmapGrid> {
         Some(reply)
     }
@@ -474,7 +474,7 @@ impl MarketQuery for api::Heatmap {
     }
 }
 
-impl MarketQuery for api::Liqmap {
+impl MarketQuery for contract::Liqmap {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         let view = view.of_venue(self.exchange.as_deref());
         let (coin, model) = (self.symbol.as_str(), self.model.as_ref());
@@ -539,7 +539,7 @@ impl MarketQuery for api::Liqmap {
     }
 }
 
-impl MarketQuery for api::Levels {
+impl MarketQuery for contract::Levels {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(engine::levels(
             view,
@@ -564,7 +564,7 @@ impl MarketQuery for api::Levels {
     }
 }
 
-impl MarketQuery for api::Maxpain {
+impl MarketQuery for contract::Maxpain {
     fn answer(&self, view: &View<'_>) -> Result<ExplainedReply<Self::Reply>, EngineError> {
         Ok(engine::maxpain(
             view,
@@ -617,9 +617,9 @@ macro_rules! visits {
         /// Calls `visitor` with every endpoint of the API.
         pub(crate) fn every_endpoint<V: EndpointVisitor>(visitor: V) -> V {
             visitor
-                $(.endpoint::<api::$of_contract>())+
-                $(.endpoint::<api::$extension>())*
+                $(.endpoint::<contract::$of_contract>())+
+                $(.endpoint::<contract::$extension>())*
         }
     };
 }
-api::endpoints!(visits);
+contract::endpoints!(visits);

@@ -1,13 +1,13 @@
 //! The liquidation map of observed account positions. All other maps are estimates.
 
-use crate::api::{self, BadQuery};
+use crate::contract::{self, BadQuery};
 use crate::engine;
 use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::model::{LiquidationMap, MapRange, MapSource, Millis, TimeRange, Vocabulary};
 
 /// Whether `asked` requests the map of observed account positions.
-pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
+pub(crate) fn is_measured(asked: &contract::Liqmap) -> bool {
     asked.source == Some(MapSource::Positions)
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn is_measured(asked: &api::Liqmap) -> bool {
 /// If the coin has no bar, the mark price of the snapshot is used.
 pub(crate) fn measured(
     market: &dyn MarketHistory,
-    asked: &api::Liqmap,
+    asked: &contract::Liqmap,
     as_of: Option<Millis>,
 ) -> Result<LiquidationMap, Refusal> {
     // A default range that was given cannot be distinguished from an omitted range, so it is accepted.

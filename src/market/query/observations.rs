@@ -1,6 +1,6 @@
 //! Queries of stored rows: coverage, gaps, bars, open interest and recorded maps.
 
-use crate::api::{Bars, Coverage, Gaps, Maps, OpenInterest};
+use crate::contract::{Bars, Coverage, Gaps, Maps, OpenInterest};
 use crate::engine::{self, EngineError, View};
 use crate::market::market::Market;
 use crate::market::query::market_history::MarketHistory;

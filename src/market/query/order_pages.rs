@@ -1,7 +1,7 @@
 //! Reads pages of orders of any time range, backwards from the end of the range.
 
-use crate::api::{BadQuery, Orders};
 use crate::archive::{Archive, Filter};
+use crate::contract::{BadQuery, Orders};
 use crate::market::refusal::Refusal;
 use crate::model::{GroupedOrder, Millis, TimeRange};
 

@@ -1,6 +1,6 @@
 //! The `Positions` query: open positions of single accounts.
 
-use crate::api::Positions;
+use crate::contract::Positions;
 use crate::engine::{EngineError, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};

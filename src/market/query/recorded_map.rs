@@ -1,13 +1,13 @@
 //! Maps that another service served, as they were recorded.
 
-use crate::api::{self, BadQuery, Endpoint};
+use crate::contract::decode::{self, Decode, Reading};
+use crate::contract::{self, BadQuery, Endpoint};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
     EstimateLabels, HeatmapGrid, LiquidationMap, MapSource, MaxPain, Millis, Vocabulary,
 };
-use crate::wire::{self, Decode, Reading};
 
 /// A query for a map that may have been recorded.
 pub(crate) trait RecordedMap: Endpoint<Reply: Decode> {
@@ -54,7 +54,7 @@ fn read<Q: RecordedMap>(
             "the {endpoint} that {source} served at {at} cannot be read: {fault}"
         ))
     };
-    let mut reply = match wire::read::<Q::Reply>(row.reply.as_bytes(), Q::ENVELOPED) {
+    let mut reply = match decode::read::<Q::Reply>(row.reply.as_bytes(), Q::ENVELOPED) {
         Ok(Reading::Reply(reply) | Reading::Converted { reply, .. }) => reply,
         Ok(Reading::Refused { message }) => return Err(damaged(&message)),
         Err(fault) => return Err(damaged(&fault)),
@@ -78,7 +78,7 @@ pub(crate) fn no_positions(source: Option<&MapSource>) -> Option<Refusal> {
     })
 }
 
-impl RecordedMap for api::Heatmap {
+impl RecordedMap for contract::Heatmap {
     fn source(&self) -> Option<&MapSource> {
         self.source.as_ref()
     }
@@ -109,7 +109,7 @@ impl RecordedMap for api::Heatmap {
     }
 }
 
-impl RecordedMap for api::Liqmap {
+impl RecordedMap for contract::Liqmap {
     fn source(&self) -> Option<&MapSource> {
         self.source.as_ref()
     }
@@ -141,7 +141,7 @@ impl RecordedMap for api::Liqmap {
     }
 }
 
-impl RecordedMap for api::Maxpain {
+impl RecordedMap for contract::Maxpain {
     fn source(&self) -> Option<&MapSource> {
         self.source.as_ref()
     }

@@ -1,6 +1,6 @@
 //! The `Undercount` query: estimates the liquidations that sampling exchanges do not publish.
 
-use crate::api::Undercount;
+use crate::contract::Undercount;
 use crate::engine::{self, CompleteTapes, EngineError, View};
 use crate::market::query::market_history::MarketHistory;
 use crate::market::query::market_query::{ExplainedReply, MarketQuery, QueryInputs};

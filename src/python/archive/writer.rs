@@ -8,11 +8,11 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rust_decimal::Decimal;
 
-use crate::api::BadQuery;
 use crate::archive::{
     Archive, ArchiveError, BarRow, Batch, Completeness, Gap, MapRow, OpenInterestRow, OrderRow,
     SessionId, Writer,
 };
+use crate::contract::BadQuery;
 use crate::engine::{OpenInterestUnit, TableFault, in_base_units};
 use crate::model::{
     Millis, ObservedBar, ObservedOpenInterest, ObservedOrder, ShortDecimal, Vocabulary,

@@ -10,11 +10,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
-use crate::api::{
+use crate::client::{self, Client, ExtraParameters};
+use crate::contract::decode::Decode;
+use crate::contract::{
     self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
     Parameter,
 };
-use crate::client::{self, Client, ExtraParameters};
 use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
@@ -28,7 +29,6 @@ use crate::python::rows::grid_arrays;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
 use crate::python::rows::provenance::{PeriodTuple, Provenance, RowRemarks};
 use crate::python::rows::rows::Table;
-use crate::wire::Decode;
 
 /// A decoded reply before its conversion to Python objects.
 #[derive(Debug)]
@@ -261,13 +261,13 @@ impl Endpoint {
         macro_rules! named {
             ([$($_name:ident($of_contract:ident))+] [$($_extra:ident($extra:ident))*]) => {
                 match name {
-                    $(<api::$of_contract as api::Endpoint>::NAME => Some(Self::of::<api::$of_contract>()),)+
-                    $(<api::$extra as api::Endpoint>::NAME => Some(Self::of::<api::$extra>()),)*
+                    $(<contract::$of_contract as contract::Endpoint>::NAME => Some(Self::of::<contract::$of_contract>()),)+
+                    $(<contract::$extra as contract::Endpoint>::NAME => Some(Self::of::<contract::$extra>()),)*
                     _ => None,
                 }
             };
         }
-        api::endpoints!(named)
+        contract::endpoints!(named)
     }
 }
 
@@ -559,11 +559,11 @@ pub(crate) fn endpoints() -> PyResult<String> {
 
 /// Checks the model argument of an estimate: 2, 3 or a custom model.
 pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
-    let arguments = arguments(model.py(), &api::Heatmap::ENTRY, |name| {
+    let arguments = arguments(model.py(), &contract::Heatmap::ENTRY, |name| {
         Ok((name == "model").then(|| model.clone()))
     })?;
-    let asked =
-        api::Heatmap::from_arguments(&arguments).map_err(|fault| bad_query(model.py(), &fault))?;
+    let asked = contract::Heatmap::from_arguments(&arguments)
+        .map_err(|fault| bad_query(model.py(), &fault))?;
     Ok(asked.model)
 }
 
@@ -573,8 +573,8 @@ pub(crate) fn orders(
     exchange: &Bound<'_, PyAny>,
     min_usd: &Bound<'_, PyAny>,
     groups: bool,
-) -> PyResult<api::Orders> {
-    let arguments = arguments(symbol.py(), &api::Orders::ENTRY, |name| {
+) -> PyResult<contract::Orders> {
+    let arguments = arguments(symbol.py(), &contract::Orders::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
@@ -582,9 +582,9 @@ pub(crate) fn orders(
             _ => None,
         })
     })?;
-    let asked = api::Orders::from_arguments(&arguments)
+    let asked = contract::Orders::from_arguments(&arguments)
         .map_err(|refusal| bad_query(symbol.py(), &refusal))?;
-    Ok(api::Orders {
+    Ok(contract::Orders {
         groups: groups.then_some(Groups::Included),
         ..asked
     })
@@ -596,9 +596,9 @@ pub(crate) fn stream(
     exchange: &Bound<'_, PyAny>,
     min_usd: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
-) -> PyResult<api::Stream> {
+) -> PyResult<contract::Stream> {
     let py = symbol.py();
-    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
+    let arguments = arguments(py, &contract::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "exchange" => Some(exchange.clone()),
@@ -607,7 +607,7 @@ pub(crate) fn stream(
             _ => None,
         })
     })?;
-    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
+    contract::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
 /// Creates the query for the cascade stream of a service or market.
@@ -616,10 +616,10 @@ pub(crate) fn cascade_stream(
     gap: &Bound<'_, PyAny>,
     min_usd: &Bound<'_, PyAny>,
     last_event_id: &Bound<'_, PyAny>,
-) -> PyResult<api::Stream> {
+) -> PyResult<contract::Stream> {
     let py = symbol.py();
-    let events = PyString::new(py, &api::StreamEvents::CASCADES.to_string()).into_any();
-    let arguments = arguments(py, &api::Stream::ENTRY, |name| {
+    let events = PyString::new(py, &contract::StreamEvents::CASCADES.to_string()).into_any();
+    let arguments = arguments(py, &contract::Stream::ENTRY, |name| {
         Ok(match name {
             "symbol" => Some(symbol.clone()),
             "events" => Some(events.clone()),
@@ -629,7 +629,7 @@ pub(crate) fn cascade_stream(
             _ => None,
         })
     })?;
-    api::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
+    contract::Stream::from_arguments(&arguments).map_err(|refusal| bad_query(py, &refusal))
 }
 
 /// The allowed page sizes of a walk, for messages.

@@ -1,9 +1,9 @@
 //! Decodes a given body as the client decodes the body of a response.
 
-use crate::api::Endpoint;
 use crate::client;
+use crate::contract::Endpoint;
+use crate::contract::decode::{Decode, Reading, intake, read};
 use crate::python::error::Failure;
-use crate::wire::{Decode, Reading, intake, read};
 
 /// Decodes a body as the reply to a query of type `Q`, complete or in pieces of `pieces` bytes.
 pub(crate) fn reading<Q: Endpoint, R: Decode>(

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::model::Model;
 use crate::python::error::bad_query;
-use crate::{api, engine, model};
+use crate::{contract, engine, model};
 
 /// Checked parameters of a custom model.
 #[pyclass(frozen, module = "liqdata._core")]
@@ -24,7 +24,8 @@ impl Specification {
     /// Parses the parameters in `json`. Parameters that it omits have their defaults.
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
-        let own = api::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
+        let own =
+            contract::specification(json.as_bytes()).map_err(|refusal| bad_query(py, &refusal))?;
         Ok(Self { own })
     }
 

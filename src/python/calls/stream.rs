@@ -7,8 +7,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tokio::time::timeout;
 
-use crate::api::{self, StreamEvents};
 use crate::client;
+use crate::contract::{self, StreamEvents};
 use crate::market::{CascadeFollower, CascadeUpdate, Market, OrderFollower, OrderUpdate, Refusal};
 use crate::python::calls::asyncio_waker::{Bridge, wakeup};
 use crate::python::calls::call::{Call, Outcome};
@@ -97,7 +97,7 @@ impl Stream {
     /// Creates a stream from a service.
     pub(crate) fn of_service(
         client: client::Client,
-        question: api::Stream,
+        question: contract::Stream,
         closed: Arc<AtomicBool>,
     ) -> Self {
         let source = if question.events == StreamEvents::CASCADES {
@@ -109,7 +109,10 @@ impl Stream {
     }
 
     /// Creates a stream from a market, which starts after the position in the query or with the next arrival.
-    pub(crate) fn of_market(market: Arc<Market>, question: api::Stream) -> Result<Self, Refusal> {
+    pub(crate) fn of_market(
+        market: Arc<Market>,
+        question: contract::Stream,
+    ) -> Result<Self, Refusal> {
         let source = if question.events == StreamEvents::CASCADES {
             Source::CascadesOfMarket(CascadeFollower::new(market, question, PAGE)?.into())
         } else {

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::client;
+use crate::contract::decode::sparse_cells;
 use crate::python::error;
 use crate::python::error::Failure;
 use crate::python::runtime::imports;
-use crate::wire::sparse_cells;
 
 type SparseReply<'py> = (
     Bound<'py, PyBytes>,

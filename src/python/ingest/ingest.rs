@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::api::BadQuery;
 use crate::archive::{CoveredHour, CoveredTime, IngestOrigin};
 use crate::collect::{
     ExchangeAttribution, Files, Finished, IngestError, Ingested, UnknownExchange, ingest,
 };
+use crate::contract::BadQuery;
 use crate::feeds::dumps::Format;
 use crate::model::{Completeness, Millis, Vocabulary};
 use crate::python::error;

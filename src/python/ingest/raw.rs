@@ -10,7 +10,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
 
-use crate::api::BadQuery;
+use crate::contract::BadQuery;
+use crate::contract::decode::exact_decimal;
 use crate::engine::TableFault;
 use crate::model::Millis;
 use crate::python::error;
@@ -26,7 +27,6 @@ use crate::tables::{
     observed_interest, observed_orders, read_bars, read_interest, read_orders, read_rates,
     read_times, settle,
 };
-use crate::wire::exact_decimal;
 
 /// The allowed kinds of table, for error messages.
 const ALLOWED: &str = "a DataFrame, an Arrow table, or a mapping of columns of one length";

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::api::RELATIVE;
 use crate::client::Remarks;
+use crate::contract::RELATIVE;
 use crate::engine::EstimateBasis;
 use crate::model::{EarlierBar, FineCells, PeriodCoverage, Sides, TimeUnit, VenueCoverage};
 

@@ -16,8 +16,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+use crate::contract::decode::printable;
 use crate::python::runtime::log_queue::{Entry, Queue, is_never_lost};
-use crate::wire::printable;
 
 /// The target prefix of this crate. Records of other crates are not delivered.
 const OURS: &str = "liqdata";

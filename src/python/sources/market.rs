@@ -9,8 +9,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::api;
 use crate::archive::Filter;
+use crate::contract;
 use crate::engine;
 use crate::model::{Millis, Position, TimeRange, Vocabulary, Window};
 use crate::python::calls::call::compute;
@@ -158,7 +158,7 @@ fn market_fault(py: Python<'_>, fault: MarketTableFault) -> PyErr {
                 names.join(", ")
             );
             let allowed = "bars of one exchange, or exchange= to choose one";
-            error::bad_query(py, &api::BadQuery::new("bars", message, allowed))
+            error::bad_query(py, &contract::BadQuery::new("bars", message, allowed))
         }
         MarketTableFault::Stopped => PyRuntimeError::new_err("reading was stopped"),
     }
@@ -399,7 +399,7 @@ impl Market {
         if let Some(id) = &question.last_event_id
             && id.parse::<market::ArrivalId>().is_err()
         {
-            let refusal = api::BadQuery::new(
+            let refusal = contract::BadQuery::new(
                 "last_event_id",
                 format!("{id:?} is not a stream position of a market in this process"),
                 "the last_event_id of an earlier stream, such as \"beef-7\", or None to start now",

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use rust_decimal::Decimal;
 
-use crate::api::BadQuery;
 use crate::archive::Filter;
+use crate::contract::BadQuery;
 use crate::market::{self, QueryNames};
 use crate::model::{GroupedOrder, Millis, Symbol};
 use crate::python::calls::call::compute;

@@ -11,8 +11,8 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
-use crate::api::BadQuery;
 use crate::archive::{Archive, Scrubber};
+use crate::contract::BadQuery;
 use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
 use crate::python::runtime::logs;

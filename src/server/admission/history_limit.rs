@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::Semaphore;
 
-use crate::api::BadQuery;
+use crate::contract::BadQuery;
 use crate::server::admission::limits::Limits;
 use crate::server::reject::Rejection;
 

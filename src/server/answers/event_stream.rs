@@ -18,7 +18,7 @@ use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use crate::api::{Arguments, Stream, StreamEvents};
+use crate::contract::{Arguments, Stream, StreamEvents};
 use crate::market::{
     CascadeFollower, CascadeUpdate, Dependency, Market, OrderFollower, OrderUpdate,
 };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::api::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
+use crate::contract::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
 use crate::market::{Dependency, Market, RecordedSource, wall_clock};
 use crate::model::{CoverageGap, Damage, GRID_TYPE, Millis};
 use crate::server::reject::Rejection;

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use crate::api::{self, BadQuery, CARRIED, Endpoint, Heatmap, RELATIVE, ReplyEnvelope};
+use crate::contract::{self, BadQuery, CARRIED, Endpoint, Heatmap, RELATIVE, ReplyEnvelope};
 use crate::market::{
     Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
     ServedMap, VenueCoverage, wall_clock,
@@ -29,9 +29,9 @@ use crate::server::answers::validator::{Validator, numbers};
 use crate::server::reject::Rejection;
 use crate::server::shared::{Lane, PageState};
 
-const OPEN_INTEREST: HeaderName = HeaderName::from_static(api::OPEN_INTEREST);
-const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(api::OPEN_INTEREST_AGE);
-const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
+const OPEN_INTEREST: HeaderName = HeaderName::from_static(contract::OPEN_INTEREST);
+const OPEN_INTEREST_AGE: HeaderName = HeaderName::from_static(contract::OPEN_INTEREST_AGE);
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(contract::PREFERENCE_APPLIED);
 
 /// Maximum attempts to compute an answer without a change of the market meanwhile. After the last attempt, the answer
 /// gets a validator that matches no later answer.
@@ -156,7 +156,7 @@ impl Handler<(), PageState> for EndpointPage {
             };
             let followed = answered.map(|mut response| {
                 if preferred {
-                    let explained = HeaderValue::from_static(api::EXPLAINED);
+                    let explained = HeaderValue::from_static(contract::EXPLAINED);
                     response.headers_mut().insert(PREFERENCE_APPLIED, explained);
                 }
                 response

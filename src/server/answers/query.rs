@@ -4,7 +4,9 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use percent_encoding::percent_decode_str;
 
-use crate::api::{self, Arguments, BadQuery, Endpoint, Heatmap, allowed_instants, read_instant};
+use crate::contract::{
+    self, Arguments, BadQuery, Endpoint, Heatmap, allowed_instants, read_instant,
+};
 use crate::market::MarketQuery;
 use crate::model::{GRID_TYPE, GridValues, Millis, Vocabulary};
 
@@ -82,11 +84,11 @@ pub(crate) fn accepts_grid(headers: &HeaderMap) -> bool {
 
 /// Whether the `Prefer` header asks for an explanation.
 pub(crate) fn prefers_explained(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(api::PREFER).iter();
+    let lists = headers.get_all(contract::PREFER).iter();
     let mut preferences = lists
         .filter_map(|list| list.to_str().ok())
         .flat_map(|list| list.split(','));
-    preferences.any(|one| one.trim().eq_ignore_ascii_case(api::EXPLAINED))
+    preferences.any(|one| one.trim().eq_ignore_ascii_case(contract::EXPLAINED))
 }
 
 /// Returns an error if the query string has a parameter. Used by pages without parameters.
@@ -184,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
     use url::form_urlencoded;
 
-    use crate::api::{Coins, Overview};
+    use crate::contract::{Coins, Overview};
     use crate::server::answers::query::*;
 
     proptest! {

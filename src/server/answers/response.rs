@@ -8,14 +8,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::api::{self, BadQuery};
+use crate::contract::{self, BadQuery};
 use crate::server::reject::Rejection;
 
 /// The content type of event streams.
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The header that contains the number of damaged archive files.
-pub(crate) const DAMAGED: HeaderName = HeaderName::from_static(api::DAMAGED);
+pub(crate) const DAMAGED: HeaderName = HeaderName::from_static(contract::DAMAGED);
 
 const PRODUCT: HeaderValue =
     HeaderValue::from_static(concat!("liqdata/", env!("CARGO_PKG_VERSION")));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::api::{ENDPOINTS, EXTENSIONS, OPENAPI};
+use crate::contract::{ENDPOINTS, EXTENSIONS, OPENAPI};
 use crate::server::admission::connection_slots::ConnectionSlots;
 
 /// Upper bounds of the latency buckets, in seconds. The bucket after them is unbounded.

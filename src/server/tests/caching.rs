@@ -11,8 +11,8 @@ use crate::market::MarketFeed;
 use crate::model::{GRID_TYPE, grid_parts};
 use crate::server::tests::*;
 
-const PREFER: HeaderName = HeaderName::from_static(api::PREFER);
-const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(api::PREFERENCE_APPLIED);
+const PREFER: HeaderName = HeaderName::from_static(contract::PREFER);
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static(contract::PREFERENCE_APPLIED);
 
 async fn get(
     service: &Router,
@@ -99,7 +99,7 @@ async fn an_explanation_is_sent_only_if_preferred() {
         .into_iter()
         .map(|(path, ..)| path.to_owned())
         .collect();
-    uris.push(format!("{}?interval=1h", api::Bars::PATH));
+    uris.push(format!("{}?interval=1h", contract::Bars::PATH));
     for uri in uris {
         let mark = if uri.contains('?') { '&' } else { '?' };
         let (_, _, explained) = get(&service, &format!("{uri}{mark}explain=1"), &[]).await;

@@ -3,7 +3,7 @@
 use axum::http::header::{ETAG, RETRY_AFTER};
 use futures_util::future::join_all;
 
-use crate::api::{self, Endpoint};
+use crate::contract::{self, Endpoint};
 use crate::server::Limits;
 use crate::server::tests::caching::text;
 use crate::server::tests::ready::plain;
@@ -17,12 +17,12 @@ fn within(limits: &Limits) -> (PageState, Router) {
 /// Whether queries of `path` without parameters are about a time range or a snapshot. The data of both may be years old.
 fn of_a_range(path: &str) -> bool {
     [
-        api::Cascades::PATH,
-        api::Gaps::PATH,
-        api::Bars::PATH,
-        api::OpenInterest::PATH,
-        api::Maps::PATH,
-        api::Positions::PATH,
+        contract::Cascades::PATH,
+        contract::Gaps::PATH,
+        contract::Bars::PATH,
+        contract::OpenInterest::PATH,
+        contract::Maps::PATH,
+        contract::Positions::PATH,
     ]
     .contains(&path)
 }
@@ -146,7 +146,7 @@ async fn where_the_past_is_switched_off_its_questions_are_refused() {
             let body: Value = serde_json::from_slice(&body).unwrap();
             // A query for positions has no time range. The last snapshot may be years old, so the refusal names
             // `as_of`.
-            let snapshot = path == api::Positions::PATH;
+            let snapshot = path == contract::Positions::PATH;
             let named = if snapshot { "as_of" } else { "start" };
             assert_eq!(body["error"]["parameter"], named);
         } else {

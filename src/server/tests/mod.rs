@@ -36,7 +36,7 @@ use tower::ServiceExt;
 use super::Rejection;
 use super::router::{SIMULATED, finish, pages, router, routes};
 use super::shared::{Lane, PageState};
-use crate::api::{self, Arguments, Endpoint, ReplyEnvelope};
+use crate::contract::{self, Arguments, Endpoint, ReplyEnvelope};
 use crate::engine::{self, Observations, OrderFilter};
 use crate::market::{
     EndpointVisitor, Market, MarketQuery, QueryInputs, every_endpoint, wall_clock,
@@ -414,10 +414,10 @@ async fn as_of_sets_the_instant_of_every_answer() {
         // These answers are empty at any instant. A market from tables has no gaps, positions or served maps, and no
         // cascade in these data reaches 100,000 USD.
         let nothing = [
-            api::Gaps::PATH,
-            api::Maps::PATH,
-            api::Positions::PATH,
-            api::Cascades::PATH,
+            contract::Gaps::PATH,
+            contract::Maps::PATH,
+            contract::Positions::PATH,
+            contract::Cascades::PATH,
         ];
         if !nothing.contains(&path) {
             assert_ne!(by_number, now, "{path}");

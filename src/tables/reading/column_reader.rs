@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use rust_decimal::Decimal;
 
+use crate::contract::decode::{exact_decimal, nearest_double};
 use crate::model::{DecimalColumn, Labels, Millis, ShortDecimal, Side, nearest_f64, read_span};
 use crate::tables::amounts::AmountColumn;
 use crate::tables::cells::{InputCell, InputCells};
@@ -13,7 +14,6 @@ use crate::tables::raw_table::RawTable;
 use crate::tables::reading::times::{IN_SECONDS, SecondsScan, instant};
 use crate::tables::row_fault::{BLANK, RowFault};
 use crate::tables::spreadsheet_text::plain_text;
-use crate::wire::{exact_decimal, nearest_double};
 
 /// Number of rows between two calls of `goes_on`.
 const LOOK: usize = 1 << 14;

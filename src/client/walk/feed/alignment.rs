@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::api::Orders;
+use crate::contract::Orders;
 use crate::model::{Millis, OrderColumns};
 
 /// Number of known rows that are stored for alignment.

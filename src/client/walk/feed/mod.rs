@@ -7,8 +7,8 @@ mod alignment;
 use std::ops::Range;
 
 use self::alignment::{Alignment, KnownRows};
-use crate::api::Orders;
 use crate::client::error::Error;
+use crate::contract::Orders;
 use crate::model::OrderColumns;
 
 /// Maximum number of rows on a page that the API allows.

@@ -3,9 +3,9 @@
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
 
+use crate::contract::decode::exact_decimal;
 use crate::feeds::dumps::cells::{DumpColumn, DumpLine, RowError};
 use crate::model::Millis;
-use crate::wire::exact_decimal;
 
 /// Smaller numbers are epoch seconds; larger ones are milliseconds of the years 1973 to 5138, or finer units.
 const SECONDS: i64 = 100_000_000_000;

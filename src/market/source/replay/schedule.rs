@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::api::BadQuery;
 use crate::archive::{Archive, BarRow, Filter, OpenInterestRow};
+use crate::contract::BadQuery;
 use crate::engine::Observations;
 use crate::market::refusal::Refusal;
 use crate::market::revision::last_close;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use crate::api::{Overview, Stream};
+use crate::contract::{Overview, Stream};
 use crate::market::source::replay::*;
 use crate::market::{Market, OrderFollower, OrderUpdate};
 use crate::model::{ObservedBar, ObservedOrder, Order, Side, SimulatedFeeds};

@@ -1,0 +1,497 @@
+//! `/openapi.json`: the table of endpoints as an `OpenAPI` 3.1 document.
+//!
+//! The descriptions of endpoints come from the same table that checks requests. Only the pages about the service, such
+//! as its status, are written by hand.
+
+use serde_json::{Map, Value, json};
+
+use super::endpoint::{Endpoint, EndpointEntry, Member, ReplyShape};
+use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
+use crate::contract::realised::cascades::Cascades;
+use crate::contract::realised::stream::Stream;
+use crate::model::{Column, EstimateView, GRID_TYPE, GridValues, Kind, Side, Units, Vocabulary};
+
+/// Path of the `OpenAPI` document.
+pub const OPENAPI: &str = "/openapi.json";
+
+/// Errors that any page may return: status code and description.
+const REFUSALS: [(&str, &str); 7] = [
+    (
+        "400",
+        "A value outside the contract; the body names the parameter.",
+    ),
+    ("401", "The request has no valid token."),
+    (
+        "404",
+        "The service has no data for this request, or the page does not exist.",
+    ),
+    (
+        "406",
+        "The service supports none of the encodings that the request accepts.",
+    ),
+    (
+        "421",
+        "The host name of the request is not one of this service.",
+    ),
+    ("429", "Too many requests; Retry-After says when to retry."),
+    (
+        "503",
+        "The service cannot reply now; Retry-After says when to retry, if known.",
+    ),
+];
+
+/// Returns the document of a service; `guarded` adds the bearer token.
+///
+/// `version` is the version of the service.
+#[must_use]
+pub fn openapi(
+    version: &str,
+    contract: &[EndpointEntry],
+    extensions: &[EndpointEntry],
+    guarded: bool,
+) -> Value {
+    let mut paths = Map::new();
+    for (tag, entries) in [("contract", contract), ("extensions", extensions)] {
+        for entry in entries {
+            paths.insert(entry.path.to_owned(), json!({"get": operation(entry, tag)}));
+        }
+    }
+    for (path, get) in pages() {
+        paths.insert(path.to_owned(), json!({"get": get}));
+    }
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "liqdata",
+            "version": version,
+            "description": "Crypto liquidation data: realised liquidations, and estimates of future ones.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": {"Refusal": refusal(), "Explanation": explanation()},
+            "responses": responses(),
+        },
+    });
+    if guarded {
+        let scheme = json!({"token": {"type": "http", "scheme": "bearer"}});
+        if let Some(components) = document
+            .get_mut("components")
+            .and_then(Value::as_object_mut)
+        {
+            components.insert("securitySchemes".to_owned(), scheme);
+        }
+        // The page holds no data and needs no token; the index at the same path does.
+        if let Some(root) = document.pointer_mut("/paths/~1/get")
+            && let Some(root) = root.as_object_mut()
+        {
+            root.insert("security".to_owned(), json!([{}, {"token": []}]));
+        }
+        if let Some(document) = document.as_object_mut() {
+            document.insert("security".to_owned(), json!([{"token": []}]));
+        }
+    }
+    document
+}
+
+fn operation(entry: &EndpointEntry, tag: &str) -> Value {
+    let events = matches!(entry.reply, ReplyShape::Events(_));
+    let mut parameters: Vec<Value> = entry
+        .parameters
+        .iter()
+        .map(|known| parameter(known, entry.is_extension(known.name)))
+        .collect();
+    let content = if events {
+        parameters.push(json!({
+            "name": "Last-Event-ID", "in": "header", "required": false,
+            "schema": {"type": "string"},
+            "description": "The same as last_event_id; the header takes precedence.",
+        }));
+        let text = || json!({"type": "string"});
+        let event = object(
+            [
+                ("event", text()),
+                ("id", text()),
+                ("data", text()),
+                ("retry", json!({"type": "integer"})),
+            ],
+            &["data"],
+        );
+        json!({"text/event-stream": {
+            "schema": event,
+            "x-events": {
+                "message": schema_of(entry.reply),
+                (Stream::CASCADE): schema_of(<Cascades as Endpoint>::ENTRY.reply),
+            },
+        }})
+    } else {
+        parameters.extend(EVERYWHERE.iter().map(|known| parameter(known, true)));
+        parameters.push(json!({
+            "name": "Prefer", "in": "header", "required": false,
+            "schema": {"type": "string"}, "example": EXPLAINED,
+            "description": "explain is the same as explain=1, for services that may not support that parameter; \
+             Preference-Applied confirms it. Other preferences have no effect.",
+        }));
+        let mut content = json!({"application/json": {"schema": reply(entry)}});
+        if entry.name == "heatmap" {
+            let forms = words::<GridValues>();
+            parameters.push(json!({
+                "name": "values", "in": "query", "required": false, "x-extension": true,
+                "schema": {"type": "string", "enum": forms, "default": GridValues::default().name()},
+                "description": format!("The type of the values; only with Accept: {GRID_TYPE}."),
+            }));
+            parameters.push(json!({
+                "name": "since", "in": "query", "required": false, "x-extension": true,
+                "schema": {"type": "integer"},
+                "description": format!("The end of the last column that the client has, in epoch milliseconds. If the \
+                 heatmap that If-None-Match names has all columns up to it unchanged, they are left out; only with \
+                 Accept: {GRID_TYPE}."),
+            }));
+            if let Some(content) = content.as_object_mut() {
+                let bytes = json!({"schema": {"type": "string", "format": "binary"}});
+                content.insert(GRID_TYPE.to_owned(), bytes);
+            }
+        }
+        content
+    };
+    let mut get = described(entry.name, entry.meaning, &parameters, &content);
+    if let Some(get) = get.as_object_mut() {
+        get.insert("tags".to_owned(), json!([tag]));
+    }
+    get
+}
+
+fn described(name: &str, meaning: &str, parameters: &[Value], content: &Value) -> Value {
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        json!({"description": "The answer.", "content": content}),
+    );
+    responses.insert(
+        "304".to_owned(),
+        json!({"description": "The earlier answer that If-None-Match or If-Modified-Since refers to is still valid."}),
+    );
+    for (status, _) in REFUSALS {
+        let document = format!("#/components/responses/{status}");
+        responses.insert(status.to_owned(), json!({"$ref": document}));
+    }
+    json!({
+        "operationId": name,
+        "summary": sentence(meaning),
+        "parameters": parameters,
+        "responses": responses,
+    })
+}
+
+fn sentence(meaning: &str) -> String {
+    let mut letters = meaning.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn parameter(parameter: &Parameter, extensions: bool) -> Value {
+    let mut schema = parameter.schema();
+    if let (Some(schema), Some(default)) = (schema.as_object_mut(), parameter.default) {
+        let whole = default.parse::<i64>().ok().filter(|_| parameter.whole);
+        let default = whole.map_or_else(|| json!(default), |number| json!(number));
+        schema.insert("default".to_owned(), default);
+    }
+    json!({
+        "name": parameter.name,
+        "in": "query",
+        "required": false,
+        "schema": schema,
+        "description": format!("{} Allowed: {}.", sentence(parameter.meaning), parameter.allowed()),
+        "x-extension": extensions,
+    })
+}
+
+/// Returns the JSON schema of a whole reply, including the envelope.
+fn reply(entry: &EndpointEntry) -> Value {
+    let explained = json!({"$ref": "#/components/schemas/Explanation"});
+    if entry.enveloped {
+        return object(
+            [
+                ("success", json!({"const": true})),
+                ("data", with_extensions(entry)),
+                ("explain", explained),
+            ],
+            &["success", "data"],
+        );
+    }
+    let mut schema = with_extensions(entry);
+    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        members.insert("explain".to_owned(), explained);
+    }
+    schema
+}
+
+/// Returns the JSON schema of a reply without its envelope, with the members that follow those of the contract.
+fn with_extensions(entry: &EndpointEntry) -> Value {
+    let mut schema = schema_of(entry.reply);
+    let sides = |usd: fn() -> Value| {
+        object(
+            [("long_usd", usd()), ("short_usd", usd())],
+            &["long_usd", "short_usd"],
+        )
+    };
+    let usd = || json!({"type": "number"});
+    let within = || {
+        let sums = crate::model::DISTANCES.map(|percent| percent.to_string());
+        let names: Vec<&str> = sums.iter().map(String::as_str).collect();
+        object(names.iter().map(|name| (*name, sides(usd))), &names)
+    };
+    let columns = || json!({"type": "array", "items": {"type": ["number", "null"]}});
+    let extensions: Vec<(&str, Value)> = match entry.name {
+        "heatmap" => vec![("outside", sides(columns))],
+        "liqmap" => vec![
+            ("outside", sides(usd)),
+            ("within", within()),
+            ("measured", json!({"type": "object"})),
+        ],
+        "maxpain" => vec![("within", object([("d1", within()), ("d7", within())], &[]))],
+        "levels" => Vec::new(),
+        _ => return schema,
+    };
+    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let names = |words: Vec<&str>| json!({"type": "string", "enum": words});
+        members.insert("units".to_owned(), names(words::<Units>()));
+        members.insert("view".to_owned(), names(words::<EstimateView>()));
+        members.insert("simulated".to_owned(), json!({"type": "boolean"}));
+        for (name, member) in extensions {
+            members.insert(name.to_owned(), member);
+        }
+    }
+    schema
+}
+
+fn words<W: Vocabulary>() -> Vec<&'static str> {
+    W::ALL.iter().map(|word| word.name()).collect()
+}
+
+/// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.
+fn schema_of(shape: ReplyShape) -> Value {
+    match shape {
+        ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
+        ReplyShape::Events(columns) => row(columns),
+        ReplyShape::Object(members) => {
+            let needed: Vec<&str> = members
+                .iter()
+                .filter(|member| !member.may_be_missing())
+                .map(|member| member.name)
+                .collect();
+            object(
+                members
+                    .iter()
+                    .map(|member| (member.name, member_schema(member))),
+                &needed,
+            )
+        }
+    }
+}
+
+fn row(columns: &[Column]) -> Value {
+    let needed: Vec<&str> = columns
+        .iter()
+        .filter(|column| !column.optional)
+        .map(|column| column.name)
+        .collect();
+    let members = columns.iter().map(|column| {
+        // The contract sends the hours of the chart as text.
+        let kind = match (column.name, column.kind) {
+            ("hour", Kind::Time) => Kind::Decimal,
+            (_, kind) => kind,
+        };
+        let mut schema = cell(kind, column.unit, column.meaning);
+        if column.optional
+            && let Some(kind) = schema.get("type").cloned()
+            && let Some(schema) = schema.as_object_mut()
+        {
+            schema.insert("type".to_owned(), json!([kind, "null"]));
+        }
+        (column.name, schema)
+    });
+    object(members, &needed)
+}
+
+fn cell(kind: Kind, unit: &str, meaning: &str) -> Value {
+    let mut schema = match kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Side => {
+            let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
+            json!({"type": "string", "enum": names})
+        }
+        Kind::Decimal => json!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}),
+        Kind::Float => json!({"type": "number"}),
+        Kind::Int => json!({"type": "integer"}),
+        Kind::Time => json!({"type": "integer", "description": "epoch milliseconds"}),
+        Kind::Bool => json!({"type": "boolean"}),
+    };
+    describe(&mut schema, unit, meaning);
+    schema
+}
+
+fn member_schema(member: &Member) -> Value {
+    let mut schema = match member.within {
+        Some(within) => within(),
+        None => match Kind::parse(member.kind) {
+            Some(kind) => return cell(kind, member.unit, member.meaning),
+            None if member.kind == "list" => json!({"type": "array"}),
+            None => json!({"type": "object"}),
+        },
+    };
+    describe(&mut schema, member.unit, member.meaning);
+    schema
+}
+
+fn describe(schema: &mut Value, unit: &str, meaning: &str) {
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
+    schema.insert("description".to_owned(), json!(meaning));
+    if !unit.is_empty() {
+        schema.insert("x-unit".to_owned(), json!(unit));
+    }
+}
+
+/// Returns the JSON schema of an object that has exactly these members.
+pub(crate) fn object<'a>(
+    members: impl IntoIterator<Item = (&'a str, Value)>,
+    needed: &[&str],
+) -> Value {
+    let members: Map<String, Value> = members
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect();
+    json!({
+        "type": "object",
+        "properties": members,
+        "required": needed,
+        "additionalProperties": false,
+    })
+}
+
+fn refusal() -> Value {
+    let text = || json!({"type": ["string", "null"]});
+    let fault = object(
+        [
+            ("parameter", text()),
+            ("message", json!({"type": "string"})),
+            ("allowed", text()),
+        ],
+        &["parameter", "message", "allowed"],
+    );
+    object(
+        [("success", json!({"const": false})), ("error", fault)],
+        &["success", "error"],
+    )
+}
+
+fn explanation() -> Value {
+    json!({
+        "type": "object",
+        "description": "How the answer was computed; present with explain=1.",
+        "properties": {
+            "source": {"type": "string"},
+            "simulated": {"type": "boolean"},
+            "as_of": {"type": "integer", "description": "epoch milliseconds"},
+        },
+        "required": ["source", "simulated", "as_of"],
+    })
+}
+
+fn responses() -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Refusal"});
+    let document = REFUSALS.iter().map(|(status, meaning)| {
+        let content = json!({"application/json": {"schema": schema}});
+        (
+            (*status).to_owned(),
+            json!({"description": meaning, "content": content}),
+        )
+    });
+    Value::Object(document.collect())
+}
+
+/// Returns the descriptions of the pages about the service.
+fn pages() -> [(&'static str, Value); 6] {
+    let whole = || json!({"type": "integer"});
+    // An integer that is null until the service has data.
+    let maybe = || json!({"type": ["integer", "null"]});
+    let plain = |schema: Value| json!({"application/json": {"schema": schema}});
+    let health = object(
+        [("success", json!({"const": true})), ("now", maybe())],
+        &["success", "now"],
+    );
+    let file = object(
+        [
+            ("holds", json!({"type": "string"})),
+            ("rows", whole()),
+            ("first", whole()),
+            ("last", whole()),
+            ("reason", json!({"type": "string"})),
+        ],
+        &["holds", "rows", "first", "last", "reason"],
+    );
+    let ready = object(
+        [
+            ("success", json!({"const": true})),
+            ("now", maybe()),
+            ("age", maybe()),
+            ("damaged", json!({"type": "array", "items": file})),
+        ],
+        &["success", "now", "age", "damaged"],
+    );
+    let max_age = json!({
+        "name": "max_age", "in": "query", "required": false,
+        "schema": {"type": "integer", "minimum": 0, "maximum": u32::MAX},
+        "description": "The service refuses the request if its newest observation is older than this many seconds.",
+    });
+    let index = || {
+        json!({
+            "type": "object",
+            "required": ["success", "service", "version", "endpoints", "everywhere", "extensions"],
+            "properties": {
+                "success": {"const": true},
+                "service": {"const": "liqdata"},
+                "version": {"type": "string"},
+                "coins": {"type": "array", "items": {"type": "string"}},
+                "endpoints": {"type": "array", "items": {"type": "object"}},
+                "everywhere": {"type": "array", "items": {"type": "object"}},
+                "extensions": {"type": "array", "items": {"type": "object"}},
+            },
+        })
+    };
+    let list = "the endpoints of this service, with their parameters";
+    let text = json!({"text/plain": {"schema": {"type": "string"}}});
+    // The page, where the service has it; JSON for a client that prefers it.
+    let root = json!({
+        "application/json": {"schema": index()},
+        "text/html": {"schema": {"type": "string"}},
+    });
+    [
+        ("/", described("root", list, &[], &root)),
+        ("/api", described("index", list, &[], &plain(index()))),
+        (
+            "/health",
+            described("health", "whether the service runs", &[], &plain(health)),
+        ),
+        (
+            "/ready",
+            described("ready", "whether it can answer", &[max_age], &plain(ready)),
+        ),
+        (
+            "/metrics",
+            described("metrics", "numbers for Prometheus", &[], &text),
+        ),
+        (
+            OPENAPI,
+            described(
+                "openapi",
+                "this description",
+                &[],
+                &plain(json!({"type": "object"})),
+            ),
+        ),
+    ]
+}
