@@ -113,7 +113,7 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in targe
 	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
 
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
-	$(BIN)/python tests/python/notebooks.py
+	$(BIN)/python tests/python/generators/notebooks.py
 
 docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
 	$(BIN)/python tests/site/build.py
