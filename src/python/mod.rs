@@ -77,6 +77,8 @@ mod _core {
     #[pymodule_export]
     use crate::python::rows::batches::{ArrowBatches, ParquetFile};
     #[pymodule_export]
+    use crate::python::rows::reply_object::Reply;
+    #[pymodule_export]
     use crate::python::rows::rows::Table;
     #[pymodule_export]
     use crate::python::runtime::logs::deliver_logs;

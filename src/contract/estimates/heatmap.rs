@@ -159,9 +159,9 @@ impl Field<HeatmapGrid> for Matrix {
         declared: &Member,
         to: &mut Vec<Datum>,
     ) {
-        let columns = map.times.len();
+        let shape = [map.prices.len(), map.times.len()];
         let cells = std::mem::take(of(map));
-        to.push(Datum::of(declared, Data::Table(cells, columns)));
+        to.push(Datum::of(declared, Data::Table(cells, shape)));
     }
 
     fn instants(_: &mut Vec<f64>, _: &'static str, _: &mut dyn FnMut(InstantPlace, &mut Millis)) {}

@@ -249,10 +249,10 @@ impl Field<LiquidationMap> for Bins {
         to: &mut Vec<Datum>,
     ) {
         let numbers = |of: fn(&MapBin) -> f64| Data::Floats(map.bins.iter().map(of).collect());
-        let sides = map.bins.iter().map(|bin| bin.side.lower()).collect();
+        let sides = map.bins.iter().map(|bin| bin.side).collect();
         let columns = [
             ("prices", numbers(|bin| bin.price)),
-            ("sides", Data::Names(sides)),
+            ("sides", Data::Sides(sides)),
             ("total", numbers(|bin| bin.total)),
         ];
         let mut tiers = std::mem::take(&mut map.tiers);
@@ -261,7 +261,10 @@ impl Field<LiquidationMap> for Bins {
             .iter_mut()
             .filter(|usd| usd.is_nan())
             .for_each(|usd| *usd = 0.0);
-        let tiers = ("tiers", Data::Table(tiers, map.leverages.len()));
+        let tiers = (
+            "tiers",
+            Data::Table(tiers, [map.bins.len(), map.leverages.len()]),
+        );
         to.extend(
             columns
                 .into_iter()

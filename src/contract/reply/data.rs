@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use crate::model::{Cell, Column, Record, Value, Visitor, Vocabulary};
+use crate::model::{Cell, Column, Record, Side, Value, Visitor, Vocabulary};
 
 /// The value of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// No value.
+    /// No value: the member is not sent.
     Absent,
+    /// A value that is sent as `null`.
+    Null,
     /// True or false.
     Bool(bool),
     /// A whole number.
@@ -26,12 +28,14 @@ pub enum Data {
     Ints(Vec<i64>),
     /// Instants in epoch milliseconds.
     Times(Vec<i64>),
-    /// Names.
-    Names(Vec<&'static str>),
-    /// A table of numbers, row after row, and the number of its columns.
-    Table(Vec<f64>, usize),
+    /// Sides.
+    Sides(Vec<Side>),
+    /// A table of numbers, row after row, and its numbers of rows and columns.
+    Table(Vec<f64>, [usize; 2]),
     /// Members of an object.
     Object(Vec<Datum>),
+    /// Members of the reply itself that belong together.
+    Group(Vec<Datum>),
     /// Values of one type.
     List(Vec<Self>),
 }

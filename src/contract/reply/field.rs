@@ -230,7 +230,7 @@ impl<R, M: Members> Field<R> for Group<M> {
     }
 
     fn data(reply: &mut R, of: fn(&mut R) -> &mut M, declared: &Member, to: &mut Vec<Datum>) {
-        to.push(Datum::of(declared, Data::Object(of(reply).data())));
+        to.push(Datum::of(declared, Data::Group(of(reply).data())));
     }
 
     fn instants(value: &mut M, _: &'static str, visit: &mut dyn FnMut(InstantPlace, &mut Millis)) {

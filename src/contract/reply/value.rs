@@ -333,7 +333,7 @@ impl<T: MemberValue> MemberValue for Nullable<T> {
     }
 
     fn data(value: &mut Self::Value) -> Data {
-        Option::<T>::data(value)
+        value.as_mut().map_or(Data::Null, T::data)
     }
 }
 
