@@ -93,7 +93,7 @@ scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated market
 	$(BIN)/python tests/scorecard/run.py
 
 soak: $(STAMP)/soak $(FAST) ## the long forms of the process tests
-	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test storage --test collecting --test contract \
 		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python tests/page
 
