@@ -10,8 +10,8 @@ use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
 use crate::contract::estimates::grid_bytes::{GRID_TYPE, GridValues};
 use crate::contract::realised::cascades::Cascades;
 use crate::contract::realised::stream::Stream;
-use crate::contract::reply::{ReplyShape, object_schema as object, row};
-use crate::model::Vocabulary;
+use crate::contract::reply::{ReplyShape, object_schema as object, row, titled};
+use crate::model::{CascadeRow, Column, Record, Vocabulary};
 
 /// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
@@ -53,14 +53,18 @@ pub fn openapi(
     guarded: bool,
 ) -> Value {
     let mut paths = Map::new();
+    let mut schemas = Map::new();
     for (tag, entries) in [("contract", contract), ("extensions", extensions)] {
         for entry in entries {
-            paths.insert(entry.path.to_owned(), json!({"get": operation(entry, tag)}));
+            let get = named(operation(entry, tag), &mut schemas);
+            paths.insert(entry.path.to_owned(), json!({"get": get}));
         }
     }
     for (path, get) in pages() {
         paths.insert(path.to_owned(), json!({"get": get}));
     }
+    schemas.insert("Refusal".to_owned(), refusal());
+    schemas.insert("Explanation".to_owned(), explanation());
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -72,7 +76,7 @@ pub fn openapi(
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": {"Refusal": refusal(), "Explanation": explanation()},
+            "schemas": schemas,
             "responses": responses(),
         },
     });
@@ -123,8 +127,8 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
         json!({"text/event-stream": {
             "schema": event,
             "x-events": {
-                "message": schema_of(entry.reply),
-                (Stream::CASCADE): schema_of(<Cascades as Endpoint>::ENTRY.reply),
+                "message": schema_of(entry),
+                (Stream::CASCADE): row_of(Cascades::NAME, CascadeRow::COLUMNS),
             },
         }})
     } else {
@@ -216,13 +220,13 @@ fn reply(entry: &EndpointEntry) -> Value {
         return object(
             [
                 ("success", json!({"const": true})),
-                ("data", schema_of(entry.reply)),
+                ("data", schema_of(entry)),
                 ("explain", explained),
             ],
             &["success", "data"],
         );
     }
-    let mut schema = schema_of(entry.reply);
+    let mut schema = schema_of(entry);
     if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         members.insert("explain".to_owned(), explained);
     }
@@ -234,11 +238,46 @@ fn words<W: Vocabulary>() -> Vec<&'static str> {
 }
 
 /// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.
-fn schema_of(shape: ReplyShape) -> Value {
-    match shape {
-        ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
-        ReplyShape::Events(columns) => row(columns),
+fn schema_of(entry: &EndpointEntry) -> Value {
+    match entry.reply {
+        ReplyShape::Rows(columns) => json!({"type": "array", "items": row_of(entry.name, columns)}),
+        ReplyShape::Events(columns) => row_of(entry.name, columns),
         ReplyShape::Object(object) => (object.schema)(),
+    }
+}
+
+/// Returns the JSON schema of a row of the endpoint `name`.
+fn row_of(name: &str, columns: &[Column]) -> Value {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        format!("{}{rest}", first.to_ascii_uppercase())
+    });
+    titled(&format!("{}Row", words.collect::<String>()), row(columns))
+}
+
+/// Moves every schema with a title to `schemas`, and refers to it by its title.
+fn named(value: Value, schemas: &mut Map<String, Value>) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(|item| named(item, schemas)).collect(),
+        Value::Object(members) => {
+            let inner = members
+                .into_iter()
+                .map(|(name, value)| (name, named(value, schemas)));
+            let mut schema: Map<String, Value> = inner.collect();
+            let Some(Value::String(title)) = schema.remove("title") else {
+                return Value::Object(schema);
+            };
+            let around = ["description", "x-extension", "x-unit"];
+            let around = around.map(|name| schema.remove_entry(name));
+            let mut reference: Map<String, Value> = around.into_iter().flatten().collect();
+            reference.insert(
+                "$ref".to_owned(),
+                json!(format!("#/components/schemas/{title}")),
+            );
+            schemas.insert(title, Value::Object(schema));
+            Value::Object(reference)
+        }
+        other => other,
     }
 }
 

@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::call::Call;
     #[pymodule_export]
-    use crate::python::calls::question::{AskedQuestion, endpoints, question};
+    use crate::python::calls::question::{AskedQuestion, endpoints, openapi, question};
     #[pymodule_export]
     use crate::python::calls::reply::read_reply;
     #[pymodule_export]

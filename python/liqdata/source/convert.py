@@ -11,13 +11,14 @@ from liqdata import _core
 from liqdata.calls.arguments import datetime_of
 from liqdata.calls.traceback import warn
 from liqdata.errors import NotCovered, UnexpectedReply
-from liqdata.records import Record
-from liqdata.rows import Rows
+from liqdata.results.record import Record
+from liqdata.results.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
     from liqdata.types import BarRow, RowDecimals, Units
 
 A = TypeVar("A")
@@ -206,7 +207,8 @@ def liqmap(reply: _core.Reply, origin: Origin) -> LiquidationMap:
     extensions = dict(reply.extensions)
     if "measured" in extensions:
         measured = extensions.pop("measured")
-        meta |= {"view": "measured", "seen_share": measured.pop("seen_share"), "measured": measured}
+        others = {name: value for name, value in measured.items() if name != "seen_share"}
+        meta |= {"view": "measured", "seen_share": measured["seen_share"], "measured": others}
     return LiquidationMap(**reply.members, **extensions, meta=meta, fine=_fine(reply))
 
 

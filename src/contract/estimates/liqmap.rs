@@ -109,7 +109,8 @@ object! {
 }
 
 /// A side in lower case.
-struct LowerSide;
+#[derive(Debug)]
+pub struct LowerSide;
 
 impl MemberValue for LowerSide {
     type Value = Side;
@@ -137,7 +138,8 @@ impl MemberValue for LowerSide {
 }
 
 /// USD by leverage, in the order of the leverages.
-struct ByLeverage;
+#[derive(Debug)]
+pub struct ByLeverage;
 
 impl MemberValue for ByLeverage {
     type Value = Vec<(i64, f64)>;

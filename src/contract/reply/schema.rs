@@ -9,7 +9,13 @@ impl Member {
     /// The JSON schema of the value, with unit and meaning.
     pub(in crate::contract) fn described(&self) -> Value {
         let schema = self.schema.map_or_else(|| json!({}), |schema| schema());
-        described(schema, self.unit, self.meaning)
+        let mut schema = described(schema, self.unit, self.meaning);
+        if self.extension
+            && let Some(schema) = schema.as_object_mut()
+        {
+            schema.insert("x-extension".to_owned(), json!(true));
+        }
+        schema
     }
 }
 

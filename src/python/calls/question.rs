@@ -531,6 +531,12 @@ pub(crate) fn endpoints() -> PyResult<String> {
         .map_err(|failure| PyTypeError::new_err(failure.to_string()))
 }
 
+/// Returns the `OpenAPI` document of a service without a token, as JSON.
+#[pyfunction]
+pub(crate) fn openapi() -> String {
+    contract::openapi(env!("CARGO_PKG_VERSION"), ENDPOINTS, EXTENSIONS, false).to_string()
+}
+
 /// Checks the model argument of an estimate: 2, 3 or a custom model.
 pub(crate) fn chosen(model: &Bound<'_, PyAny>) -> PyResult<Chosen> {
     let arguments = arguments(model.py(), &contract::Heatmap::ENTRY, |name| {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import endpoint_page
 import pytest
+import replies
 
 from liqdata import AsyncClient, Client, Market, _core, types
 from liqdata.cli.menu import entries
@@ -181,3 +182,10 @@ def test_the_page_of_the_endpoints_says_what_the_table_says():
     assert written == endpoint_page.page(), (
         "docs/reference/endpoints.md is old: python tests/python/generators/endpoint_page.py writes it"
     )
+
+
+def test_what_repeats_members_in_other_languages_is_generated():
+    for path, wanted in ((replies.PYTHON, replies.members()), (replies.PAGE, replies.page())):
+        assert path.read_text(encoding="utf-8") == wanted, (
+            f"{path.name} is old: python tests/python/generators/replies.py writes it"
+        )
