@@ -97,7 +97,7 @@ struct Head<'a> {
 
 impl Serialize for Head<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut head = serializer.serialize_struct("Head", 0)?;
+        let mut head = serializer.serialize_struct("Head", 1)?;
         self.grid.write(&mut Without(&mut head, &NUMBERS))?;
         head.serialize_field("rows", &self.grid.prices.len())?;
         head.serialize_field("values", self.values.name())?;
@@ -112,7 +112,7 @@ struct Common<'a>(&'a HeatmapGrid);
 
 impl Serialize for Common<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut common = serializer.serialize_struct("Common", 0)?;
+        let mut common = serializer.serialize_struct("Common", 1)?;
         let mut without = Without(&mut common, &["updatedAt", "currentPrice"]);
         self.0.write(&mut Without(&mut without, &BY_COLUMN))?;
         common.end()

@@ -95,7 +95,8 @@ impl<M: Members> MemberValue for M {
     }
 
     fn write<S: Serializer>(value: &M, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct(M::NAME, 0)?;
+        // An encoder may close an object of the announced length 0 at once.
+        let mut object = serializer.serialize_struct(M::NAME, 1)?;
         value.write(&mut object)?;
         object.end()
     }
