@@ -2,7 +2,7 @@
 
 use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::ModelChoice;
-use crate::contract::reply::{ByNumber, Group, Share, object, reply};
+use crate::contract::reply::{ByNumber, Fraction, Group, object, reply};
 use crate::model::{Coin, EstimateLabels, Headline, LevelTier, Millis, TierLevels};
 
 endpoint! {
@@ -27,8 +27,8 @@ reply! {
 object! {
     LevelTier = "the level of a tier" {
         long_price "longPrice": f64 ["USD"], "price at which the most longs are liquidated, below the last close";
-        long_intensity "longIntensity": Share, "its amount as a share of the largest one of all tiers and sides";
+        long_intensity "longIntensity": Fraction, "its amount as a share of the largest one of all tiers and sides";
         short_price "shortPrice": f64 ["USD"], "price at which the most shorts are liquidated, above the last close";
-        short_intensity "shortIntensity": Share, "its amount as a share of the largest one of all tiers and sides";
+        short_intensity "shortIntensity": Fraction, "its amount as a share of the largest one of all tiers and sides";
     }
 }

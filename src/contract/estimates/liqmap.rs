@@ -10,7 +10,7 @@ use crate::contract::decode::{Cursor, DecodeError, InstantPlace, Read, at, sprea
 use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
 use crate::contract::reply::{
-    ByNumber, Candidate, Data, Datum, Field, Group, List, Member, MemberValue, Nullable, object,
+    ByNumber, Candidate, Data, Datum, Field, Group, ListOf, Member, MemberValue, Nullable, object,
     reply,
 };
 use crate::model::{
@@ -179,7 +179,7 @@ impl Field<LiquidationMap> for Bins {
     type Slot = Option<Vec<Bin>>;
 
     fn describe(declared: Member, to: &mut Vec<Member>) {
-        <List<Bin> as Field<LiquidationMap>>::describe(declared, to);
+        <ListOf<Bin> as Field<LiquidationMap>>::describe(declared, to);
     }
 
     fn fill<'de, A: MapAccess<'de>>(
@@ -187,11 +187,11 @@ impl Field<LiquidationMap> for Bins {
         key: Candidate<'_>,
         members: &mut A,
     ) -> Result<bool, A::Error> {
-        <List<Bin> as Field<LiquidationMap>>::fill(slot, key, members)
+        <ListOf<Bin> as Field<LiquidationMap>>::fill(slot, key, members)
     }
 
     fn quick(slot: &mut Self::Slot, key: Candidate<'_>, from: &mut Cursor<'_>) -> Option<bool> {
-        <List<Bin> as Field<LiquidationMap>>::quick(slot, key, from)
+        <ListOf<Bin> as Field<LiquidationMap>>::quick(slot, key, from)
     }
 
     fn settle<E: Error>(slot: &mut Self::Slot, name: &'static str) -> Result<Vec<MapBin>, E> {

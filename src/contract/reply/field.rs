@@ -9,7 +9,7 @@ use serde::ser::SerializeStruct;
 use super::data::{Data, Datum};
 use super::member::Member;
 use super::object::Members;
-use super::value::{MemberValue, Seed, Written};
+use super::value::{MemberValue, Seed, SentValue};
 use crate::contract::decode::{Cursor, DecodeError, InstantPlace, at, first};
 use crate::model::Millis;
 
@@ -26,7 +26,7 @@ pub struct Candidate<'a> {
 
 /// The declared type of a field of the reply `R`: how the field becomes members, and members the field.
 ///
-/// The type of a single member is a [`MemberValue`]. A field whose members depend on other fields has a type of its own.
+/// The type of a single member is a [`MemberValue`]. A field with members that depend on other fields has a type of its own.
 pub trait Field<R> {
     /// The type of the field in memory.
     type Value;
@@ -168,7 +168,7 @@ impl<R, T: MemberValue> Field<R> for T {
         object: &mut S,
     ) -> Result<(), S::Error> {
         if T::is_sent(value) {
-            object.serialize_field(name, &Written::<T>(value))
+            object.serialize_field(name, &SentValue::<T>(value))
         } else {
             object.skip_field(name)
         }

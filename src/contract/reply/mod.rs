@@ -21,4 +21,4 @@ pub(super) use object::Slots;
 pub(super) use object::{moved, plain, shape};
 pub(crate) use object::{object, reply};
 pub(super) use schema::{object as object_schema, row, titled};
-pub(crate) use value::{ByNumber, Cells, List, MemberValue, Nullable, Share, Words};
+pub(crate) use value::{ByNumber, Cells, Fraction, ListOf, MemberValue, Nullable, Words};

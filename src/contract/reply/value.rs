@@ -72,9 +72,9 @@ pub trait MemberValue {
 }
 
 /// A value with its member type, which writes it.
-pub(super) struct Written<'a, T: MemberValue>(pub(super) &'a T::Value);
+pub(super) struct SentValue<'a, T: MemberValue>(pub(super) &'a T::Value);
 
-impl<T: MemberValue> Serialize for Written<'_, T> {
+impl<T: MemberValue> Serialize for SentValue<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         T::write(self.0, serializer)
     }
@@ -339,9 +339,9 @@ impl<T: MemberValue> MemberValue for Nullable<T> {
 
 /// A share from 0 to 1.
 #[derive(Debug)]
-pub struct Share;
+pub struct Fraction;
 
-impl MemberValue for Share {
+impl MemberValue for Fraction {
     type Value = f64;
     const KIND: &'static str = "float";
 
@@ -438,9 +438,9 @@ impl MemberValue for Cells {
 
 /// Values of one type in an array.
 #[derive(Debug)]
-pub(crate) struct List<T>(PhantomData<T>);
+pub(crate) struct ListOf<T>(PhantomData<T>);
 
-impl<T: MemberValue> MemberValue for List<T> {
+impl<T: MemberValue> MemberValue for ListOf<T> {
     type Value = Vec<T::Value>;
     const KIND: &'static str = "list";
 
@@ -477,7 +477,7 @@ impl<T: MemberValue> MemberValue for List<T> {
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(value.len()))?;
         for item in value {
-            list.serialize_element(&Written::<T>(item))?;
+            list.serialize_element(&SentValue::<T>(item))?;
         }
         list.end()
     }
@@ -550,7 +550,7 @@ impl<T: MemberValue> MemberValue for ByNumber<T> {
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
         let mut entries = serializer.serialize_map(Some(value.len()))?;
         for (key, value) in value {
-            entries.serialize_entry(key, &Written::<T>(value))?;
+            entries.serialize_entry(key, &SentValue::<T>(value))?;
         }
         entries.end()
     }

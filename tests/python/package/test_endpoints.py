@@ -79,7 +79,7 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
     beside = {"self", *BESIDE, *({"source"} - set(wanted) if face == "Market" else ())}
     parameters = [each for each in signature.parameters.items() if each[0] not in beside]
     given = {name: written(name, each.default) for name, each in parameters}
-    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/api/{endpoint.name}.rs"
+    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/contract for {endpoint.name}"
     assert "as_of" in signature.parameters
     assert inspect.iscoroutinefunction(method(face, endpoint.name)) == (face == "AsyncClient")
 
@@ -173,8 +173,8 @@ def test_the_stream_asks_with_the_parameters_of_the_table():
 def test_every_type_of_the_table_is_a_known_one():
     known = {*TYPES, "list", "object"}
     for endpoint in TABLE.values():
-        assert {column["type"] for column in endpoint.columns} <= known, f"src/api/{endpoint.name}.rs"
-        assert all(column["meaning"] for column in endpoint.columns), f"src/api/{endpoint.name}.rs"
+        assert {column["type"] for column in endpoint.columns} <= known, f"src/contract for {endpoint.name}"
+        assert all(column["meaning"] for column in endpoint.columns), f"src/contract for {endpoint.name}"
 
 
 def test_the_page_of_the_endpoints_says_what_the_table_says():
