@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from weakref import WeakValueDictionary
 
 from . import _core
@@ -13,70 +13,21 @@ from .archive import Exported
 from .calls.arguments import archive_folder, datetime_of, instant, number, switch, time_bounds
 from .calls.progress import bar, checked_progress, counting
 from .calls.traceback import public_call, public_methods
-from .endpoints import (
-    cascades,
-    coverage,
-    heatmap,
-    history,
-    levels,
-    liqmap,
-    maps,
-    orders,
-    positions,
-    series,
-    totals,
-    undercount,
-)
+from .endpoints.requests import rows
 from .errors import BadQuery
 from .ingestion.tables import rates, table
+from .recorded_queries import RecordedQueries
 from .source import convert
 from .source.local import Clock, LocalSource, MirroredArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import timedelta
-    from decimal import Decimal
+    from collections.abc import Mapping, Sequence
 
-    from .grids import Heatmap, LiquidationMap
-    from .live import Live
     from .model import Model
     from .recording.recorded import Recordings
-    from .records import Record
     from .rows import Rows
     from .server import Server
-    from .stream import CascadeStream, OrderStream
-    from .types import (
-        ArchiveTable,
-        BarRow,
-        Bound,
-        CascadeRow,
-        ChartRow,
-        CoinRow,
-        CoverageRow,
-        ExchangeRow,
-        GapRow,
-        Headline,
-        HeatmapRange,
-        HistoryGroup,
-        HistoryRow,
-        Instant,
-        Instants,
-        MapKind,
-        MapRange,
-        MapRow,
-        MapSource,
-        ModelNumber,
-        Opened,
-        OpenInterestRow,
-        OrderRow,
-        PositionRow,
-        Progress,
-        SeenPositionRow,
-        Span,
-        UndercountRow,
-        Window,
-    )
-    from .walk import OrderIterator
+    from .types import ArchiveTable, Bound, Instant, MapKind, MapRow, PositionRow, Progress
 
 __all__ = ["Market", "demo", "open", "replay"]
 
@@ -86,7 +37,7 @@ _MAX_SPEED = 1_000_000_000
 
 
 @public_methods
-class Market:
+class Market(RecordedQueries):
     """A market in this process, computed from your tables.
 
     :func:`liqdata.open`, :func:`liqdata.demo` and :func:`liqdata.replay` return markets of an archive or a simulation.
@@ -240,830 +191,6 @@ class Market:
         """
         return list(self._source.core.coins)
 
-    def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record:
-        """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
-
-        Parameters and result are those of :meth:`liqdata.Client.overview`.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.overview(as_of="2026-05-31T12:00Z")["24h"]["cnt"] < market.overview()["24h"]["cnt"]
-        True
-        """
-        return self._of(source).ask(totals.overview(as_of=as_of))
-
-    def coins(
-        self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
-    ) -> Rows[CoinRow]:
-        """Coins by liquidated USD within a window, largest first.
-
-        Parameters and result are those of :meth:`liqdata.Client.coins`.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> [row["coin"] for row in market.coins("24h", limit=3)]
-        ['SOL', 'BTC', 'ETH']
-        """
-        return self._of(source).ask(totals.coins(range, limit, as_of=as_of))
-
-    def exchanges(
-        self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
-    ) -> Rows[ExchangeRow]:
-        """Liquidated USD per exchange within a window.
-
-        Parameters and result are those of :meth:`liqdata.Client.exchanges`.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
-        ('binance', 'exchange')
-        """
-        return self._of(source).ask(totals.exchanges(range, as_of=as_of))
-
-    @overload
-    def largest(
-        self,
-        range: Window = "24h",
-        limit: int = 20,
-        *,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        min_usd: float | Decimal | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow]: ...
-    @overload
-    def largest(
-        self,
-        range: Window = "24h",
-        limit: int = 20,
-        *,
-        symbol: Sequence[str],
-        exchange: str | None = None,
-        min_usd: float | Decimal | None = None,
-        as_of: Instant | None = None,
-    ) -> dict[str, Rows[OrderRow]]: ...
-    def largest(
-        self,
-        range: Window = "24h",
-        limit: int = 20,
-        *,
-        symbol: str | Sequence[str] | None = None,
-        exchange: str | None = None,
-        min_usd: float | Decimal | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
-        """The largest liquidation orders within a window.
-
-        Parameters and result are those of :meth:`liqdata.Client.largest`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.largest(limit=1)[0]["symbol"]
-        'ETHUSDT'
-        """
-        return self._source.ask_each(
-            orders.largest(range, limit, symbol=symbol, exchange=exchange, min_usd=min_usd, as_of=as_of)
-        )
-
-    @overload
-    def orders(
-        self,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        min_usd: float | Decimal | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        groups: bool = False,
-        source: str | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow]: ...
-    @overload
-    def orders(
-        self,
-        symbol: Sequence[str],
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        min_usd: float | Decimal | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        groups: bool = False,
-        source: str | None = None,
-        as_of: Instant | None = None,
-    ) -> dict[str, Rows[OrderRow]]: ...
-    def orders(
-        self,
-        symbol: str | Sequence[str] | None = None,
-        exchange: str | None = None,
-        limit: int = 50,
-        offset: int = 0,
-        *,
-        min_usd: float | Decimal | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        groups: bool = False,
-        source: str | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OrderRow] | dict[str, Rows[OrderRow]]:
-        """One page of liquidation orders, newest first.
-
-        Parameters and result are those of :meth:`liqdata.Client.orders`.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`); the
-        column ``source`` names it.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-2h"))
-        (5, 3)
-        """
-        if source is not None:
-            from .recording.recorded import with_source
-
-            found = self._recorded(source).orders(
-                symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
-            )
-            return cast("Rows[OrderRow] | dict[str, Rows[OrderRow]]", with_source(found, source.lower()))
-        return self._source.ask_each(
-            orders.orders(
-                symbol, exchange, limit, offset, min_usd=min_usd, start=start, end=end, groups=groups, as_of=as_of
-            )
-        )
-
-    @overload
-    def chart(self, symbol: str = "BTCUSDT", *, as_of: Instant | None = None) -> Rows[ChartRow]: ...
-    @overload
-    def chart(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[ChartRow]]: ...
-    def chart(
-        self, symbol: str | Sequence[str] = "BTCUSDT", *, as_of: Instant | None = None
-    ) -> Rows[ChartRow] | dict[str, Rows[ChartRow]]:
-        """Liquidated USD per hour and side over the last 24 hours.
-
-        Parameters and result are those of :meth:`liqdata.Client.chart`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.chart("BTC").columns
-        ['hour', 'side', 'total_usd']
-        """
-        return self._source.ask_each(totals.chart(symbol, as_of=as_of))
-
-    @overload
-    def heatmap(
-        self,
-        symbol: str = "BTC",
-        range: HeatmapRange = "24h",
-        model: ModelNumber | Model = 2,
-        *,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened = "ever",
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> Heatmap: ...
-    @overload
-    def heatmap(
-        self,
-        symbol: str = "BTC",
-        range: HeatmapRange = "24h",
-        model: ModelNumber | Model = 2,
-        *,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened = "ever",
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> Iterator[Heatmap]: ...
-    @overload
-    def heatmap(
-        self,
-        symbol: Sequence[str],
-        range: HeatmapRange = "24h",
-        model: ModelNumber | Model = 2,
-        *,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened = "ever",
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> dict[str, Heatmap]: ...
-    @overload
-    def heatmap(
-        self,
-        symbol: Sequence[str],
-        range: HeatmapRange = "24h",
-        model: ModelNumber | Model = 2,
-        *,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened = "ever",
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> dict[str, Iterator[Heatmap]]: ...
-    def heatmap(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        range: HeatmapRange = "24h",
-        model: ModelNumber | Model = 2,
-        *,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened = "ever",
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instants | None = None,
-        explain: bool = False,
-    ) -> Heatmap | Iterator[Heatmap] | dict[str, Heatmap] | dict[str, Iterator[Heatmap]]:
-        """Estimated liquidations over price and time.
-
-        Parameters and result are those of :meth:`liqdata.Client.heatmap`. Several instants return an iterator, which
-        computes a few heatmaps at a time. With the range ``"all"`` on tables or a simulation, each such batch replays
-        the ledger (the estimated open positions, bar by bar) only once.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> maps = market.heatmap("BTC", "12h", as_of=["2026-05-31T06:00Z", "2026-05-31T12:00Z"])
-        >>> [map.updated_at.hour for map in maps]
-        [6, 12]
-        """
-        return self._source.ask_lazily(
-            heatmap.heatmap(
-                symbol,
-                range,
-                model,
-                span=span,
-                opened=opened,
-                exchange=exchange,
-                source=source,
-                as_of=as_of,
-                explain=explain,
-            )
-        )
-
-    @overload
-    def liqmap(
-        self,
-        symbol: str = "BTC",
-        range: MapRange = "1d",
-        *,
-        model: ModelNumber | Model | None = None,
-        bin: float | None = None,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened | None = None,
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> LiquidationMap: ...
-    @overload
-    def liqmap(
-        self,
-        symbol: str = "BTC",
-        range: MapRange = "1d",
-        *,
-        model: ModelNumber | Model | None = None,
-        bin: float | None = None,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened | None = None,
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> list[LiquidationMap]: ...
-    @overload
-    def liqmap(
-        self,
-        symbol: Sequence[str],
-        range: MapRange = "1d",
-        *,
-        model: ModelNumber | Model | None = None,
-        bin: float | None = None,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened | None = None,
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> dict[str, LiquidationMap]: ...
-    @overload
-    def liqmap(
-        self,
-        symbol: Sequence[str],
-        range: MapRange = "1d",
-        *,
-        model: ModelNumber | Model | None = None,
-        bin: float | None = None,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened | None = None,
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> dict[str, list[LiquidationMap]]: ...
-    def liqmap(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        range: MapRange = "1d",
-        *,
-        model: ModelNumber | Model | None = None,
-        bin: float | None = None,
-        span: Span | tuple[float, float] = "reach",
-        opened: Opened | None = None,
-        exchange: str | None = None,
-        source: MapSource | None = None,
-        as_of: Instants | None = None,
-        explain: bool = False,
-    ) -> LiquidationMap | list[LiquidationMap] | dict[str, LiquidationMap] | dict[str, list[LiquidationMap]]:
-        """Estimated liquidations by price and leverage tier.
-
-        Parameters and result are those of :meth:`liqdata.Client.liqmap`. With the range ``"all"`` on tables or
-        a simulation, several instants need only one replay of the ledger (the estimated open positions, bar by bar).
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> map = market.liqmap("BTC", "7d")
-        >>> map.swept(low=0.95 * map.current_price)["long_usd"] > 0
-        True
-        """
-        return self._source.ask_list(
-            liqmap.liqmap(
-                symbol,
-                range,
-                model=model,
-                bin=bin,
-                span=span,
-                opened=opened,
-                exchange=exchange,
-                source=source,
-                as_of=as_of,
-                explain=explain,
-            )
-        )
-
-    @overload
-    def levels(
-        self,
-        symbol: str = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> Record: ...
-    @overload
-    def levels(
-        self,
-        symbol: str = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> list[Record]: ...
-    @overload
-    def levels(
-        self,
-        symbol: Sequence[str],
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> dict[str, Record]: ...
-    @overload
-    def levels(
-        self,
-        symbol: Sequence[str],
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
-    def levels(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        as_of: Instants | None = None,
-        explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The price levels with the most estimated liquidations, per leverage tier.
-
-        Parameters and result are those of :meth:`liqdata.Client.levels`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> list(market.levels("ETH")["tiers"])
-        ['10', '25', '50', '100']
-        """
-        return self._source.ask_list(
-            levels.levels(symbol, model=model, headline=headline, as_of=as_of, explain=explain)
-        )
-
-    @overload
-    def maxpain(
-        self,
-        symbol: str = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> Record: ...
-    @overload
-    def maxpain(
-        self,
-        symbol: str = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> list[Record]: ...
-    @overload
-    def maxpain(
-        self,
-        symbol: Sequence[str],
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        source: MapSource | None = None,
-        as_of: Instant | None = None,
-        explain: bool = False,
-    ) -> dict[str, Record]: ...
-    @overload
-    def maxpain(
-        self,
-        symbol: Sequence[str],
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        source: MapSource | None = None,
-        as_of: Iterable[Instant],
-        explain: bool = False,
-    ) -> dict[str, list[Record]]: ...
-    def maxpain(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        *,
-        model: ModelNumber | Model | None = None,
-        headline: Headline = "reach",
-        source: MapSource | None = None,
-        as_of: Instants | None = None,
-        explain: bool = False,
-    ) -> Record | list[Record] | dict[str, Record] | dict[str, list[Record]]:
-        """The price levels with the most estimated liquidations over a day and a week.
-
-        Parameters and result are those of :meth:`liqdata.Client.maxpain`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> answers = market.maxpain("BTC", as_of=["2026-05-30", "2026-05-31"])
-        >>> [answer["d1"]["short"]["distPct"] > 0 for answer in answers]
-        [True, True]
-        """
-        return self._source.ask_list(
-            levels.maxpain(symbol, model=model, headline=headline, source=source, as_of=as_of, explain=explain)
-        )
-
-    def iter_orders(
-        self,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        *,
-        page_size: int = 1000,
-        max_rows: int | None = None,
-        progress: Progress = False,
-        min_usd: float | Decimal | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        groups: bool = False,
-        source: str | None = None,
-        as_of: Instant | None = None,
-    ) -> OrderIterator:
-        """Iterate over all orders, newest first, each exactly once.
-
-        Parameters and result are those of :meth:`liqdata.Client.iter_orders`. An archive yields its whole history and
-        reads one day at a time, so the history may be larger than memory. ``page_size`` has no effect.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
-
-        Examples
-        --------
-        >>> from datetime import timedelta
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> hour = list(market.iter_orders("BTCUSDT", start=market.now - timedelta(hours=1)))
-        >>> all(row["symbol"] == "BTCUSDT" for row in hour)
-        True
-        """
-        return orders.iter_orders_local(
-            self._of(source),
-            symbol,
-            exchange,
-            page_size=page_size,
-            max_rows=max_rows,
-            progress=progress,
-            min_usd=min_usd,
-            start=start,
-            end=end,
-            groups=groups,
-            as_of=as_of,
-        )
-
-    def stream_orders(
-        self,
-        symbol: str | None = None,
-        exchange: str | None = None,
-        *,
-        min_usd: float | Decimal | None = None,
-        last_event_id: str | None = None,
-    ) -> OrderStream:
-        """Iterate over new orders as they arrive, oldest first.
-
-        Parameters and result are those of :meth:`liqdata.Client.stream_orders`. Tables, and a simulation that is
-        not live, receive no new orders: their stream ends after the last order.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> list(liqdata.demo().stream_orders("BTCUSDT"))
-        []
-        """
-        return orders.stream_orders_local(self._source, symbol, exchange, min_usd=min_usd, last_event_id=last_event_id)
-
-    def history(
-        self,
-        symbol: str | Iterable[str] | None = None,
-        *,
-        interval: str | timedelta | int = "1h",
-        by: HistoryGroup | Iterable[HistoryGroup] = ("coin",),
-        start: Bound | None = None,
-        end: Bound | None = None,
-        exchange: str | None = None,
-        min_usd: float | Decimal | None = None,
-        sparse: bool = False,
-        source: str | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[HistoryRow]:
-        """Liquidated USD per period and group.
-
-        Parameters and result are those of :meth:`liqdata.Client.history`.
-
-        With ``source``, such as ``"coinglass"``, the orders are those of a recording (:func:`liqdata.record`).
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> rows = market.history("BTC", interval="1d", start="2026-05-30", end="2026-06-01", by="exchange")
-        >>> walk = market.iter_orders("BTC", start="2026-05-30", end="2026-06-01")
-        >>> sum(row["cnt"] for row in rows if row["cnt"]) == len(list(walk))
-        True
-        """
-        return self._of(source).ask(
-            history.history(
-                symbol,
-                interval=interval,
-                by=by,
-                start=start,
-                end=end,
-                exchange=exchange,
-                min_usd=min_usd,
-                sparse=sparse,
-                as_of=as_of,
-            )
-        )
-
-    def cascades(
-        self,
-        symbol: str | Iterable[str] | None = None,
-        *,
-        gap: str | timedelta | int = "60s",
-        min_usd: float | Decimal = 100_000,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[CascadeRow]:
-        """Cascades: liquidations in quick succession.
-
-        Parameters and result are those of :meth:`liqdata.Client.cascades`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> events = market.cascades("BTC", gap="5m", min_usd=1_000_000)
-        >>> len(events), all(event["usd"] >= event["largest_usd"] for event in events)
-        (17, True)
-        """
-        return self._source.ask(cascades.cascades(symbol, gap=gap, min_usd=min_usd, start=start, end=end, as_of=as_of))
-
-    def stream_cascades(
-        self,
-        symbol: str | Iterable[str] | None = None,
-        *,
-        gap: str | timedelta | int = "60s",
-        min_usd: float | Decimal = 100_000,
-        last_event_id: str | None = None,
-    ) -> CascadeStream:
-        """Iterate over cascades as they end.
-
-        Parameters and result are those of :meth:`liqdata.Client.stream_cascades`. Tables, and a simulation that is
-        not live, receive no new orders: their stream ends without yielding a row.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> list(liqdata.demo().stream_cascades("BTC"))
-        []
-        """
-        return cascades.stream_cascades_local(
-            self._source, symbol, gap=gap, min_usd=min_usd, last_event_id=last_event_id
-        )
-
-    @overload
-    def bars(
-        self,
-        symbol: str = "BTC",
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        interval: str | timedelta | int | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[BarRow]: ...
-    @overload
-    def bars(
-        self,
-        symbol: Sequence[str],
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        interval: str | timedelta | int | None = None,
-        as_of: Instant | None = None,
-    ) -> dict[str, Rows[BarRow]]: ...
-    def bars(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        interval: str | timedelta | int | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[BarRow] | dict[str, Rows[BarRow]]:
-        """The closed price bars of a coin.
-
-        Parameters and result are those of :meth:`liqdata.Client.bars`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> len(market.bars("BTC", interval="1d")), len(market.bars("BTC", start="2026-05-31", interval="1h"))
-        (30, 24)
-        """
-        return self._source.ask_each(series.bars(symbol, start=start, end=end, interval=interval, as_of=as_of))
-
-    @overload
-    def open_interest(
-        self,
-        symbol: str = "BTC",
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OpenInterestRow]: ...
-    @overload
-    def open_interest(
-        self,
-        symbol: Sequence[str],
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        as_of: Instant | None = None,
-    ) -> dict[str, Rows[OpenInterestRow]]: ...
-    def open_interest(
-        self,
-        symbol: str | Sequence[str] = "BTC",
-        *,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        as_of: Instant | None = None,
-    ) -> Rows[OpenInterestRow] | dict[str, Rows[OpenInterestRow]]:
-        """The open-interest readings of a coin.
-
-        Parameters and result are those of :meth:`liqdata.Client.open_interest`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> bool(market.open_interest("BTC", start="2026-05-31")["open_interest"].min() > 0)
-        True
-        """
-        return self._source.ask_each(series.open_interest(symbol, start=start, end=end, as_of=as_of))
-
-    @overload
-    def positions(self, symbol: str = "BTC", *, as_of: Instant | None = None) -> Rows[SeenPositionRow]: ...
-    @overload
-    def positions(self, symbol: Sequence[str], *, as_of: Instant | None = None) -> dict[str, Rows[SeenPositionRow]]: ...
-    def positions(
-        self, symbol: str | Sequence[str] = "BTC", *, as_of: Instant | None = None
-    ) -> Rows[SeenPositionRow] | dict[str, Rows[SeenPositionRow]]:
-        """The observed positions of single accounts, from the last snapshot of a coin.
-
-        Parameters and result are those of :meth:`liqdata.Client.positions`. Only archives have any;
-        :meth:`true_positions` has those of a simulation.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> liqdata.demo().positions("BTC").columns[:3]  # those of a simulation: Market.true_positions
-        ['exchange', 'account', 'coin']
-        """
-        return self._source.ask_each(positions.positions(symbol, as_of=as_of))
-
-    def coverage(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[CoverageRow]:
-        """How completely the orders of a window were recorded, per exchange.
-
-        Parameters and result are those of :meth:`liqdata.Client.coverage`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> {row["exchange"] for row in market.coverage()} == {row["exchange"] for row in market.exchanges()}
-        True
-        """
-        return self._source.ask(coverage.coverage(range, as_of=as_of))
-
-    def gaps(
-        self, start: Bound | None = None, end: Bound | None = None, *, as_of: Instant | None = None
-    ) -> Rows[GapRow]:
-        """Intervals in which orders are known to be missing.
-
-        Parameters and result are those of :meth:`liqdata.Client.gaps`. Only archives record gaps.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> market.gaps()
-        Rows(1 × exchange, start, end, reason, topic, state, recovered_at, recovered, holds; simulated)
-        """
-        return self._source.ask(coverage.gaps(start, end, as_of=as_of))
-
-    def undercount(self, range: Window = "24h", *, as_of: Instant | None = None) -> Rows[UndercountRow]:
-        """USD that each exchange published, and an estimate of all it liquidated.
-
-        Parameters and result are those of :meth:`liqdata.Client.undercount`.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> market = liqdata.demo()
-        >>> sorted({row["sampling"] for row in market.undercount("1h")})  # one exchange publishes a sample
-        ['complete', 'latest_or_largest']
-        """
-        return self._source.ask(undercount.undercount(range, as_of=as_of))
-
     @overload
     def maps(
         self,
@@ -1125,10 +252,39 @@ class Market:
     ) -> Rows[MapRow] | dict[str, Rows[MapRow]] | Recordings | dict[str, Recordings]:
         """The estimated maps that servers of an archive sent, unchanged; or recorded maps of another service.
 
-        Parameters and result are those of :meth:`liqdata.Client.maps`. Only archives have any.
+        A server that runs with the collector (``liqdata serve DIR --collect``) stores every estimate that it computes.
+        To compare, call the estimate's own method with ``as_of``: it computes the map again from data received by then.
+        Only archives have stored maps.
 
-        With ``source``, such as ``"coinglass"``, the result is the maps and rankings of a recording
-        (:func:`liqdata.record`) as objects, oldest first; ``kind`` may also be ``"coins"`` or ``"exchanges"``.
+        Parameters
+        ----------
+        symbol : str or sequence of str, optional
+            Coin, such as ``BTC``; all coins by default.
+        kind : {"heatmap", "liqmap", "levels", "maxpain"}, optional
+            Only estimates of this method. With ``source`` also ``"coins"`` or ``"exchanges"``.
+        version : str or Model, optional
+            Only maps of this model version (:attr:`Model.version`); ``"unknown"`` for maps without a stored version.
+        start : int, datetime, str or timedelta, optional
+            Only maps with a last bar that closed at or after this instant.
+        end : int, datetime, str or timedelta, optional
+            Only maps with a last bar that closed before this instant.
+        source : str, optional
+            Name of a recording, such as ``"coinglass"`` (:func:`liqdata.record`): its maps and rankings, without
+            ``version``.
+        as_of : int, datetime or str, optional
+            Use only data received by this instant; *now* by default.
+
+        Returns
+        -------
+        Rows or dict of str to Rows
+            As :meth:`liqdata.Client.maps`. With ``source`` the recorded maps or rankings as objects, oldest first.
+
+        Raises
+        ------
+        BadQuery
+            If the maps exceed 1 GiB, for a wrong parameter, and for a name that is not recorded.
+        LiqdataError
+            If the call fails; :class:`Market` lists the classes.
 
         Examples
         --------
@@ -1143,25 +299,9 @@ class Market:
             if version is not None:
                 msg = f"version: {version!r} is not allowed with source; allowed: None"
                 raise BadQuery(msg, parameter="version")
-            of_source = self._recorded(source)
-            return recordings(of_source, source.lower(), symbol, kind, start=start, end=end, as_of=as_of)
-        question = maps.maps(symbol, kind=cast("MapKind", kind), version=version, start=start, end=end, as_of=as_of)
-        return self._source.ask_each(question)
-
-    def _of(self, source: str | None) -> LocalSource:
-        """The source of this market, or that of a recording."""
-        return self._source if source is None else self._recorded(source)._source  # noqa: SLF001 - the same class
-
-    def _recorded(self, source: str) -> Market:
-        """The market of the orders and maps that were recorded of another service."""
-        from .recording.recorded import recorded_market
-
-        self._source.open_core()
-        known = self._source.recorded.get(source) if isinstance(source, str) else None
-        if known is None:
-            known = recorded_market(self._source, source, _archived)
-            self._source.recorded[source] = known
-        return known
+            recorded = self._source.recording(source)
+            return recordings(recorded, source.lower(), symbol, kind, start=start, end=end, as_of=as_of)
+        return self._source.ask_each(rows("maps", locals()))
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
         """The open positions of a simulated market, to compare with an estimate.
@@ -1324,75 +464,6 @@ class Market:
 
         return serve(self, host, port, **settings)
 
-    def live(
-        self,
-        symbol: str = "BTC",
-        *,
-        range: HeatmapRange = "24h",
-        model: int | Model = 2,
-        source: str | None = None,
-        exchange: str | None = None,
-        as_of: Instant | None = None,
-        height: int = 480,
-        min_usd: float | Decimal | None = None,
-    ) -> Live:
-        """Show a live chart in a notebook. Needs anywidget (``pip install "liqdata[live]"``).
-
-        The kernel follows the market; the notebook opens no connection. A saved notebook shows a picture.
-
-        Parameters
-        ----------
-        symbol : str
-            Coin, such as ``BTC``.
-        range : str
-            As in :meth:`heatmap`.
-        model : int or Model
-            As in :meth:`heatmap`.
-        source : str, optional
-            ``estimate``, the only source of a heatmap.
-        exchange : str, optional
-            Exchange to which the estimate and the orders are limited.
-        as_of : datetime, str or int, optional
-            Show the map as of an instant; nothing is followed then.
-        height : int
-            Height of the chart in pixels.
-        min_usd : float or Decimal, optional
-            Minimum value of a shown order in USD.
-
-        Returns
-        -------
-        Live
-            A widget; :meth:`liqdata.live.Live.close` ends it.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            Without anywidget.
-        BadQuery
-            As :meth:`heatmap`, and for another ``source``.
-
-        Examples
-        --------
-        >>> import liqdata
-        >>> live = liqdata.demo().live("BTC", range="12h")
-        >>> live.snapshot().units
-        'usd'
-        >>> live.close()
-        """
-        from .live import live_of
-
-        return live_of(
-            self,
-            symbol,
-            range=range,
-            model=model,
-            source_name=source,
-            exchange=exchange,
-            as_of=as_of,
-            height=height,
-            min_usd=min_usd,
-        )
-
     def close(self) -> None:
         """Refuse further calls, receive no more data and end the streams of this market.
 
@@ -1432,7 +503,7 @@ class Market:
         if source.mirrored is not None and source.archive is not None:
             return _fetched, (*source.mirrored[1:], source.archive[1])
         if source.archive is not None:
-            return _archived, source.archive
+            return archived, source.archive
         return _from_tables, (source.core.tables(), source.core.now)
 
     def __repr__(self) -> str:
@@ -1523,7 +594,7 @@ def open(
             if value is not None:
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
-        return _archived(archive_folder(path), at)
+        return archived(archive_folder(path), at)
     from .cloud.objects import checked
     from .cloud.upload import day
 
@@ -1541,12 +612,21 @@ def _fetched(
     from .cloud.mirror import mirrored
 
     mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
-    made = _archived(str(mirror.folder), as_of)
+    made = archived(str(mirror.folder), as_of)
     made._source.mirrored = MirroredArchive(mirror, addresses, start, cache)  # noqa: SLF001 - as in _market
     return made
 
 
-def _archived(path: str, as_of: int | None) -> Market:
+def archived(path: str, as_of: int | None) -> Market:
+    """Open an archive on this machine.
+
+    Parameters
+    ----------
+    path : str
+        The folder of the archive.
+    as_of : int or None
+        The instant at which the market is fixed, epoch milliseconds.
+    """
     core = _core.Market.open(path, as_of)
     return _market(LocalSource(core, archive=(os.path.realpath(path), as_of)))
 
