@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from decimal import Decimal
 
-    from .grids import Heatmap, LiquidationMap
     from .model import Model
-    from .records import Record
-    from .rows import Rows
+    from .results.heatmap import Heatmap
+    from .results.map import LiquidationMap
+    from .results.record import Record
+    from .results.rows import Rows
     from .source.service import AsyncService
     from .stream import AsyncCascadeStream, AsyncOrderStream
     from .types import (

@@ -27,9 +27,9 @@ from .errors import BadQuery, LiqdataError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from .grids import Heatmap
     from .model import Model
     from .queries import Queries
+    from .results.heatmap import Heatmap
     from .stream import OrderStream
     from .types import Instant
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .model import Model
     from .recording.recorded import Recordings
-    from .rows import Rows
+    from .results.rows import Rows
     from .server import Server
     from .types import ArchiveTable, Bound, Instant, MapKind, MapRow, PositionRow, Progress
 

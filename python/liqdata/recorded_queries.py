@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import timedelta
 
-    from .records import Record
-    from .rows import Rows
+    from .results.record import Record
+    from .results.rows import Rows
     from .source.local import LocalSource
     from .types import (
         Bound,

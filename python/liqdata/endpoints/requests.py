@@ -22,9 +22,10 @@ from liqdata.source.request import Request
 
 if TYPE_CHECKING:
     from liqdata.endpoints.contract import Parameter
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.records import Record
-    from liqdata.rows import Rows
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.record import Record
+    from liqdata.results.rows import Rows
     from liqdata.source.convert import Origin
 
 _JOINED = {"history", "cascades"}

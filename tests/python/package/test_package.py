@@ -85,12 +85,13 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 
 def test_a_lazy_name_is_the_one_its_module_has():
-    from liqdata import client, errors, grids, market, rows
+    from liqdata import client, errors, market
+    from liqdata.results import heatmap, rows
 
     assert liqdata.Client is client.Client
     assert liqdata.Market is market.Market
     assert liqdata.Rows is rows.Rows
-    assert liqdata.Heatmap is grids.Heatmap
+    assert liqdata.Heatmap is heatmap.Heatmap
     assert liqdata.BadQuery is errors.BadQuery
     for name in set(errors.__all__) - {"Defect"}:
         assert getattr(liqdata, name) is getattr(errors, name)

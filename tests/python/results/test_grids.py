@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
 
 UPDATED = datetime(2026, 6, 11, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ import samples
 
 import liqdata
 from liqdata import BadQuery, Rows
-from liqdata import rows as rows_module
+from liqdata.results import rows as rows_module
 
 ORDERS = samples.orders()
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"

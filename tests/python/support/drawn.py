@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from liqdata.grids import Heatmap, LiquidationMap
-from liqdata.rows import Rows
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
+from liqdata.results.rows import Rows
 
 END = datetime(2026, 6, 11, tzinfo=UTC)
 META = {"source": "https://liquidations.example", "as_of": END, "simulated": False, "age": None}

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from liqdata.calls.arguments import datetime_of
-
-from .printable import printable
+from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
-    from liqdata.records import Record
+    from .record import Record
 
 
 _LARGE = 100_000  # from this value on, no fraction is shown

@@ -12,13 +12,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from liqdata.calls.arguments import datetime_of
-
-from .printable import printable
+from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from liqdata.rows import Rows
+    from .rows import Rows
 
 _SHOWN = 10  # a table with more rows omits those in the middle
 _GAP = "  "  # between two columns

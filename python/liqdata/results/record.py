@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .calls.traceback import public_call
-from .errors import BadQuery
-from .text.record import as_html, as_text
+from liqdata.calls.traceback import public_call
+from liqdata.errors import BadQuery
+
+from .record_text import as_html, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from .types import Units
+    from liqdata.types import Units
 
 __all__ = ["Record", "frame"]
 

@@ -8,12 +8,13 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from .calls.arguments import choice
-from .calls.progress import bar, counting
-from .calls.traceback import public_methods
-from .errors import BadQuery
-from .frames.import_order import pandas_first
-from .text.repr import as_html, as_text
+from liqdata.calls.arguments import choice
+from liqdata.calls.progress import bar, counting
+from liqdata.calls.traceback import public_methods
+from liqdata.errors import BadQuery
+from liqdata.frames.import_order import pandas_first
+
+from .rows_text import as_html, as_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-    from . import _core
-    from .types import Progress, RowDecimals
+    from liqdata import _core
+    from liqdata.types import Progress, RowDecimals
 
 __all__ = ["Rows"]
 
@@ -257,7 +258,7 @@ class Rows(Generic[R]):
         >>> ax.get_xlabel()
         'USD liquidated'
         """
-        from . import plot
+        from liqdata import plot
 
         return plot.draw(self, ax, **options)
 
