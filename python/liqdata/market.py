@@ -299,9 +299,23 @@ class Market(RecordedQueries):
             if version is not None:
                 msg = f"version: {version!r} is not allowed with source; allowed: None"
                 raise BadQuery(msg, parameter="version")
-            recorded = self._source.recording(source)
+            recorded = self._recorded(source)
             return recordings(recorded, source.lower(), symbol, kind, start=start, end=end, as_of=as_of)
         return self._source.ask_each(rows("maps", locals()))
+
+    def _of(self, source: str | None) -> LocalSource:
+        return self._source if source is None else self._recorded(source)._source  # noqa: SLF001 - the same class
+
+    def _recorded(self, source: str) -> Market:
+        """The market of the orders and maps that were recorded of another service."""
+        from .recording.recorded import recorded_market
+
+        self._source.open_core()
+        known = self._source.recorded.get(source) if isinstance(source, str) else None
+        if known is None:
+            known = recorded_market(self._source, source, _archived)
+            self._source.recorded[source] = known
+        return known
 
     def true_positions(self, symbol: str = "BTC") -> Rows[PositionRow]:
         """The open positions of a simulated market, to compare with an estimate.
@@ -503,7 +517,7 @@ class Market(RecordedQueries):
         if source.mirrored is not None and source.archive is not None:
             return _fetched, (*source.mirrored[1:], source.archive[1])
         if source.archive is not None:
-            return archived, source.archive
+            return _archived, source.archive
         return _from_tables, (source.core.tables(), source.core.now)
 
     def __repr__(self) -> str:
@@ -594,7 +608,7 @@ def open(
             if value is not None:
                 msg = f"{name}: the archive {path!r} is on this machine; allowed: for an address such as s3://bucket/prefix"
                 raise BadQuery(msg, parameter=name)
-        return archived(archive_folder(path), at)
+        return _archived(archive_folder(path), at)
     from .cloud.objects import checked
     from .cloud.upload import day
 
@@ -612,21 +626,12 @@ def _fetched(
     from .cloud.mirror import mirrored
 
     mirror = mirrored(addresses, cache=cache, start=start, progress=progress)
-    made = archived(str(mirror.folder), as_of)
+    made = _archived(str(mirror.folder), as_of)
     made._source.mirrored = MirroredArchive(mirror, addresses, start, cache)  # noqa: SLF001 - as in _market
     return made
 
 
-def archived(path: str, as_of: int | None) -> Market:
-    """Open an archive on this machine.
-
-    Parameters
-    ----------
-    path : str
-        The folder of the archive.
-    as_of : int or None
-        The instant at which the market is fixed, epoch milliseconds.
-    """
+def _archived(path: str, as_of: int | None) -> Market:
     core = _core.Market.open(path, as_of)
     return _market(LocalSource(core, archive=(os.path.realpath(path), as_of)))
 

@@ -42,6 +42,10 @@ class RecordedQueries(Queries[Decimal]):
 
     _source: LocalSource  # pyright: ignore[reportIncompatibleVariableOverride] - a market has no other source
 
+    def _of(self, source: str | None) -> LocalSource:
+        """The source of this market, or that of a recording."""
+        raise NotImplementedError
+
     def overview(self, *, source: str | None = None, as_of: Instant | None = None) -> Record:
         """Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.
 
@@ -74,7 +78,7 @@ class RecordedQueries(Queries[Decimal]):
         >>> list(market.overview())
         ['1h', '4h', '12h', '24h']
         """
-        return self._source.of(source).ask(record("overview", locals()))
+        return self._of(source).ask(record("overview", locals()))
 
     def coins(
         self, range: Window = "24h", limit: int = 30, *, source: str | None = None, as_of: Instant | None = None
@@ -111,7 +115,7 @@ class RecordedQueries(Queries[Decimal]):
         >>> [row["coin"] for row in market.coins("24h", limit=3)]
         ['SOL', 'BTC', 'ETH']
         """
-        return self._source.of(source).ask(rows("coins", locals()))
+        return self._of(source).ask(rows("coins", locals()))
 
     def exchanges(
         self, range: Window = "24h", *, source: str | None = None, as_of: Instant | None = None
@@ -146,7 +150,7 @@ class RecordedQueries(Queries[Decimal]):
         >>> market.exchanges()[0]["exchange"], market.exchanges("1h", as_of="2026-05-31T12:00Z").columns[0]
         ('binance', 'exchange')
         """
-        return self._source.of(source).ask(rows("exchanges", locals()))
+        return self._of(source).ask(rows("exchanges", locals()))
 
     @overload
     def orders(
@@ -240,7 +244,7 @@ class RecordedQueries(Queries[Decimal]):
         >>> len(market.orders("BTC", limit=5)), len(market.orders("BTC", start="-2h"))
         (5, 3)
         """
-        return self._source.of(source).ask_each(rows("orders", locals()))
+        return self._of(source).ask_each(rows("orders", locals()))
 
     def iter_orders(
         self,
@@ -319,7 +323,7 @@ class RecordedQueries(Queries[Decimal]):
         >>> len([row for row in market.iter_orders("BTCUSDT", max_rows=250)])
         250
         """
-        return self._source.of(source).iter_orders(locals())
+        return self._of(source).iter_orders(locals())
 
     def history(
         self,
@@ -399,4 +403,4 @@ class RecordedQueries(Queries[Decimal]):
         >>> market.history("BTC", interval="4h", by="side").columns[:4]
         ['timestamp', 'side', 'long_usd', 'short_usd']
         """
-        return self._source.of(source).ask(rows("history", locals()))
+        return self._of(source).ask(rows("history", locals()))

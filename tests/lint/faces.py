@@ -311,7 +311,7 @@ def recorded(source: str) -> str:
             parts[bound][0].annotation = ast.parse("Bound | None", mode="eval").body
         more = "\n    The column ``source`` names it." if each.name == "orders" else ""
         doc = ast.get_docstring(each).replace("\nas_of : ", f"\n{SOURCE.format(more=more)}as_of : ")
-        body = ast.unparse(function.body[-1]).replace("self._source.", "self._source.of(source).")
+        body = ast.unparse(function.body[-1]).replace("self._source.", "self._of(source).")
         function.returns = ast.parse(ast.unparse(function.returns).replace("[Amount]", ""), mode="eval").body
         made.append(with_overloads(function, method(head_of(function), doc, body)))
     imports = imports_of(source).replace("    from decimal import Decimal\n", "")
@@ -327,6 +327,10 @@ class RecordedQueries(Queries[Decimal]):
     """What :class:`~liqdata.Market` can be asked: all queries, some of them also about a recording."""
 
     _source: LocalSource  # pyright: ignore[reportIncompatibleVariableOverride] - a market has no other source
+
+    def _of(self, source: str | None) -> LocalSource:
+        """The source of this market, or that of a recording."""
+        raise NotImplementedError
 
 '''
     return formatted(text + "\n\n".join(made), PACKAGE / "recorded_queries.py")

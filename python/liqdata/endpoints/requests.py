@@ -185,7 +185,9 @@ def _with_versions(reply: _core.Table, origin: Origin) -> Rows[Any]:
 
 def _with_source(source: str, reply: _core.Table, origin: Origin) -> Rows[Any]:
     """Convert recorded orders to rows with a column that names the recording."""
-    from liqdata.recording.recorded import with_source
-
-    found: Rows[Any] = with_source(convert.rows(reply, origin), source.lower())
+    table: Any = reply  # the constructor that pickle uses takes columns
+    restore, (state, count) = table.__reduce__()
+    named = ("source", "text", ([0] * count, [source.lower()]), None)
+    found = convert.rows(restore([*state, named], count), origin)
+    found.meta["recording"] = source.lower()
     return found

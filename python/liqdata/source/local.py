@@ -113,22 +113,6 @@ class LocalSource:
             raise ArchiveError(msg, path=path)
         return self.core
 
-    def of(self, source: str | None) -> LocalSource:
-        """The source itself, or that of a recording."""
-        return self if source is None else self.recording(source)._source  # noqa: SLF001 - as in `market`
-
-    def recording(self, source: str) -> Market:
-        """The market of the orders and maps that were recorded of another service."""
-        from liqdata.market import archived
-        from liqdata.recording.recorded import recorded_market
-
-        self.open_core()
-        known = self.recorded.get(source) if isinstance(source, str) else None
-        if known is None:
-            known = recorded_market(self, source, archived)
-            self.recorded[source] = known
-        return known
-
     def origin(self, as_of: int | None) -> Origin:
         """The origin of an answer, with a function that reads the bars over the time of a heatmap."""
         at = self.now if as_of is None else datetime_of(as_of)
