@@ -49,6 +49,7 @@ lint: page $(STAMP)/test $(STAMP)/lint ## every check, of Rust and Python at the
 	$(MAKE) --no-print-directory lint-python & python=$$!; \
 		$(MAKE) --no-print-directory lint-rust; rust=$$?; wait $$python && exit $$rust
 	$(BIN)/python -m mypy.stubtest liqdata._core
+	$(BIN)/python tests/lint/replies.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features $(CLOCK)
 
 # With a target that needs the packages of the tests, so that each is checked in one shape alone.
