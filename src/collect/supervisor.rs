@@ -211,7 +211,8 @@ impl Supervisor {
     }
 
     /// Whether all exchanges have ended and no day is being compacted.
-    pub(crate) fn is_over(&self) -> bool {
+    #[must_use]
+    pub fn is_over(&self) -> bool {
         let mut venues = self.venues.iter();
         venues.all(|one| one.context.board.status(self.since).state == VenueState::Stopped)
             && !self.delivery.is_rolling()

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, is_soak, quick};
+use crate::bench::{Doubles, Folder, assert_kept, gaps, is_soak, quick};
 
 /// Everything that is read off the orders.
 const REALISED: [&str; 6] = [
@@ -184,7 +184,7 @@ fn at(times: &[Duration], share: usize) -> f64 {
 async fn a_cascade_is_kept_whole_while_a_server_answers() {
     // The short form has fewer events than the queue has rows, so that no machine is too slow for it.
     let (rate, seconds): (u64, u64) = if is_soak() { (10_000, 30) } else { (2_000, 3) };
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["binance"]).await);
     let archive = folder.archive();
     let mut settings = quick();
     settings.queue_rows = 20_000;
@@ -192,8 +192,8 @@ async fn a_cascade_is_kept_whole_while_a_server_answers() {
     // As it is in use.
     settings.pace.commit = liqdata::collect::Settings::default().pace.commit;
     let bound = u64::try_from(settings.queue_rows).unwrap();
-    let collecting = Collecting::start(&archive, &doubles.plan(settings));
-    let inbox = collecting.collector.as_ref().unwrap().queue();
+    let collecting = doubles.collect(&archive, &doubles.plan(settings));
+    let inbox = collecting.queue();
     collecting.until_live().await;
     let served = Served::start(&archive);
     let binance = doubles.of("binance");

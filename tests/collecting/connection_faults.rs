@@ -7,9 +7,10 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::contract::Overview;
 use liqdata::market::Market;
 
+use tokio::time::Instant;
+
 use crate::bench::{
-    Collecting, Doubles, Folder, Told, assert_gaps_say, assert_kept, gaps, orders, quick, told,
-    true_of,
+    Doubles, Folder, Told, assert_gaps_say, assert_kept, gaps, orders, quick, told, true_of,
 };
 use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
 use crate::exchanges::until_asked;
@@ -21,12 +22,12 @@ fn with(change: impl FnOnce(&mut Settings)) -> Settings {
 }
 
 /// Every venue on which something that is never silent runs beside the liquidations, and both sockets where there are two.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     let venues = ["binance", "aster", "okx", "kraken"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let settings = with(|settings| (settings.redundancy, settings.pace.control) = (2, 6.0));
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = Vec::new();
     for venue in venues {
@@ -70,11 +71,11 @@ async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     assert_gaps_say(&archive, &venues, "control stream");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_venue_that_is_connected_and_mute_while_others_report_is_reconnected() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance", "bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance", "bybit"]));
     let settings = with(|settings| settings.pace.stale_exchange = 1.0);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = 0;
     // The control stream goes on all the while, so only the rate tells.
@@ -93,11 +94,11 @@ async fn a_venue_that_is_connected_and_mute_while_others_report_is_reconnected()
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_half_open_connection_is_found_by_its_missing_pongs() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let settings = with(|settings| settings.pace.ping = 0.5);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let mut happened = okx.liquidate(3);
@@ -120,16 +121,16 @@ async fn a_half_open_connection_is_found_by_its_missing_pongs() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let settings = with(|settings| {
         settings.pace.retry_first = 0.05;
         settings.pace.retry_most = 0.4;
         settings.history_days = 0;
     });
     let okx = doubles.of("okx");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let before = okx.tally().sockets.len();
     okx.fault(|faults| {
@@ -140,7 +141,7 @@ async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
     });
     okx.act(Act::Disconnect(Ending::Reset));
     let calm = Duration::from_secs(2);
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let connections = okx.tally().connections.len();
     while started.elapsed() < calm {
         collecting
@@ -157,11 +158,11 @@ async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn garbage_is_counted_and_the_listening_goes_on() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let settings = with(|settings| settings.frame_bytes = 1 << 20);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     let okx = doubles.of("okx");
     let mut happened = Vec::new();
     for garbage in [
@@ -203,12 +204,12 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
     assert!(aside.lines().count() >= 3, "{aside}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit", "okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit", "okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.new_field = true);
     }
     let mut happened = doubles.of("bybit").liquidate(5);
@@ -229,14 +230,14 @@ async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn repetitions_and_disorder_change_nothing() {
     let venues = ["binance", "bybit", "okx", "gate", "bitget", "aster"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| {
             faults.duplicate = true;
             faults.shuffle = true;
@@ -245,7 +246,7 @@ async fn repetitions_and_disorder_change_nothing() {
         happened.extend(exchange.liquidate(30));
     }
     collecting.until_kept(happened.len()).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.act(Act::Disconnect(Ending::Fin));
     }
     collecting
@@ -256,7 +257,7 @@ async fn repetitions_and_disorder_change_nothing() {
                 .all(|one| one.gaps > 0 && one.state == VenueState::Live)
         })
         .await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(10));
     }
     collecting.until_kept(happened.len()).await;
@@ -278,10 +279,10 @@ async fn repetitions_and_disorder_change_nothing() {
 async fn a_venue_that_is_down_does_not_disturb_the_others() {
     let (folder, doubles) = (
         Folder::new(),
-        Doubles::open(&["binance", "bybit", "okx"]).await,
+        Doubles::on_loopback(&["binance", "bybit", "okx"]).await,
     );
     doubles.of("bybit").shut().await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     for venue in ["binance", "okx"] {
         collecting
             .until_of(venue, "it is live", |one| one.state == VenueState::Live)
@@ -304,9 +305,9 @@ async fn a_venue_that_is_down_does_not_disturb_the_others() {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn one_bad_topic_does_not_cost_the_others() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let bad = bybit
         .book()
@@ -316,7 +317,7 @@ async fn one_bad_topic_does_not_cost_the_others() {
         .unwrap();
     let topic = format!("allLiquidation.{}", bad.native_id);
     bybit.fault(|faults| faults.bad_topics = vec![topic.clone()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let status = collecting
         .until_of("bybit", "it is live", |one| one.state == VenueState::Live)
         .await;
@@ -333,13 +334,13 @@ async fn one_bad_topic_does_not_cost_the_others() {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_subscription_that_is_never_acknowledged_is_not_taken_for_listening() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| faults.no_acks = true);
     let settings = with(|settings| settings.pace.acknowledge = 0.3);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     let status = collecting
         .until_of("okx", "it has been tried twice", |one| one.connections >= 2)
         .await;
@@ -353,11 +354,11 @@ async fn a_subscription_that_is_never_acknowledged_is_not_taken_for_listening() 
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance"]));
     let settings = with(|settings| settings.pace.rotate = 0.3);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let binance = doubles.of("binance");
     let mut happened = Vec::new();
@@ -373,11 +374,11 @@ async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
     assert!(gaps(&archive).is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn what_is_on_its_way_to_a_socket_that_is_replaced_is_kept() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance"]));
     let settings = with(|settings| settings.pace.rotate = 0.3);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let binance = doubles.of("binance");
     // The old socket gets it behind our farewell, and the new one may not have been there when it happened.
@@ -390,9 +391,9 @@ async fn what_is_on_its_way_to_a_socket_that_is_replaced_is_kept() {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| {
         faults.rest = Some(Limit {
@@ -401,7 +402,7 @@ async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
         });
         faults.rest_times = Some(2);
     });
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(5);
     // Without the markets no row can be priced, so these are kept once the venue has been left alone and asked again.
@@ -434,13 +435,13 @@ const TIMED: [&str; 15] = [
     "extended",
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at_every_venue() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&TIMED).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&TIMED));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for (venue, exchange) in &doubles.0 {
+    for (venue, exchange) in doubles.exchanges() {
         until_asked(&collecting, venue).await;
         let now = exchange.book().now();
         let day = 24 * 3_600_000;
@@ -478,10 +479,10 @@ async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at
 }
 
 /// One such row would make every sum of the day a number that cannot be told.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_worth_more_than_there_is_is_refused_and_costs_no_answer() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let mut absurd = okx.imagine(std::iter::repeat_n(okx.book().now(), 3));

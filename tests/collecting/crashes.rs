@@ -11,9 +11,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Collector, Settings, VenueState};
 use liqdata::model::Millis;
 
-use crate::bench::{
-    Collecting, Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of,
-};
+use crate::bench::{Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of};
 use crate::doubles::{Act, Ending, Truth};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
@@ -116,7 +114,7 @@ fn written(doubles: &Doubles) -> String {
     let mut text = "coins = []\nbackfill_hours = 1\n[pace]\nretry_first = 0.02\nretry_most = 0.2\ncommit = 0.01\n\
                     checkpoint = 0.02\npoll = 0.5\n"
         .to_owned();
-    for (venue, exchange) in &doubles.0 {
+    for (venue, exchange) in doubles.exchanges() {
         writeln!(text, "[exchanges.{venue}]").unwrap();
         for (host, _) in liqdata::feeds::venue(venue).unwrap().hosts() {
             let base = if *host == "socket" {
@@ -147,7 +145,7 @@ fn check(archive: &Path, happened: &[Truth]) -> usize {
 async fn kill_twenty_times(random: &mut fastrand::Rng) {
     const KILLS: usize = 20;
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance", "okx", "bitget"]).await;
+    let doubles = Doubles::on_loopback(&["binance", "okx", "bitget"]).await;
     let settings = written(&doubles);
     let archive = folder.archive();
     let mut happened: Vec<Truth> = Vec::new();
@@ -161,12 +159,12 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
             assert!(process.hear("live").is_some(), "kill {kill}");
         }
         for _ in 0..steps {
-            for exchange in doubles.0.values() {
+            for exchange in doubles.exchanges().values() {
                 happened.extend(exchange.liquidate(random.usize(1..40)));
             }
             acknowledged = process.hear("kept").unwrap().parse().unwrap();
         }
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(random.usize(1..40)));
         }
         process.kill();
@@ -222,7 +220,7 @@ async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_nothing() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx", "bybit", "bitmex"]).await;
+    let doubles = Doubles::on_loopback(&["okx", "bybit", "bitmex"]).await;
     let archive = folder.archive();
     // Three times as long as a pong may be missing.
     let (pings, absence) = ("[pace]\nping = 0.5\n", Duration::from_secs(3));
@@ -230,14 +228,14 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
     let mut process = Process::start(&archive, &settings);
     assert!(process.hear("live").is_some());
     let sockets = |doubles: &Doubles| -> Vec<usize> {
-        let all = doubles.0.values();
+        let all = doubles.exchanges().values();
         all.map(|exchange| exchange.tally().sockets.len()).collect()
     };
     let before = sockets(&doubles);
     let mut happened = Vec::new();
     let telling = async {
         tokio::time::sleep(absence / 2).await;
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(20));
         }
     };
@@ -247,7 +245,7 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
         kept = process.hear("kept").unwrap().parse().unwrap();
     }
     // Pings are answered as before.
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         let pings = exchange.tally().pings;
         exchange.until(|tally| tally.pings >= pings + 3).await;
     }
@@ -262,7 +260,7 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_while_the_collector_was_stopped_is_missing_since_then() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let okx = doubles.of("okx");
     let archive = folder.archive();
     let mut process = Process::start(&archive, &written(&doubles));
@@ -330,14 +328,14 @@ impl Drop for Disk {
 async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     let Some(disk) = Disk::mount() else { return };
     let archive = disk.0.archive();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let mut settings = quick();
     settings.queue_rows = 500;
     settings.pace.patience = 0.2;
     // Every note that the listening goes on takes its pages of a log that is as large as this disk.
     settings.pace.checkpoint = 60.0;
     settings.backfill_hours = Some(0);
-    let collecting = Collecting::start(&archive, &doubles.plan(settings));
+    let collecting = doubles.collect(&archive, &doubles.plan(settings));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let mut happened = okx.liquidate(200);

@@ -1,13 +1,13 @@
 //! What the exchanges do not tell apart by themselves: equal rows of a second, matches of one instant, the same amount twice.
 
-use crate::bench::{Collecting, Doubles, Folder, orders, quick};
+use crate::bench::{Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let second = gate.book().now() / 1000 * 1000;
     let mut happened = gate.imagine_of("BTC_USDT", [second + 100]);
@@ -31,7 +31,7 @@ async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain(
     collecting.stop().await;
     assert_eq!(orders(&folder.archive()).len(), 3);
     // Nothing is remembered by a new process.
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until("it was told again", |status| status.repeated >= 3)
         .await;
@@ -43,11 +43,11 @@ fn row(at: i64, amount: &str, is_match: u8, price: &str) -> String {
     format!(r#"["pos",7,{at},null,"tBTCF0:USTF0",{amount},41000,null,{is_match},1,null,{price}]"#)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitfinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitfinex"]));
     let bitfinex = doubles.of("bitfinex");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let now = bitfinex.book().now();
     let say = |rows: &[String]| {

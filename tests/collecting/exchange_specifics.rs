@@ -1,6 +1,5 @@
 //! Properties of single exchanges: units, prices by REST and WebSocket, pings of their own.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
@@ -36,7 +35,7 @@ fn told_by_rest(truths: &[Truth]) -> Vec<Truth> {
 
 /// Keeps what happened while nobody listened; what the venue was asked stays within its limits.
 async fn fills(venue: &'static str, count: i64, path: &str, requests: usize) -> (Folder, Doubles) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     fill(&folder, &doubles, venue, count, path, requests).await;
     (folder, doubles)
 }
@@ -52,7 +51,7 @@ async fn fill(
     let exchange = doubles.of(venue);
     let missed = exchange.imagine(of_late(exchange, count));
     exchange.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_kept(missed.len()).await;
     until_asked(&collecting, exchange, path, requests).await;
     let status = collecting.of(venue);
@@ -63,22 +62,22 @@ async fn fill(
     assert_kept(&folder.archive(), &told_by_rest(&missed));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_full_page_of_gate_is_asked_for_again_in_halves() {
     fills("gate", 2500, "/api/v4/futures/usdt/liq_orders", 3).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_bitget_follow_each_other_by_their_cursor() {
     fills("bitget", 600, "/api/v3/market/liquidations", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_htx_follow_each_other_by_their_times() {
     fills("htx", 900, "/linear-swap-api/v3/swap_liquidation_orders", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_coinex_follow_each_other_by_their_times() {
     fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
 }
@@ -86,7 +85,7 @@ async fn pages_of_coinex_follow_each_other_by_their_times() {
 /// Two that are equal in all that is told, in the middle of two pages: the first page ends between them, whichever way it
 /// is told.
 async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let now = exchange.book().now();
     let native_id = exchange.book().listed()[0].native_id;
@@ -98,7 +97,7 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     happened.insert(last, happened[last].clone());
     assert_eq!(happened[last].time, newest - 1000 * (page - 1));
     exchange.record(&happened);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_kept(happened.len()).await;
     until_asked(&collecting, exchange, path, 2).await;
     collecting.stop().await;
@@ -109,26 +108,26 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     assert_eq!(kept, told);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_equal_pair_that_a_page_of_htx_ends_between_is_two() {
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
     keeps_both_of_an_equal_pair("htx", 50, path).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_equal_pair_that_a_page_of_coinex_ends_between_is_two() {
     let path = "/v2/futures/liquidation-history";
     keeps_both_of_an_equal_pair("coinex", 100, path).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_orderly_follow_each_other_by_their_numbers() {
     fills("orderly", 350, "/v1/public/liquidated_positions", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn amounts_of_bitget_are_read_right_in_either_coin() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     bitget.fault(|faults| faults.amounts_in_quote = true);
     fill(
@@ -144,8 +143,8 @@ async fn amounts_of_bitget_are_read_right_in_either_coin() {
 
 /// Hears events, loses the connection, and is told the same events again by REST.
 async fn is_told_again(venue: &'static str, path: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
     until_asked(&collecting, exchange, path, 1).await;
@@ -164,25 +163,25 @@ async fn is_told_again(venue: &'static str, path: &str) {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_that_gate_tells_over_both_ways_is_kept_once() {
     is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
 /// Nothing is remembered of what was heard, so the archive has the last word.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_was() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let path = "/api/v4/futures/usdt/liq_orders";
     let archive = folder.archive();
-    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting.until_live().await;
     until_asked(&collecting, gate, path, 1).await;
     let happened = gate.liquidate(60);
     collecting.until_kept(happened.len()).await;
     collecting.stop().await;
-    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting
         .until("the archive has been told again", |status| {
             status.repeated >= 60
@@ -193,18 +192,18 @@ async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_w
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_that_bitget_tells_in_both_coins_is_kept_once() {
     is_told_again("bitget", "/api/v3/market/liquidations").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     let missed = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
     bitget.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of("bitget", "the rows wait", |one| one.pending == 5)
         .await;
@@ -217,16 +216,16 @@ async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() 
 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
 /// What happened before the first poll is asked for, and nobody calls it covered; nor the time of a poll in vain.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let old = coinex.imagine(of_late(coinex, 20));
     coinex.record(&old);
     let before = coinex.book().now();
     let mut settings = quick();
     settings.pace.late = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting.until_kept(old.len()).await;
     let runs = || {
@@ -274,14 +273,14 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     assert!(share > 0.0 && share < 1.0, "{since:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     htx.fault(|faults| faults.sides_of_positions = true);
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let status = collecting
         .until_of("htx", "it is given up", |one| one.state == VenueState::Down)
         .await;
@@ -292,20 +291,20 @@ async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
     collecting.stop().await;
     assert_kept(&folder.archive(), &[]);
     // Borne out, all is kept.
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_kept(old.len()).await;
     collecting.stop().await;
     assert_kept(&folder.archive(), &old);
 }
 
 /// What cannot be asked proves nothing against a venue.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
     htx.fault(|faults| faults.gone = vec![path.to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     assert!(htx.tally().asked(path) > 0);
     let happened = htx.liquidate(30);
@@ -315,15 +314,15 @@ async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
 }
 
 /// The proof is asked for again and again, whatever the last one said.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
     let mut settings = quick();
     settings.pace.instruments = 0.3;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting.until_kept(old.len()).await;
     htx.fault(|faults| faults.sides_of_positions = true);
@@ -347,7 +346,7 @@ async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again(
 /// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["htx"]).await);
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
@@ -355,7 +354,7 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     // Long enough for rows to be told between two proofs.
     settings.pace.instruments = 2.0;
     settings.pace.late = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting.until_kept(old.len()).await;
     let mut happened = htx.liquidate(20);
@@ -410,14 +409,15 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     assert_kept(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
     let folder = Folder::new();
-    let mut setup = Setup::of("htx");
     // A ping comes each five of the venue's seconds, and six without an answer are the end.
-    setup.second = Duration::from_millis(10);
-    let doubles = Doubles(BTreeMap::from([("htx", Exchange::with(setup).await)]));
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory_with(&["htx"], |setup| Setup {
+        second: Duration::from_millis(10),
+        ..setup
+    });
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let htx = doubles.of("htx");
     let tally = htx.until(|tally| tally.pongs >= 60).await;
@@ -430,13 +430,13 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
 }
 
 /// A row that is told late, when another process listens, is missed by neither.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
     let venues = ["coinex", "orderly"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();
     settings.pace.late = 2.0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings.clone()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings.clone()));
     collecting.until_live().await;
     let at = |venue: &str| doubles.of(venue).book().now();
     let begun = collecting.status().at;
@@ -467,7 +467,7 @@ async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
         doubles.of(venue).record(&late);
         happened.extend(late);
     }
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_kept(happened.len()).await;
     collecting.stop().await;
     assert_kept(&folder.archive(), &happened);
@@ -483,12 +483,12 @@ fn reading_markets_often() -> Settings {
 }
 
 /// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let before = coinex.book().now();
     coinex.fault(|faults| faults.broken = vec!["market=LATUSDT".to_owned()]);
@@ -498,11 +498,9 @@ async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
         let (first, last) = (Millis(0), Millis(i64::MAX / 2));
         archive.topic_gaps(first, last, None).unwrap()
     };
-    let started = std::time::Instant::now();
-    while gaps().is_empty() {
-        assert!(started.elapsed() < Duration::from_mins(1));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    collecting
+        .until("it is on record", |_| !gaps().is_empty())
+        .await;
     // The others go on to be covered.
     collecting
         .until_of("coinex", "it is polled on", |one| {
@@ -517,12 +515,12 @@ async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
 }
 
 /// One that is delisted is asked for the time before.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let last = coinex.imagine_of("LATUSDT", [coinex.book().now()]);
     coinex.record(&last);
@@ -536,9 +534,9 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
     assert_kept(&folder.archive(), &last);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| {
         faults.rest = Some(Limit {
@@ -546,7 +544,7 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
             retry_after: None,
         });
     });
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let left = |trouble: &str| trouble.contains("cooldown: no requests for 600 s");
     collecting
         .until_of("bybit", "it is left alone", |one| {
@@ -564,11 +562,11 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_message_of_an_unknown_channel_is_counted_and_costs_no_connection() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     okx.say(r#"{"arg":{"channel":"liquidation-fills","instType":"SWAP"},"data":[]}"#);
     collecting

@@ -7,8 +7,8 @@ use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
 use crate::doubles::names;
 
 async fn hears(venue: &'static str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&[venue]).await);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     until_asked(&collecting, venue).await;
     let exchange = doubles.of(venue);
@@ -69,17 +69,17 @@ venues! {
     what_orderly_tells_is_kept: "orderly",
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn of_the_coins_that_are_asked_for_and_of_no_others() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx", "extended"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["dydx", "extended"]));
     let plan = CollectPlan {
         coins: vec!["BTC".to_owned()],
         ..doubles.plan(quick())
     };
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(40));
     }
     happened.retain(|truth| truth.market.base == "BTC");
@@ -90,14 +90,14 @@ async fn of_the_coins_that_are_asked_for_and_of_no_others() {
 }
 
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn every_venue_is_covered_from_when_it_is_live() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&names()).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&names()));
     let mut settings = quick();
     settings.pace.ping = 0.5;
     // What is polled is covered only as far as nothing can come late.
     settings.pace.late = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     let live = collecting.until_live().await.at;
     let reader = Archive::read(folder.archive()).unwrap();
     collecting
@@ -127,11 +127,11 @@ async fn every_venue_is_covered_from_when_it_is_live() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_venues_are_heard_at_once_and_end_together() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance", "bybit", "okx"]).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::on_loopback(&["binance", "bybit", "okx"]).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(50));
     }
     let status = collecting.until_kept(happened.len()).await;

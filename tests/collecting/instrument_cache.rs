@@ -31,12 +31,12 @@ async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
         .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_the_start() {
     let venues = ["bybit", "okx"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let plan = doubles.plan(quick());
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     kept(&collecting, &folder, &venues).await;
     let read_until = now(doubles.of("okx"));
@@ -45,7 +45,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
         refuse(doubles.of(venue), venue);
     }
     let begun = now(doubles.of("okx"));
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let mut happened = Vec::new();
     for venue in venues {
         let is_heard = |one: &VenueStatus| {
@@ -86,9 +86,9 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
 
 /// Bybit, whose lists are kept by a process that has ended, and how many sockets that wanted.
 async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPlan, u64) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(settings);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     kept(&collecting, &folder, &["bybit"]).await;
     let wanted = collecting.of("bybit").sockets_wanted;
@@ -96,7 +96,7 @@ async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPla
     (folder, doubles, plan, wanted)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
     let mut settings = quick();
     settings.pace.delist = 600.0;
@@ -106,7 +106,7 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
     for market in inverse {
         bybit.book().withdraw(market.native_id);
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     assert_eq!(wanted, 2);
     collecting
         .until_of("bybit", "it is listened to as before", |one| {
@@ -116,7 +116,7 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left_alone() {
     let mut settings = quick();
     settings.pace.request = 0.5;
@@ -128,7 +128,7 @@ async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left
             retry_after: Some(600),
         });
     });
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let status = collecting.until_of("bybit", "it is listened to", |one| {
         one.sockets == wanted && one.markets_as_of.is_some()
     });
@@ -140,15 +140,15 @@ async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left
     assert_kept(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_the_next_process() {
     let venues = ["bybit", "coinex"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();
     settings.pace.instruments = 0.2;
     settings.pace.late = 0.05;
     let plan = doubles.plan(settings);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     kept(&collecting, &folder, &venues).await;
     for venue in venues {
@@ -175,7 +175,7 @@ async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_th
     for venue in venues {
         doubles.of(venue).mend();
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     collecting.until_kept(missed.len()).await;
     let gaps_of_it = || {

@@ -5,12 +5,12 @@ use liqdata::collect::{RebuildCounts, RebuildOptions, VenueStatus, rebuild};
 use liqdata::model::{Millis, VenueCoverage};
 use rust_decimal::Decimal;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
-use crate::doubles::{Truth, system_clock};
+use crate::bench::{Doubles, Folder, assert_kept, quick};
+use crate::doubles::Truth;
 
-fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
+fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
     let archive = Archive::read(folder.archive()).unwrap();
-    let now = Millis(system_clock()());
+    let now = Millis(doubles.of(venue).book().now());
     let coverage = archive.coverage(now.back(600_000), now.on(1)).unwrap();
     coverage.into_iter().find(|one| one.exchange == venue)
 }
@@ -18,12 +18,12 @@ fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
 /// Collects two orders of a market, the second at a thousandth of the price; gives how many were quarantined and unjudged
 /// as the archive has it, with what is kept of `right` and `wrong`.
 async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) -> (u64, u64) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     collecting
         .until("the count of the day has begun", |_| {
-            coverage(&folder, venue).is_some_and(|one| one.unjudged == Some(0))
+            coverage(&folder, &doubles, venue).is_some_and(|one| one.unjudged == Some(0))
         })
         .await;
     let exchange = doubles.of(venue);
@@ -54,13 +54,13 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) ->
         aside.is_ok_and(|text| text.contains("the exchange's own")),
         !is_wrong_kept
     );
-    let told = coverage(&folder, venue).unwrap();
+    let told = coverage(&folder, &doubles, venue).unwrap();
     let counted = (told.quarantined.unwrap(), told.unjudged.unwrap());
     assert_eq!((status.quarantined, status.unjudged), counted, "{status:?}");
     counted
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets() {
     for (venue, native_id) in [
         ("gate", "PEPE_USDT"),
@@ -74,8 +74,8 @@ async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets(
 
 /// Orders of a market at a thousandth of the price are kept until the price that the exchange tells is known, and no longer.
 async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
     // It is listened to before the prices are known, so that nothing is missed for them.
@@ -105,7 +105,7 @@ async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_beside_the_markets() {
     let cases = [
         ("binance", "ETHUSDT"),
@@ -130,18 +130,18 @@ async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_bes
     futures_util::future::join_all(cases).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_that_nothing_measures_is_kept_and_counted_as_unjudged() {
     assert_eq!(collected("htx", "BTC270326", true).await, (0, 2));
 }
 
 /// A request for prices that fails is said, costs no order, and leaves the orders unjudged.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| faults.broken = vec!["/v5/market/tickers".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of("bybit", "it is said", |one| {
             one.trouble
@@ -160,12 +160,12 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
 }
 
 /// Of orders that the archive has, or that were quarantined, a new process counts none again.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn what_a_new_process_is_told_again_is_not_counted_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx", "gate"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx", "gate"]));
     let (okx, gate) = (doubles.of("okx"), doubles.of("gate"));
     okx.fault(|faults| faults.broken = vec!["/api/v5/public/mark-price".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(5);
     let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
@@ -181,7 +181,7 @@ async fn what_a_new_process_is_told_again_is_not_counted_again() {
         .await;
     collecting.stop().await;
 
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until("the archive was told again", |status| status.repeated >= 5)
         .await;
@@ -199,17 +199,23 @@ async fn what_a_new_process_is_told_again_is_not_counted_again() {
     collecting.stop().await;
     let kept: Vec<Truth> = happened.into_iter().chain(more).collect();
     assert_kept(&folder.archive(), &kept);
-    assert_eq!(coverage(&folder, "okx").unwrap().unjudged, Some(6));
-    assert_eq!(coverage(&folder, "gate").unwrap().quarantined, Some(1));
+    assert_eq!(
+        coverage(&folder, &doubles, "okx").unwrap().unjudged,
+        Some(6)
+    );
+    assert_eq!(
+        coverage(&folder, &doubles, "gate").unwrap().quarantined,
+        Some(1)
+    );
 }
 
 /// What was quarantined for the exchange's own price, of which nothing is known later, is no new order to a rebuild, but where
 /// it is read in another unit by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["gate"]).await);
     let gate = doubles.of("gate");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
     for truth in &mut wrong {

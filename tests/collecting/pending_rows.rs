@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::Settings;
 use liqdata::model::{CoverageGap, GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_kept, quick};
 use crate::doubles::{Exchange, Limit, Truth};
 
 /// Settings under which a row waits for so many seconds.
@@ -50,10 +50,10 @@ fn assert_on_record(archive: &Path, happened: &[Truth], state: GapState) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(60.0)));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(60.0)));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let late = of_unlisted(okx, 2);
@@ -74,10 +74,10 @@ async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
     assert_kept(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.2)));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.2)));
     collecting.until_live().await;
     let late = of_unlisted(doubles.of("okx"), 1);
     collecting
@@ -91,10 +91,10 @@ async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
     assert!(aside.contains(late[0].native_id()), "{aside}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitmex"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.1)));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.1)));
     collecting.until_live().await;
     let bitmex = doubles.of("bitmex");
     let broken = Limit {

@@ -25,7 +25,7 @@ async fn until_heard(collecting: &Collecting) -> Status {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_share_that_is_seen()
 {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.lists("kPEPE", "5000");
@@ -51,7 +51,7 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
     plan.positions = true;
     // The first question is refused, which is waited out.
     venue.refuse(429, "0");
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
@@ -91,7 +91,7 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
 
     // A restart looks at those of before though nobody trades.
     let asked = venue.asked().len();
-    let collecting = Collecting::start(&archive, &plan);
+    let collecting = doubles.collect(&archive, &plan);
     collecting
         .until("a snapshot without a trade", |status| {
             of(status).snapshots > 0
@@ -125,7 +125,7 @@ fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_answers_is_none() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.holds(
@@ -136,7 +136,7 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
     let mut plan = doubles.plan(looking(&venue, &["BTC"]));
     plan.positions = true;
     let archive = folder.archive();
-    let collecting = Collecting::start(&archive, &plan);
+    let collecting = doubles.collect(&archive, &plan);
     until_heard(&collecting).await;
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
@@ -181,13 +181,13 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list_are_said() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.lists("kPEPE", "5000");
     let mut plan = doubles.plan(looking(&venue, &["PEPE", "NOPE"]));
     plan.positions = true;
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let status = until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["kPEPE"]);
     assert_eq!(
@@ -200,7 +200,7 @@ async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list
 /// Where coins are named, positions of others are not kept; of what is held beyond all that is open no share is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "1");
     venue.lists("ETH", "100");
@@ -215,7 +215,7 @@ async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() 
     let mut plan = doubles.plan(looking(&venue, &["ETH"]));
     plan.positions = true;
     plan.coins = vec!["BTC".to_owned()];
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");

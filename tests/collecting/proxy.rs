@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_kept, quick};
 
 /// A proxy on loopback for whoever knows the password. It leads to the port that is asked for, of this machine, whatever
 /// the host is.
@@ -120,7 +120,7 @@ async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
     let (at, hosts) = socks().await;
     let http = Proxy::open().await;
     let folder = Folder::new();
-    let doubles = Doubles::open(&["bitget", "okx"]).await;
+    let doubles = Doubles::on_loopback(&["bitget", "okx"]).await;
     let mut plan = plan(&doubles, &["socket", "rest"]);
     for (venue, reach) in &mut plan.settings.exchanges {
         reach.proxy = Some(match venue.as_str() {
@@ -134,7 +134,7 @@ async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
         }
     }
     assert!(!format!("{plan:?}").contains("hunter2"));
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let mut happened = doubles.of("okx").liquidate(10);
     happened.extend(doubles.of("bitget").liquidate(10));
@@ -241,10 +241,10 @@ fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
 #[ignore = "run by others in a process of its own"]
 async fn a_venue_is_heard() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     // The markets are asked for on loopback, which no proxy is to see.
     let plan = plan(&doubles, &["socket"]);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(20);
     collecting.until_kept(happened.len()).await;
@@ -256,14 +256,14 @@ async fn a_venue_is_heard() {
 /// One whose socket has an address of this machine that is not taken for loopback.
 async fn heard_by(proxy: Option<&str>) {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let mut plan = plan(&doubles, &["socket"]);
     for reach in plan.settings.exchanges.values_mut() {
         let socket = reach.hosts.get_mut("socket").unwrap();
         *socket = socket.replace("venue.example", "0.0.0.0");
         reach.proxy = proxy.map(str::to_owned);
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(5);
     collecting.until_kept(happened.len()).await;
@@ -293,8 +293,8 @@ async fn a_venue_cannot_be_reached() {
     );
     for far in [&["socket"], &["rest"]] {
         let folder = Folder::new();
-        let doubles = Doubles::open(&["okx"]).await;
-        let collecting = Collecting::start(&folder.archive(), &plan(&doubles, far));
+        let doubles = Doubles::on_loopback(&["okx"]).await;
+        let collecting = doubles.collect(&folder.archive(), &plan(&doubles, far));
         let is_named = |status: &liqdata::collect::VenueStatus| {
             let trouble = status.trouble.as_deref().unwrap_or_default();
             assert!(!trouble.contains("hunter"), "{trouble}");

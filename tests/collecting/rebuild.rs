@@ -7,7 +7,7 @@ use liqdata::collect::{RebuildCounts, RebuildOptions, RebuildReport, rebuild};
 use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
+use crate::bench::{Doubles, Folder, assert_kept, orders, quick};
 use crate::doubles::{Act, Ending};
 
 const VENUES: [&str; 4] = ["okx", "gate", "bitfinex", "binance"];
@@ -103,8 +103,8 @@ fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decim
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&VENUES).await);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut truths = Vec::new();
     for venue in VENUES {
@@ -212,9 +212,9 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn frames_of_a_retired_topic_become_rows() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["bybit"]).await);
     let bybit = doubles.of("bybit");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let truths = bybit.imagine_of("BTCUSDT", [bybit.book().now()]);
     let (at, price, size) = (truths[0].time, truths[0].price, truths[0].size);

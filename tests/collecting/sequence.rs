@@ -6,7 +6,7 @@ use liqdata::archive::{Archive, Completeness, Evidence};
 use liqdata::market::Market;
 use liqdata::model::{GapState, Millis, TimeRange};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_kept, gaps, quick};
 use crate::doubles::Act;
 
 const VENUES: [(&str, &str); 3] = [
@@ -21,11 +21,11 @@ const UNDER_WAY: i64 = 3000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for() {
     let venues = VENUES.map(|(venue, _)| venue);
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&venues).await);
     let mut settings = quick();
     settings.pace.late = 0.05;
     settings.pace.acknowledge = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let begun = collecting.status().at;
     let (mut happened, mut missed) = (Vec::new(), Vec::new());
@@ -106,9 +106,9 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let mut settings = quick();
     settings.coins = vec!["BTC".to_owned()];
@@ -120,7 +120,7 @@ async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
     let mut happened = gate.imagine_of("BTC_USDT", times);
     happened.extend(gate.imagine_of("ETH_USDT", times));
     gate.record(&happened);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_kept(happened.len()).await;
     let told: f64 = happened
         .iter()

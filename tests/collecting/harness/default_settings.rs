@@ -9,13 +9,14 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep};
 
-use super::run::{Place, Process, doubles, plan};
+use super::run::{Process, WRITES, doubles, plan};
 use super::virtual_environment::{Globe, Lags, Venues, in_its_own_time, true_clock};
+use crate::bench::Folder;
 use crate::doubles::{Act, Clock, Ending, Exchange, Limit};
 
 /// An exchange that is collected from as nobody has asked for otherwise.
 struct Usual {
-    place: Place,
+    folder: Folder,
     time: Clock,
     venues: Venues,
     venue: &'static str,
@@ -25,7 +26,7 @@ impl Usual {
     fn of(venue: &'static str) -> Self {
         let time = true_clock();
         Self {
-            place: Place::new(),
+            folder: Folder::new(),
             venues: doubles(&[venue], 1, &time),
             time,
             venue,
@@ -44,12 +45,12 @@ impl Usual {
         };
         let lags: Lags = Arc::new([(self.venue, Arc::default())].into());
         let globe = Globe::new(Arc::clone(&self.time), Arc::clone(&self.venues), lags, 0);
-        let folder = self.place.0.join("archive");
-        Process::start(&folder, globe, &plan(&self.venues, settings), 1000)
+        let folder = self.folder.archive();
+        Process::start(&folder, globe, &plan(&self.venues, settings), WRITES)
     }
 
     fn archive(&self) -> Archive {
-        Archive::read(self.place.0.join("archive")).unwrap()
+        Archive::read(self.folder.archive()).unwrap()
     }
 }
 

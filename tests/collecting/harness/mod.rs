@@ -13,10 +13,10 @@ mod long_outage;
 mod oracle;
 mod rare_events;
 mod refused_handshakes;
-mod run;
+pub(crate) mod run;
 mod schedule;
 mod slow_connection;
-mod virtual_environment;
+pub(crate) mod virtual_environment;
 mod week;
 
 use std::sync::atomic::{AtomicU64, Ordering};
