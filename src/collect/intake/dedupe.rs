@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use crate::archive::OrderRow;
 use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
 use crate::collect::intake::recent_keys::RecentKeys;
 use crate::collect::lock::locked;
@@ -74,11 +75,11 @@ impl Deduplicator {
         locked(&self.state).recent.insert(&key, now)
     }
 
-    /// Removes the keys of events that were not stored, so that a repeat of such an event counts as new.
-    pub(crate) fn forget(&self, keys: &[String]) {
+    /// Removes the keys of orders that were not stored, so that a repeat of such an order counts as new.
+    pub(crate) fn forget(&self, orders: &[OrderRow]) {
         let mut state = locked(&self.state);
-        for key in keys {
-            state.recent.remove(key);
+        for row in orders {
+            state.recent.remove(&row.dedupe_key);
         }
     }
 

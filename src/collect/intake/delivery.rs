@@ -76,11 +76,10 @@ pub(crate) struct Sent {
     pub(crate) receipt: Option<CommitHandle>,
 }
 
-/// Orders that the archive did not accept in time.
+/// Rows that the archive did not accept in time.
 #[derive(Debug)]
 pub(crate) struct NotTaken {
-    /// Dedupe keys of the orders.
-    pub(crate) keys: Vec<String>,
+    pub(crate) batch: Batch,
     pub(crate) reason: String,
 }
 
@@ -178,10 +177,11 @@ impl Delivery {
         let mut batch = batch;
         let mut unstorable = Vec::new();
         loop {
-            let sending = async {
+            // Only the capacity is waited for, so that a batch is still here if the time is up.
+            let reserving = async {
                 match origin {
-                    EventOrigin::Live => self.inbox.send(batch.clone()).await,
-                    EventOrigin::Past => self.inbox.send_backfill(batch.clone()).await,
+                    EventOrigin::Live => self.inbox.reserve(&batch).await,
+                    EventOrigin::Past => self.inbox.reserve_backfill(&batch).await,
                 }
             };
             // Only live rows give up immediately on a full queue. Past rows have their own part of the queue, and no
@@ -194,17 +194,26 @@ impl Delivery {
             } else {
                 self.patience
             };
-            let sent = tokio::time::timeout(patience, sending).await;
+            let reserved = tokio::time::timeout(patience, reserving).await;
             if is_live {
-                self.overflowing.store(sent.is_err(), Ordering::Relaxed);
+                self.overflowing.store(reserved.is_err(), Ordering::Relaxed);
             }
-            let reason = match sent {
-                Ok(Ok(receipt)) => {
-                    return Ok(Sent {
-                        unstorable,
-                        receipt: Some(receipt),
-                    });
-                }
+            let reason = match reserved {
+                Ok(Ok(permit)) => match self.inbox.send_reserved(batch, permit) {
+                    Ok(receipt) => {
+                        return Ok(Sent {
+                            unstorable,
+                            receipt: Some(receipt),
+                        });
+                    }
+                    // The writer has stopped, so no later attempt needs the rows.
+                    Err(fault) => {
+                        return Err(NotTaken {
+                            batch: Batch::default(),
+                            reason: fault.to_string(),
+                        });
+                    }
+                },
                 Ok(Err(CommitError::Archive(fault))) => match &*fault {
                     ArchiveError::BadRow {
                         table,
@@ -231,17 +240,16 @@ impl Delivery {
                     |trouble| format!("the archive could not be written: {trouble}"),
                 ),
             };
-            return Err(NotTaken {
-                keys: batch.orders.into_iter().map(|row| row.dedupe_key).collect(),
-                reason,
-            });
+            return Err(NotTaken { batch, reason });
         }
     }
 
     /// Delivers past rows; retries until the archive takes them.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
-        while self.rows(batch.clone(), EventOrigin::Past).await.is_err() {
+        let mut rows = batch;
+        while let Err(NotTaken { batch, .. }) = self.rows(rows, EventOrigin::Past).await {
             tokio::time::sleep(self.retry).await;
+            rows = batch;
         }
     }
 

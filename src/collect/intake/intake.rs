@@ -357,8 +357,8 @@ impl Intake {
         let unchecked = count_new(&self.context, &unchecked).await;
         match self.context.delivery.rows(batch, EventOrigin::Live).await {
             Ok(unstorable) => self.note_delivered(unchecked, &unstorable),
-            Err(NotTaken { keys, reason }) => {
-                self.dedupe.forget(&keys);
+            Err(NotTaken { batch, reason }) => {
+                self.dedupe.forget(&batch.orders);
                 let start = in_flight.start;
                 let since = known_until.map_or(start, |known| known.max(start));
                 self.in_flight.lose(count, since, reason);
@@ -382,8 +382,8 @@ impl Intake {
                 self.note_delivered(unchecked, &unstorable);
                 (receipt, true)
             }
-            Err(NotTaken { keys, reason }) => {
-                self.dedupe.forget(&keys);
+            Err(NotTaken { batch, reason }) => {
+                self.dedupe.forget(&batch.orders);
                 self.context
                     .trouble(format!("backfill: no rows could be stored: {reason}"));
                 (None, false)
