@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-use super::lock::locked;
 use crate::collect::environment::CustomEnvironment;
+use crate::collect::lock::locked;
 use crate::model::Millis;
 
 /// Maximum uncorrected difference from the median of the exchanges' clocks, in milliseconds.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::lock::locked;
-use super::plan::{CollectError, CollectPlan};
-use super::settings::span;
 use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, WriteQueue};
-use crate::collect::health::status::Status;
+use crate::collect::lock::locked;
+use crate::collect::settings::plan::{CollectError, CollectPlan};
+use crate::collect::settings::settings::span;
+use crate::collect::status::status::Status;
 use crate::collect::supervisor::Supervisor;
 
 /// The runtime and the writer, which run until the collector is stopped.

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::collect::environment::{CustomEnvironment, HttpReply};
-use crate::collect::health::cooldown::{
+use crate::collect::limits::cooldown::{
     REQUESTS, ban_length, cooldown_length, header_length, is_refusal,
 };
 use crate::collect::lock::locked;
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::RestRequest;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};

@@ -7,12 +7,12 @@ use arc_swap::ArcSwap;
 
 use crate::archive::{Batch, Measurement, MeasurementKind};
 use crate::collect::clock::{AdjustedClock, ClockUpdate};
-use crate::collect::health::cooldown::Cooldowns;
-use crate::collect::health::status_board::StatusBoard;
-use crate::collect::intake::delivery::Delivery;
+use crate::collect::delivery::delivery::Delivery;
+use crate::collect::limits::cooldown::Cooldowns;
+use crate::collect::limits::pacer::SubscriptionPacer;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{Settings, span_or};
-use crate::collect::subscription::pacer::SubscriptionPacer;
+use crate::collect::settings::settings::{Settings, span_or};
+use crate::collect::status::status_board::StatusBoard;
 use crate::feeds::{Listing, Venue};
 use crate::model::Millis;
 

@@ -14,10 +14,10 @@ use crate::collect::backfill::history::HistoryBackfill;
 use crate::collect::backfill::missing::missing_ranges;
 use crate::collect::backfill::poll::poll;
 use crate::collect::health::startup_gap::{extend_startup_gap, note_startup_gap};
+use crate::collect::quality::retract::retract_doubtful;
 use crate::collect::quality::unit_check::UnitCheck;
 use crate::collect::quality::venue_totals::compare_totals;
-use crate::collect::quarantine::retract::retract_doubtful;
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::model::{Millis, TimeRange};
 

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::archive::GapState;
 use crate::collect::backfill::pass::{PassOutcome, request_range};
 use crate::collect::backfill::queue::{BackfillQueue, BackfillTask};
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, TimeRange};
 use crate::net::Backoff;

@@ -12,7 +12,7 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::feeds::{

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
-use crate::collect::health::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
+use crate::collect::limits::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::ConnectionPlan;
 use crate::net::{ByteStream, Connector, date};

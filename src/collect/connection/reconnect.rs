@@ -14,14 +14,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::collect::connection::outages::Outage;
-use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::connection::state_machine;
 use crate::collect::connection::state_machine::{Loss, StopSignal};
-use crate::collect::health::status_board::BoardNotes;
+use crate::collect::feed_group::feed_group::{FeedGroup, Membership};
+use crate::collect::feed_group::outages::Outage;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::settings::{span, span_or};
+use crate::collect::settings::settings::{span, span_or};
+use crate::collect::status::status_board::BoardNotes;
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 use crate::net::{Backoff, Connector};

@@ -16,15 +16,15 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 
 use crate::collect::connection::handshake::{Socket, open};
-use crate::collect::connection::redundancy::Membership;
-use crate::collect::connection::sequence::Sequences;
-use crate::collect::health::heartbeat::HeartbeatMonitor;
-use crate::collect::health::liveness::Liveness;
-use crate::collect::health::pings::{Pings, ping_time};
+use crate::collect::connection::heartbeat::HeartbeatMonitor;
+use crate::collect::connection::pings::{Pings, ping_time};
+use crate::collect::connection::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
+use crate::collect::feed_group::feed_group::Membership;
+use crate::collect::feed_group::liveness::Liveness;
+use crate::collect::feed_group::sequence::Sequences;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::settings::{span, span_or};
-use crate::collect::subscription::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
+use crate::collect::settings::settings::{span, span_or};
 use crate::feeds::{
     ConnectionPlan, Control, Error, FrameKind, LifeSign, PingMessage, text, unzipped,
 };

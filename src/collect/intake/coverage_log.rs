@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use crate::archive::{
     Batch, CounterKind, Gap, GapCause, GapOutcome, GapState, Measurement, MeasurementKind, TopicGap,
 };
-use crate::collect::backfill::requests::BackfillRequests;
-use crate::collect::connection::outages::Outage;
-use crate::collect::connection::redundancy::Membership;
-use crate::collect::connection::sequence::SequenceHole;
+use crate::collect::feed_group::feed_group::Membership;
+use crate::collect::feed_group::outages::Outage;
+use crate::collect::feed_group::sequence::SequenceHole;
+use crate::collect::intake::daily_counts::DailyCounts;
+use crate::collect::intake::requests::BackfillRequests;
 use crate::collect::lock::locked;
-use crate::collect::quality::daily_counts::DailyCounts;
 use crate::collect::venue_context::VenueContext;
 use crate::model::{Millis, TimeRange};
 

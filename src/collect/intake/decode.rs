@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::collect::intake::dedupe_keys::EventOrigin;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::venue_context::VenueContext;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 use crate::collect::intake::coverage_log::CoverageLog;
+use crate::collect::intake::rejections::Rejections;
 use crate::collect::lock::locked;
-use crate::collect::quarantine::rejections::Rejections;
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Event, KeyAmbiguity};
 use crate::model::{GapState, Millis, TimeRange};

@@ -20,15 +20,15 @@ use crate::archive::{
     Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind, PositionRow,
 };
 use crate::collect::clock::{AdjustedClock, machine};
-use crate::collect::health::cooldown::cooldown_length;
-use crate::collect::health::log_limit::LogLimit;
-use crate::collect::health::status::PositionsStatus;
-use crate::collect::intake::dedupe_keys::EventOrigin;
-use crate::collect::intake::delivery::Delivery;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
+use crate::collect::delivery::delivery::Delivery;
+use crate::collect::limits::cooldown::cooldown_length;
 use crate::collect::lock::locked;
 use crate::collect::positions::watch_list::WatchList;
 use crate::collect::rest_client::{HttpClients, full};
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
+use crate::collect::status::log_limit::LogLimit;
+use crate::collect::status::status::PositionsStatus;
 use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};

@@ -4,7 +4,7 @@
 
 use tokio::time::sleep;
 
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::model::Millis;
 

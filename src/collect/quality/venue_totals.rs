@@ -7,7 +7,7 @@ use rust_decimal::prelude::ToPrimitive;
 use tokio::time::sleep;
 
 use crate::archive::{Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind};
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{HourlyTotal, Listing};
 use crate::model::Millis;

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, RawFileEntry, RawLine, RawLines};
-use crate::collect::plan::CollectError;
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::rebuild::replay::Replay;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
+use crate::collect::settings::plan::CollectError;
 use crate::feeds::Venue;
 use crate::model::Millis;
 

@@ -12,19 +12,19 @@ use std::sync::Arc;
 use crate::archive::{
     Archive, ArchiveError, DayCorrection, Filter, OrderRow, RawLine, RawLineKind,
 };
-use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::intake::order_check::order_row;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::intake::raw_frames::path_and_query;
-use crate::collect::plan::CollectError;
-use crate::collect::quality::order_check::order_row;
-use crate::collect::quality::reference_price::{Outlier, ReferencePrices};
+use crate::collect::quality::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::quarantine::quarantined_order::Figures;
-use crate::collect::quarantine::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::rebuild::reference_history::ReferenceHistory;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{Pace, millis};
+use crate::collect::reference_data::reference_price::{Outlier, ReferencePrices};
+use crate::collect::settings::plan::CollectError;
+use crate::collect::settings::settings::{Pace, millis};
 use crate::feeds::{Event, Instruments, KeyAmbiguity, Listing, RestRequest, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::quality::reference_price::PricePoint;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
+use crate::collect::reference_data::reference_price::PricePoint;
 use crate::feeds::Instruments;
 use crate::feeds::LastPrice;
 use crate::feeds::Listing;

@@ -156,7 +156,7 @@ impl DedupeKeys {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::intake::dedupe_keys::*;
+    use crate::collect::delivery::dedupe_keys::*;
     use crate::feeds::PriceKind;
     use crate::model::Side;
 

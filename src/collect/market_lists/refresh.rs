@@ -11,7 +11,7 @@ use crate::collect::intake::raw_frames::{keep_markets, market_page};
 use crate::collect::lock::locked;
 use crate::collect::reference_data::instrument_cache;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{Error, Instruments, LastPrice, Listing, RestPage, RestRequest};
 use crate::model::Millis;

@@ -156,7 +156,7 @@ fn banned_until(body: &str) -> Option<Millis> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::health::cooldown::*;
+    use crate::collect::limits::cooldown::*;
 
     #[test]
     fn a_cooldown_is_as_long_as_the_exchange_asks() {

@@ -169,7 +169,7 @@ impl Sequences {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::connection::sequence::*;
+    use crate::collect::feed_group::sequence::*;
 
     const LATE: Duration = Duration::from_secs(10);
 

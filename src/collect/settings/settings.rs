@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use crate::collect::settings_error;
-use crate::collect::settings_error::ShapeError;
-use crate::collect::subscription::coin_selection::coins_of;
+use crate::collect::settings::coin_selection::coins_of;
+use crate::collect::settings::settings_error;
+use crate::collect::settings::settings_error::ShapeError;
 use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;

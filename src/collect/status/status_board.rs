@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::collect::clock::machine;
-use crate::collect::connection::redundancy::FeedGroup;
-use crate::collect::health::log_limit::LogLimit;
-use crate::collect::health::status::{VenueState, VenueStatus};
+use crate::collect::feed_group::feed_group::FeedGroup;
 use crate::collect::lock::locked;
+use crate::collect::status::log_limit::LogLimit;
+use crate::collect::status::status::{VenueState, VenueStatus};
 use crate::model::{Millis, VenueCoverage};
 
 /// Length of the time window of the event rate, in seconds.
@@ -274,7 +274,7 @@ impl BoardNotes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::connection::redundancy::Slot;
+    use crate::collect::feed_group::feed_group::Slot;
 
     #[test]
     fn the_rate_is_that_of_the_last_minute() {

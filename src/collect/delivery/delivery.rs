@@ -16,10 +16,10 @@ use crate::archive::{
     SessionId, WriteQueue, Writer,
 };
 use crate::collect::clock::AdjustedClock;
-use crate::collect::intake::dedupe_keys::EventOrigin;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::quarantine::dead_letter::{DeadLetter, DeadLetterKind};
 use crate::collect::quarantine::quarantine::Quarantine;
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
 use crate::model::Millis;
 
 /// How often past days are compacted.
@@ -444,7 +444,7 @@ mod tests {
     use crate::archive::{
         Archive, CommitPolicy, GroupCommitWriter, ManualGroupCommitWriter, OpenInterestRow,
     };
-    use crate::collect::intake::delivery::*;
+    use crate::collect::delivery::delivery::*;
 
     fn readings(count: i64) -> Batch {
         let row = |at: i64| OpenInterestRow {

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use crate::archive::OrderRow;
-use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
-use crate::collect::intake::recent_keys::RecentKeys;
+use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::delivery::recent_keys::RecentKeys;
 use crate::collect::lock::locked;
-use crate::collect::settings::{Settings, millis};
+use crate::collect::settings::settings::{Settings, millis};
 use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
 use crate::model::Millis;
 

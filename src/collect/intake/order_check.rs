@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::archive::{CounterKind, OrderRow};
 use crate::collect::intake::coverage_log::CoverageLog;
-use crate::collect::quality::reference_price::{Outlier, ReferencePrices};
+use crate::collect::intake::rejections::Rejections;
 use crate::collect::quarantine::quarantined_order::{Figures, QuarantineReason};
-use crate::collect::quarantine::rejections::Rejections;
+use crate::collect::reference_data::reference_price::{Outlier, ReferencePrices};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Completeness, Event};
 use crate::model::{Millis, Order, Vocabulary};

@@ -201,7 +201,7 @@ impl Subscriptions {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::subscription::subscriptions::*;
+    use crate::collect::connection::subscriptions::*;
     use std::time::Duration;
 
     fn line(topics: Vec<String>, control: Control) -> ConnectionPlan {
