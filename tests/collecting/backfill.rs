@@ -37,7 +37,7 @@ fn failures(tally: &Tally) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_comes_late() {
+async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     let mut settings = quick();
@@ -102,7 +102,7 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_asked_for_is_lost_and_a_restart_settles_what_was_left_open() {
+async fn a_gap_without_history_is_lost_and_a_restart_settles_open_gaps() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance", "okx"]));
     let mut settings = quick();
     settings.pace.late = 0.05;
@@ -158,7 +158,7 @@ fn answered(tally: &Tally, path: &str) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
+async fn no_gap_is_recovered_while_a_market_list_is_unknown() {
     const INVERSE: &str = "/swap-api/v3/swap_liquidation_orders";
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
@@ -189,7 +189,7 @@ async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_market_told_before_it_closed_is_not_missing() {
+async fn orders_of_a_market_before_it_closed_are_not_missing() {
     const LATE: i64 = 4000;
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["dydx"]));
     let dydx = doubles.of("dydx");
@@ -232,7 +232,7 @@ async fn what_a_market_told_before_it_closed_is_not_missing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_its_time() {
+async fn past_rows_of_a_subscription_that_find_no_room_are_no_gap_of_their_time() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
     let kraken = doubles.of("kraken");
     let mut settings = quick();
@@ -274,7 +274,7 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_archive_begins_with_the_last_day() {
+async fn a_new_archive_begins_with_a_backfill_of_one_day() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     let hours_ago =
@@ -313,7 +313,7 @@ fn with_requests(most: u32) -> Settings {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_many_requests_is_asked_for_in_halves() {
+async fn a_backfill_that_needs_too_many_requests_is_split_into_halves() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let count = busy_hour(&doubles);
     let okx = doubles.of("okx");
@@ -347,7 +347,7 @@ async fn what_takes_too_many_requests_is_asked_for_in_halves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_many_requests_in_halves_as_well_is_open_and_says_why() {
+async fn a_backfill_that_needs_too_many_requests_in_halves_leaves_an_open_gap() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     busy_hour(&doubles);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(with_requests(1)));

@@ -181,7 +181,7 @@ fn at(times: &[Duration], share: usize) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cascade_is_kept_whole_while_a_server_answers() {
+async fn a_cascade_is_stored_completely_while_a_server_answers() {
     // The short form has fewer events than the queue has rows, so that no machine is too slow for it.
     let (rate, seconds): (u64, u64) = if is_soak() { (10_000, 30) } else { (2_000, 3) };
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["binance"]).await);

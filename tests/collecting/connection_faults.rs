@@ -72,7 +72,7 @@ async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_venue_that_is_connected_and_mute_while_others_report_is_reconnected() {
+async fn a_silent_exchange_is_reconnected_while_others_send_events() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance", "bybit"]));
     let settings = with(|settings| settings.pace.stale_exchange = 1.0);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
@@ -122,7 +122,7 @@ async fn a_half_open_connection_is_found_by_its_missing_pongs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
+async fn refused_connections_are_retried_with_growing_waits() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let settings = with(|settings| {
         settings.pace.retry_first = 0.05;
@@ -159,7 +159,7 @@ async fn refused_connections_are_tried_ever_more_slowly_until_one_is_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn garbage_is_counted_and_the_listening_goes_on() {
+async fn invalid_messages_are_counted_and_collection_continues() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let settings = with(|settings| settings.frame_bytes = 1 << 20);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
@@ -205,7 +205,7 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
+async fn new_members_are_ignored_and_a_missing_one_loses_only_its_rows() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit", "okx"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
@@ -231,7 +231,7 @@ async fn new_members_do_no_harm_and_a_missing_one_costs_only_its_rows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetitions_and_disorder_change_nothing() {
+async fn duplicates_and_disorder_change_nothing() {
     let venues = ["binance", "bybit", "okx", "gate", "bitget", "aster"];
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -276,7 +276,7 @@ async fn repetitions_and_disorder_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_venue_that_is_down_does_not_disturb_the_others() {
+async fn an_exchange_that_is_down_does_not_disturb_the_others() {
     let (folder, doubles) = (
         Folder::new(),
         Doubles::on_loopback(&["binance", "bybit", "okx"]).await,
@@ -306,7 +306,7 @@ async fn a_venue_that_is_down_does_not_disturb_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_bad_topic_does_not_cost_the_others() {
+async fn one_refused_topic_does_not_affect_the_others() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let bad = bybit
@@ -335,7 +335,7 @@ async fn one_bad_topic_does_not_cost_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_that_is_never_acknowledged_is_not_taken_for_listening() {
+async fn a_connection_without_an_acknowledgement_is_not_live() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| faults.no_acks = true);
@@ -355,7 +355,7 @@ async fn a_subscription_that_is_never_acknowledged_is_not_taken_for_listening() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
+async fn a_connection_is_replaced_without_a_gap_and_without_duplicates() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance"]));
     let settings = with(|settings| settings.pace.rotate = 0.3);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
@@ -375,7 +375,7 @@ async fn a_socket_is_replaced_without_a_gap_and_nothing_counts_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_on_its_way_to_a_socket_that_is_replaced_is_kept() {
+async fn events_in_flight_to_a_replaced_connection_are_stored() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance"]));
     let settings = with(|settings| settings.pace.rotate = 0.3);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
@@ -392,7 +392,7 @@ async fn what_is_on_its_way_to_a_socket_that_is_replaced_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rest_side_that_says_too_many_is_left_alone_for_a_while() {
+async fn requests_pause_after_a_429() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| {
@@ -436,7 +436,7 @@ const TIMED: [&str; 15] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at_every_venue() {
+async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&TIMED));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
@@ -480,7 +480,7 @@ async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at
 
 /// One such row would make every sum of the day a number that cannot be told.
 #[tokio::test(start_paused = true)]
-async fn an_order_worth_more_than_there_is_is_refused_and_costs_no_answer() {
+async fn an_order_with_an_absurd_value_is_rejected_and_breaks_no_answer() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;

@@ -51,13 +51,13 @@ fn handshakes(tally: &Tally) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ban_of_requests_outlives_a_restart_and_holds_no_socket_back() {
+async fn a_cooldown_of_requests_outlives_a_restart_and_delays_no_connection() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.rest = Some(HOUR));
     left_alone(refuse, "no requests for 3600 s", requests, handshakes).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ban_of_handshakes_outlives_a_restart_and_holds_no_request_back() {
+async fn a_cooldown_of_handshakes_outlives_a_restart_and_delays_no_request() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.handshake = Some(HOUR));
     left_alone(refuse, "next attempt in 3600 s", handshakes, requests).await;
 }

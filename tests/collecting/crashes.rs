@@ -207,7 +207,7 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
+async fn a_collector_killed_at_random_loses_no_acknowledged_row() {
     let mut random = fastrand::Rng::with_seed(11);
     // The long form kills a thousand times.
     let archives = if is_soak() { 50 } else { 1 };
@@ -218,7 +218,7 @@ async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
 
 /// A lid that was closed, a machine without a turn for us: what lay unread meanwhile is no silence of the venue's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_nothing() {
+async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx", "bybit", "bitmex"]).await;
     let archive = folder.archive();
@@ -258,7 +258,7 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
 
 /// What lay unread while nobody was there does not prove that somebody listened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_that_is_lost_while_the_collector_was_stopped_is_missing_since_then() {
+async fn a_connection_lost_during_a_suspension_is_a_gap_since_the_suspension() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx"]).await;
     let okx = doubles.of("okx");
@@ -325,7 +325,7 @@ impl Drop for Disk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
+async fn collection_resumes_when_a_full_disk_has_space_again() {
     let Some(disk) = Disk::mount() else { return };
     let archive = disk.0.archive();
     let doubles = Doubles::on_loopback(&["okx"]).await;

@@ -20,7 +20,7 @@ fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCove
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_be_told_is_counted_by_venue_and_day() {
+async fn dropped_events_are_counted_by_exchange_and_day() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate", "okx"]));
     let mut settings = quick();
     settings.pace.pending = 0.2;
@@ -73,7 +73,7 @@ fn ahead(venue: &'static str, millis: i64) -> Doubles {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_slow_refuses_no_event_and_says_so() {
+async fn a_slow_clock_rejects_no_event_and_is_reported() {
     let folder = Folder::new();
     let doubles = ahead("bitget", 90_000);
     let bitget = doubles.of("bitget");
@@ -132,18 +132,18 @@ async fn tells_no_bar_that_is_open(venue: &'static str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_ahead_takes_no_open_bar_of_binance_for_closed() {
+async fn no_open_bar_of_binance_is_stored_if_the_clock_is_ahead() {
     tells_no_bar_that_is_open("binance").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_ahead_takes_no_open_bar_of_bybit_for_closed() {
+async fn no_open_bar_of_bybit_is_stored_if_the_clock_is_ahead() {
     tells_no_bar_that_is_open("bybit").await;
 }
 
 /// What came to nothing at the start is asked for again, not taken for known.
 #[tokio::test(start_paused = true)]
-async fn bars_that_could_not_be_had_at_the_start_are_asked_for_again() {
+async fn bars_whose_first_request_failed_are_requested_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let settings = Settings {

@@ -4,7 +4,7 @@ use crate::bench::{Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
 
 #[tokio::test(start_paused = true)]
-async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain() {
+async fn equal_orders_of_gate_in_one_second_are_all_stored_once() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -44,7 +44,7 @@ fn row(at: i64, amount: &str, is_match: u8, price: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once() {
+async fn matches_of_bitfinex_in_one_instant_are_all_stored_and_an_amount_only_once() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitfinex"]));
     let bitfinex = doubles.of("bitfinex");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));

@@ -63,7 +63,7 @@ async fn fill(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_page_of_gate_is_asked_for_again_in_halves() {
+async fn a_full_page_of_gate_is_requested_again_in_halves() {
     fills("gate", 2500, "/api/v4/futures/usdt/liq_orders", 3).await;
 }
 
@@ -109,13 +109,13 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_equal_pair_that_a_page_of_htx_ends_between_is_two() {
+async fn an_equal_pair_across_two_pages_of_htx_is_two_orders() {
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
     keeps_both_of_an_equal_pair("htx", 50, path).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_equal_pair_that_a_page_of_coinex_ends_between_is_two() {
+async fn an_equal_pair_across_two_pages_of_coinex_is_two_orders() {
     let path = "/v2/futures/liquidation-history";
     keeps_both_of_an_equal_pair("coinex", 100, path).await;
 }
@@ -126,7 +126,7 @@ async fn pages_of_orderly_follow_each_other_by_their_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn amounts_of_bitget_are_read_right_in_either_coin() {
+async fn amounts_of_bitget_are_decoded_in_either_coin() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     bitget.fault(|faults| faults.amounts_in_quote = true);
@@ -164,13 +164,13 @@ async fn is_told_again(venue: &'static str, path: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_that_gate_tells_over_both_ways_is_kept_once() {
+async fn an_order_of_gate_over_both_ways_is_stored_once() {
     is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
 /// Nothing is remembered of what was heard, so the archive has the last word.
 #[tokio::test(start_paused = true)]
-async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_was() {
+async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let path = "/api/v4/futures/usdt/liq_orders";
@@ -193,12 +193,12 @@ async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_that_bitget_tells_in_both_coins_is_kept_once() {
+async fn an_order_of_bitget_in_both_coins_is_stored_once() {
     is_told_again("bitget", "/api/v3/market/liquidations").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() {
+async fn a_row_of_bitget_without_a_contract_size_waits_for_its_market() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     let missed = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
@@ -217,7 +217,7 @@ async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
 /// What happened before the first poll is asked for, and nobody calls it covered; nor the time of a poll in vain.
 #[tokio::test(start_paused = true)]
-async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
+async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let old = coinex.imagine(of_late(coinex, 20));
@@ -274,7 +274,7 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
+async fn no_row_of_htx_is_stored_if_the_unit_check_fails() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     htx.fault(|faults| faults.sides_of_positions = true);
@@ -299,7 +299,7 @@ async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
 
 /// What cannot be asked proves nothing against a venue.
 #[tokio::test(start_paused = true)]
-async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
+async fn htx_is_collected_if_the_unit_check_has_no_answer() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
@@ -315,7 +315,7 @@ async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
 
 /// The proof is asked for again and again, whatever the last one said.
 #[tokio::test(start_paused = true)]
-async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again() {
+async fn htx_is_not_collected_while_the_unit_check_fails() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
@@ -345,7 +345,7 @@ async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again(
 
 /// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
+async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["htx"]).await);
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
@@ -410,7 +410,7 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
+async fn pings_of_htx_are_answered_with_their_own_token_on_three_connections() {
     let folder = Folder::new();
     // A ping comes each five of the venue's seconds, and six without an answer are the end.
     let doubles = Doubles::in_memory_with(&["htx"], |setup| Setup {
@@ -431,7 +431,7 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
 
 /// A row that is told late, when another process listens, is missed by neither.
 #[tokio::test(start_paused = true)]
-async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
+async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     let venues = ["coinex", "orderly"];
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();
@@ -484,7 +484,7 @@ fn reading_markets_often() -> Settings {
 
 /// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
 #[tokio::test(start_paused = true)]
-async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
+async fn a_delisted_market_whose_requests_are_refused_is_a_topic_gap() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
@@ -516,7 +516,7 @@ async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
 
 /// One that is delisted is asked for the time before.
 #[tokio::test(start_paused = true)]
-async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
+async fn a_market_that_was_delisted_since_the_last_poll_is_polled_once_more() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
@@ -535,7 +535,7 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
+async fn bybit_gets_no_request_for_ten_minutes_after_a_403() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| {
@@ -563,7 +563,7 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_of_an_unknown_channel_is_counted_and_costs_no_connection() {
+async fn a_message_of_an_unknown_channel_is_counted_and_ends_no_connection() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));

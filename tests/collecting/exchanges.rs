@@ -49,28 +49,28 @@ macro_rules! venues {
 }
 
 venues! {
-    what_binance_tells_is_kept: "binance",
-    what_bybit_tells_is_kept: "bybit",
-    what_okx_tells_is_kept: "okx",
-    what_gate_tells_is_kept: "gate",
-    what_bitget_tells_is_kept: "bitget",
-    what_htx_tells_is_kept: "htx",
-    what_aster_tells_is_kept: "aster",
-    what_deribit_tells_is_kept: "deribit",
-    what_kraken_tells_is_kept: "kraken",
-    what_bitmex_tells_is_kept: "bitmex",
-    what_bitfinex_tells_is_kept: "bitfinex",
-    what_dydx_tells_is_kept: "dydx",
-    what_coinex_tells_is_kept: "coinex",
-    what_lighter_tells_is_kept: "lighter",
-    what_lighter_on_robinhood_chain_tells_is_kept: "lighter_rh",
-    what_pacifica_tells_is_kept: "pacifica",
-    what_extended_tells_is_kept: "extended",
-    what_orderly_tells_is_kept: "orderly",
+    orders_of_binance_are_stored: "binance",
+    orders_of_bybit_are_stored: "bybit",
+    orders_of_okx_are_stored: "okx",
+    orders_of_gate_are_stored: "gate",
+    orders_of_bitget_are_stored: "bitget",
+    orders_of_htx_are_stored: "htx",
+    orders_of_aster_are_stored: "aster",
+    orders_of_deribit_are_stored: "deribit",
+    orders_of_kraken_are_stored: "kraken",
+    orders_of_bitmex_are_stored: "bitmex",
+    orders_of_bitfinex_are_stored: "bitfinex",
+    orders_of_dydx_are_stored: "dydx",
+    orders_of_coinex_are_stored: "coinex",
+    orders_of_lighter_are_stored: "lighter",
+    orders_of_lighter_on_robinhood_chain_are_stored: "lighter_rh",
+    orders_of_pacifica_are_stored: "pacifica",
+    orders_of_extended_are_stored: "extended",
+    orders_of_orderly_are_stored: "orderly",
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_the_coins_that_are_asked_for_and_of_no_others() {
+async fn only_orders_of_the_selected_coins_are_stored() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["dydx", "extended"]));
     let plan = CollectPlan {
         coins: vec!["BTC".to_owned()],
@@ -91,7 +91,7 @@ async fn of_the_coins_that_are_asked_for_and_of_no_others() {
 
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.
 #[tokio::test(start_paused = true)]
-async fn every_venue_is_covered_from_when_it_is_live() {
+async fn every_exchange_is_covered_while_it_is_live() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&names()));
     let mut settings = quick();
     settings.pace.ping = 0.5;
@@ -125,7 +125,7 @@ async fn every_venue_is_covered_from_when_it_is_live() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_venues_are_heard_at_once_and_end_together() {
+async fn several_exchanges_are_collected_at_once() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["binance", "bybit", "okx"]).await;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));

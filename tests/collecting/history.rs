@@ -13,7 +13,7 @@ const ASKABLE: [&str; 8] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_in_the_middle_gives_the_set_of_an_unbroken_run() {
+async fn a_restart_gives_the_rows_of_an_uninterrupted_run() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&ASKABLE));
     let plan = doubles.plan(quick());
     let collecting = doubles.collect(&folder.archive(), &plan);
@@ -54,7 +54,7 @@ async fn a_restart_in_the_middle_gives_the_set_of_an_unbroken_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_missed_while_a_connection_was_away_is_asked_for() {
+async fn orders_during_a_disconnection_are_backfilled() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
@@ -79,7 +79,7 @@ async fn what_was_missed_while_a_connection_was_away_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_back_fill_that_is_gone_does_not_stop_the_live_feed() {
+async fn a_failed_backfill_does_not_stop_the_live_feed() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| faults.gone = vec!["/api/v5/public/liquidation-orders".to_owned()]);
@@ -103,7 +103,7 @@ fn of_a_day() -> Settings {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again() {
+async fn a_day_of_bars_and_open_interest_is_requested_once() {
     let venues = ["binance", "bybit", "okx"];
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut plan = doubles.plan(of_a_day());
@@ -157,7 +157,7 @@ async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again(
 }
 
 #[tokio::test(start_paused = true)]
-async fn bars_go_on_as_they_close() {
+async fn bars_are_requested_as_they_close() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(of_a_day());
     let collecting = doubles.collect(&folder.archive(), &plan);

@@ -32,7 +32,7 @@ async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_the_start() {
+async fn cached_market_lists_replace_refused_ones_from_the_start() {
     let venues = ["bybit", "okx"];
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let plan = doubles.plan(quick());
@@ -97,7 +97,7 @@ async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPla
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
+async fn an_empty_market_list_at_the_start_does_not_replace_the_cached_list() {
     let mut settings = quick();
     settings.pace.delist = 600.0;
     let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
@@ -117,7 +117,7 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left_alone() {
+async fn cached_market_lists_are_used_during_a_cooldown() {
     let mut settings = quick();
     settings.pace.request = 0.5;
     let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
@@ -141,7 +141,7 @@ async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_the_next_process() {
+async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     let venues = ["bybit", "coinex"];
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();

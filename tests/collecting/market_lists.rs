@@ -79,17 +79,17 @@ async fn an_address_refuses_from_the_start(venue: &'static str, path: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_is_covered_before_every_address_of_bybit_lives() {
+async fn no_time_is_covered_before_every_connection_of_bybit_is_live() {
     an_address_refuses_from_the_start("bybit", "/v5/public/inverse").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_is_covered_before_every_address_of_gate_lives() {
+async fn no_time_is_covered_before_every_connection_of_gate_is_live() {
     an_address_refuses_from_the_start("gate", "/v4/ws/btc").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
+async fn a_connection_that_is_planned_again_is_a_gap_until_it_is_live() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
@@ -126,7 +126,7 @@ async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn markets_that_could_not_be_read_stay_as_they_were() {
+async fn markets_whose_list_cannot_be_read_stay_subscribed() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
@@ -170,7 +170,7 @@ async fn markets_that_could_not_be_read_stay_as_they_were() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
+async fn an_exchange_without_markets_is_not_live() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let listed: Vec<&str> = bybit
@@ -211,7 +211,7 @@ async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
+async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap() {
     let paths = [
         ("bybit", "NEWUSDT", "/v5/public/linear"),
         ("kraken", "PF_NEWUSD", "/"),
@@ -292,7 +292,7 @@ async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
 
 /// A topic that the venue refuses is missing in the archive for as long, and is asked for again on the same socket.
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
+async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let topic = "allLiquidation.SOLUSDT";
@@ -357,7 +357,7 @@ async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
 /// A list that says once that it is not there is no reason to stop listening; one that says so for long enough is, and since
 /// it said so first its topics are missing.
 #[tokio::test(start_paused = true)]
-async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
+async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
@@ -403,7 +403,7 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
 
 /// Where the first reading of all says that a list is not there, nothing is covered until that is believed.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to_be_gone() {
+async fn no_time_is_covered_until_a_missing_market_list_counts_as_empty() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let list = "/v5/market/instruments-info?category=inverse";
@@ -422,7 +422,7 @@ async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to
 
 /// Coins of the settings are read as those of the plan are, and one that nobody lists is named.
 #[tokio::test(start_paused = true)]
-async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
+async fn coins_of_the_settings_may_be_symbols_and_unlisted_ones_are_reported() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let mut settings = quick();
     settings.coins = vec!["btcusdt".to_owned(), "NOSUCH".to_owned()];
@@ -445,7 +445,7 @@ async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
 /// A venue that nobody gets through to is on record from the collector's start on: covered for no time, with an open gap
 /// that says why; what takes its place once it is heard says the same.
 #[tokio::test(start_paused = true)]
-async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
+async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit", "okx"]));
     let begun = now(doubles.of("bybit"));
     for venue in ["bybit", "okx"] {

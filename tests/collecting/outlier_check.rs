@@ -61,7 +61,7 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets() {
+async fn a_coin_of_one_exchange_is_checked_against_the_price_in_its_market_list() {
     for (venue, native_id) in [
         ("gate", "PEPE_USDT"),
         // Held until its list of markets is read, as the others.
@@ -106,7 +106,7 @@ async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_beside_the_markets() {
+async fn a_coin_of_one_exchange_is_checked_against_the_prices_that_are_requested() {
     let cases = [
         ("binance", "ETHUSDT"),
         ("bybit", "SOLUSDT"),
@@ -131,13 +131,13 @@ async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_bes
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_that_nothing_measures_is_kept_and_counted_as_unjudged() {
+async fn an_order_without_a_reference_price_is_stored_and_counted_as_unchecked() {
     assert_eq!(collected("htx", "BTC270326", true).await, (0, 2));
 }
 
 /// A request for prices that fails is said, costs no order, and leaves the orders unjudged.
 #[tokio::test(start_paused = true)]
-async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
+async fn orders_are_stored_unchecked_while_the_prices_cannot_be_read() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| faults.broken = vec!["/v5/market/tickers".to_owned()]);
@@ -161,7 +161,7 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
 
 /// Of orders that the archive has, or that were quarantined, a new process counts none again.
 #[tokio::test(start_paused = true)]
-async fn what_a_new_process_is_told_again_is_not_counted_again() {
+async fn repeats_are_not_counted_again_after_a_restart() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx", "gate"]));
     let (okx, gate) = (doubles.of("okx"), doubles.of("gate"));
     okx.fault(|faults| faults.broken = vec!["/api/v5/public/mark-price".to_owned()]);
@@ -212,7 +212,7 @@ async fn what_a_new_process_is_told_again_is_not_counted_again() {
 /// What was quarantined for the exchange's own price, of which nothing is known later, is no new order to a rebuild, but where
 /// it is read in another unit by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
+async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["gate"]).await);
     let gate = doubles.of("gate");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));

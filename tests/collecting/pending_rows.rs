@@ -75,7 +75,7 @@ async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
+async fn a_row_with_an_unknown_market_is_lost_by_name_in_the_end() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.2)));
     collecting.until_live().await;
@@ -92,7 +92,7 @@ async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
+async fn a_row_waits_while_the_markets_cannot_be_read() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.1)));
     collecting.until_live().await;

@@ -23,8 +23,7 @@ async fn until_heard(collecting: &Collecting) -> Status {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_share_that_is_seen()
-{
+async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_interest() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
@@ -124,7 +123,7 @@ fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_answers_is_none() {
+async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
@@ -180,7 +179,7 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list_are_said() {
+async fn coins_are_requested_by_their_native_names_and_unlisted_ones_are_reported() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
@@ -199,7 +198,7 @@ async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list
 
 /// Where coins are named, positions of others are not kept; of what is held beyond all that is open no share is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() {
+async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_open_interest() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "1");

@@ -107,16 +107,16 @@ async fn lead_by_socks(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sockets_go_through_a_socks_proxy_of_the_environment() {
+async fn connections_use_a_socks_proxy_of_the_environment() {
     let (at, hosts) = socks().await;
     let address = format!("socks5h://me:hunter2@{at}");
-    in_a_process("proxy::a_venue_is_heard", "ALL_PROXY", address).await;
+    in_a_process("proxy::an_exchange_behind_a_proxy", "ALL_PROXY", address).await;
     let hosts = hosts.lock().unwrap();
     assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "venue.example"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
+async fn an_exchange_may_have_its_own_proxy_for_connections_and_requests() {
     let (at, hosts) = socks().await;
     let http = Proxy::open().await;
     let folder = Folder::new();
@@ -178,10 +178,10 @@ async fn in_a_process_with(name: &'static str, variables: Vec<(&'static str, Str
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not() {
+async fn connections_use_the_proxy_of_the_environment_except_on_loopback() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter2@{}", proxy.at);
-    in_a_process("proxy::a_venue_is_heard", "all_proxy", address).await;
+    in_a_process("proxy::an_exchange_behind_a_proxy", "all_proxy", address).await;
     let heads = proxy.heads.lock().unwrap();
     assert!(!heads.is_empty());
     for head in &*heads {
@@ -190,13 +190,13 @@ async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_so() {
+async fn no_proxy_is_used_if_the_environment_or_the_settings_exclude_it() {
     let proxy = Proxy::open().await;
     let address = ("ALL_PROXY", format!("http://me:hunter2@{}", proxy.at));
     let unless = ("NO_PROXY", "other.example, 0.0.0.0".to_owned());
-    let near = "proxy::a_venue_of_this_machine_is_heard";
+    let near = "proxy::an_exchange_on_this_machine";
     in_a_process_with(near, vec![address.clone(), unless]).await;
-    let none = "proxy::a_venue_without_a_proxy_is_heard";
+    let none = "proxy::an_exchange_without_a_proxy";
     in_a_process_with(none, vec![address.clone()]).await;
     assert!(proxy.heads.lock().unwrap().is_empty());
     // Without either the same goes through it.
@@ -209,14 +209,24 @@ async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_password() {
+async fn a_refusing_proxy_is_named_with_its_variable_and_without_its_password() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter3@{}", proxy.at);
-    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", address).await;
+    in_a_process(
+        "proxy::an_exchange_behind_a_refusing_proxy",
+        "HTTP_PROXY",
+        address,
+    )
+    .await;
     assert!(!proxy.heads.lock().unwrap().is_empty());
     drop(proxy);
     let nobody = "http://me:hunter3@127.0.0.1:9".to_owned();
-    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", nobody).await;
+    in_a_process(
+        "proxy::an_exchange_behind_a_refusing_proxy",
+        "HTTP_PROXY",
+        nobody,
+    )
+    .await;
 }
 
 /// A plan in which one venue's socket, and what else it is asked, are far away.
@@ -239,7 +249,7 @@ fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_is_heard() {
+async fn an_exchange_behind_a_proxy() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx"]).await;
     // The markets are asked for on loopback, which no proxy is to see.
@@ -273,19 +283,19 @@ async fn heard_by(proxy: Option<&str>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_of_this_machine_is_heard() {
+async fn an_exchange_on_this_machine() {
     heard_by(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_without_a_proxy_is_heard() {
+async fn an_exchange_without_a_proxy() {
     heard_by(Some("")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_cannot_be_reached() {
+async fn an_exchange_behind_a_refusing_proxy() {
     let proxy = std::env::var("HTTP_PROXY").unwrap();
     let named = format!(
         "the proxy http://{} (HTTP_PROXY)",

@@ -102,7 +102,7 @@ fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decim
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
+async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&VENUES).await);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;

@@ -72,7 +72,7 @@ fn for_two() -> Settings {
 
 /// Between two of its pings nothing proves what was heard since the last one, and the other may be lost any moment.
 #[tokio::test(start_paused = true)]
-async fn who_still_listens_asks_for_a_sign_of_life_as_soon_as_the_other_is_lost() {
+async fn the_remaining_connection_sends_a_ping_as_soon_as_the_other_is_lost() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     settings.pace.ping = 600.0;
@@ -96,7 +96,7 @@ async fn who_still_listens_asks_for_a_sign_of_life_as_soon_as_the_other_is_lost(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
+async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
@@ -182,7 +182,7 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
+async fn a_silent_redundant_connection_is_replaced() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     settings.pace.stale_connection = 0.4;
@@ -222,7 +222,7 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
 
 /// Who subscribes is told the last events anew at some venues, long after both were told them and they were forgotten here.
 #[tokio::test(start_paused = true)]
-async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
+async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     (settings.pace.stale_connection, settings.pace.dedupe) = (0.4, 0.2);
@@ -254,7 +254,7 @@ async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
 
 /// The allowance of messages is for an address, however many sockets there are.
 #[tokio::test(start_paused = true)]
-async fn two_who_listen_share_what_one_address_may_send() {
+async fn redundant_connections_share_the_message_limit_of_their_address() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["lighter"]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
@@ -273,7 +273,7 @@ async fn two_who_listen_share_what_one_address_may_send() {
 
 /// A number that one misses is no gap where the other had what it stands for; one that both miss is.
 #[tokio::test(start_paused = true)]
-async fn a_hole_in_the_numbers_of_one_of_two_is_no_gap_and_one_in_both_is() {
+async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["extended"]));
     let extended = doubles.of("extended");
     let mut settings = for_two();

@@ -19,7 +19,7 @@ const VENUES: [(&str, &str); 3] = [
 const UNDER_WAY: i64 = 3000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for() {
+async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     let venues = VENUES.map(|(venue, _)| venue);
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&venues).await);
     let mut settings = quick();
@@ -107,7 +107,7 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
+async fn the_totals_of_an_exchange_are_compared_with_the_stored_orders() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let mut settings = quick();

@@ -91,7 +91,7 @@ fn counted(overview: &TotalsByWindow) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_exchange_tells_is_streamed_and_counted_at_once() {
+async fn collected_orders_are_streamed_and_counted_at_once() {
     let venues = ["binance", "okx", "bitget"];
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&venues).await);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));

@@ -94,14 +94,14 @@ macro_rules! tapes {
 }
 
 tapes! {
-    the_past_of_deribit_is_filled_page_by_page, what_deribit_told_meanwhile_is_asked_for: "deribit",
-    the_past_of_kraken_is_filled_page_by_page, what_kraken_told_meanwhile_is_asked_for: "kraken",
-    the_past_of_dydx_is_filled_page_by_page, what_dydx_told_meanwhile_is_asked_for: "dydx",
+    the_past_of_deribit_is_filled_page_by_page, orders_of_deribit_during_a_disconnection_are_backfilled: "deribit",
+    the_past_of_kraken_is_filled_page_by_page, orders_of_kraken_during_a_disconnection_are_backfilled: "kraken",
+    the_past_of_dydx_is_filled_page_by_page, orders_of_dydx_during_a_disconnection_are_backfilled: "dydx",
 }
 
 /// A page ends with an instant, not with a place, so what it leaves out of that instant is lost: that much, and by name.
 #[tokio::test(start_paused = true)]
-async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
+async fn an_instant_that_fills_a_page_loses_only_its_remaining_trades() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
     let exchange = doubles.of("kraken");
     let instant = exchange.book().now() - 10 * MINUTE;
@@ -131,7 +131,7 @@ async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
 
 /// What comes with a subscription may be older than anything that a live channel tells.
 #[tokio::test(start_paused = true)]
-async fn old_trades_that_come_with_a_subscription_are_kept() {
+async fn old_trades_that_come_with_a_subscription_are_stored() {
     let (folder, venues) = (Folder::new(), ["kraken", "dydx", "lighter", "extended"]);
     let doubles = Doubles::in_memory(&venues);
     let mut happened = Vec::new();
@@ -162,7 +162,7 @@ fn timeless(mut told: Told) -> Told {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_bitmex_tells_is_kept_under_the_time_of_receipt_and_a_partial_adds_nothing() {
+async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
     let exchange = doubles.of("bitmex");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -200,7 +200,7 @@ async fn what_bitmex_tells_is_kept_under_the_time_of_receipt_and_a_partial_adds_
 // --- sockets
 
 #[tokio::test(start_paused = true)]
-async fn every_venue_answers_pings_and_keeps_its_socket() {
+async fn every_exchange_answers_pings_and_its_connection_stays_open() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&[
         "deribit", "kraken", "bitmex", "dydx", "lighter", "pacifica", "extended",
@@ -240,7 +240,7 @@ async fn the_test_requests_of_deribit_are_answered() {
 }
 
 #[test]
-fn what_wants_an_answer_gets_it() {
+fn requests_of_an_exchange_are_answered() {
     let test = br#"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#;
     let said = answer("deribit", test).unwrap().unwrap();
     assert!(said.contains(r#""method":"public/test""#), "{said}");
@@ -253,7 +253,7 @@ fn what_wants_an_answer_gets_it() {
 
 /// The venue sends nothing although it listens, and its own heart no longer beats.
 #[tokio::test(start_paused = true)]
-async fn a_kraken_without_heartbeat_is_given_up() {
+async fn a_kraken_connection_without_heartbeats_is_replaced() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
     let mut settings = quick();
     settings.pace.control = 2.0;
@@ -294,29 +294,29 @@ async fn names_what_is_refused(venue: &'static str, topic: &str, market: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_that_kraken_refuses_is_named() {
+async fn a_market_that_kraken_refuses_is_reported_by_name() {
     names_what_is_refused("kraken", "PF_ETHUSD", "PF_ETHUSD").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_that_dydx_refuses_is_named() {
+async fn a_market_that_dydx_refuses_is_reported_by_name() {
     names_what_is_refused("dydx", "ETH-USD", "ETH-USD").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_that_lighter_refuses_is_named() {
+async fn a_market_that_lighter_refuses_is_reported_by_name() {
     names_what_is_refused("lighter", "trade/0", "0").await;
 }
 
 /// Which one is meant it does not say.
 #[tokio::test(start_paused = true)]
-async fn a_market_that_pacifica_refuses_is_named() {
+async fn a_market_that_pacifica_refuses_is_reported_by_name() {
     names_what_is_refused("pacifica", "ETH", "ETH").await;
 }
 
 /// A channel that does not exist is left out of the reply.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_of_deribit_is_tried_again() {
+async fn a_subscription_that_deribit_refuses_is_sent_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["deribit"]));
     let exchange = doubles.of("deribit");
     exchange.fault(|faults| faults.bad_topics = vec!["trades.future.any.100ms".to_owned()]);
@@ -362,16 +362,16 @@ async fn hears_a_new_market(venue: &'static str, native_id: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_market_of_kraken_is_heard() {
+async fn a_new_market_of_kraken_is_subscribed() {
     hears_a_new_market("kraken", "PF_NEWUSD").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_market_of_dydx_is_heard() {
+async fn a_new_market_of_dydx_is_subscribed() {
     hears_a_new_market("dydx", "NEW-USD").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_market_of_lighter_is_heard() {
+async fn a_new_market_of_lighter_is_subscribed() {
     hears_a_new_market("lighter", "77").await;
 }

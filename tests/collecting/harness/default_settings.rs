@@ -89,7 +89,7 @@ async fn waits_of(lives: Duration) -> Vec<Duration> {
 }
 
 #[test]
-fn waits_begin_anew_after_sixty_healthy_seconds_and_not_before() {
+fn reconnect_waits_start_again_after_sixty_healthy_seconds() {
     let anew = in_its_own_time(waits_of(Duration::from_secs(61)));
     let first = Duration::from_millis(1100);
     assert!(anew.iter().all(|wait| *wait < first), "{anew:?}");
@@ -138,7 +138,7 @@ async fn polls() {
 }
 
 #[test]
-fn a_poll_reaches_five_minutes_behind_the_one_before_it() {
+fn a_poll_overlaps_the_previous_poll_by_five_minutes() {
     in_its_own_time(polls());
 }
 
@@ -164,7 +164,7 @@ async fn left_of_busy_hours() -> Vec<i64> {
 }
 
 #[test]
-fn no_part_that_is_asked_for_by_itself_is_shorter_than_ten_minutes() {
+fn no_part_of_a_split_backfill_is_shorter_than_ten_minutes() {
     let left = in_its_own_time(left_of_busy_hours());
     let ten = 10 * Millis::MINUTE;
     // Half of what is less than twenty minutes would be shorter.

@@ -50,7 +50,7 @@ async fn is_off(backfill_hours: Option<u32>) -> (usize, i64) {
 }
 
 #[test]
-fn a_restart_asks_as_far_back_as_the_venue_remembers_unless_that_is_limited() {
+fn a_restart_backfills_as_far_as_the_exchange_allows_unless_limited() {
     let (kept, recovered) = in_its_own_time(is_off(None));
     assert_eq!(kept, 1);
     assert!(recovered >= 72 * Millis::HOUR, "{recovered}");

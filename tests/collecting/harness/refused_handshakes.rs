@@ -64,7 +64,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
 }
 
 #[test]
-fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
+fn no_handshake_is_sent_before_a_cooldown_is_over() {
     for status in [403, 418, 429] {
         let limit = Limit {
             status,
@@ -75,7 +75,7 @@ fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
 }
 
 #[test]
-fn a_bybit_that_answers_handshakes_403_is_not_tried_for_ten_minutes() {
+fn bybit_is_not_connected_for_ten_minutes_after_a_handshake_with_403() {
     let limit = Limit {
         status: 403,
         retry_after: None,
