@@ -86,7 +86,7 @@ impl Supervisor {
         } else {
             RawQueue::default()
         };
-        let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
+        let delivery = Delivery::new(inbox, archive, &settings, &clock).with_raw(raw.clone());
         let prices = Arc::new(ReferencePrices::default());
         let selected = (!coins.is_empty()).then_some(coins);
         let of_settings = coins_of(&settings.coins);

@@ -5,7 +5,7 @@ use liqdata::collect::Settings;
 use liqdata::market::Market;
 use liqdata::model::{Millis, TimeRange};
 
-use crate::bench::{Doubles, Folder, assert_kept, gaps, orders, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, orders, quick};
 use crate::doubles::{Act, Ending, Tally};
 
 const OF_OKX: &str = "/api/v5/public/liquidation-orders";
@@ -49,7 +49,7 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
         .until("the past is told", |_| !outcomes(&folder, "okx").is_empty())
         .await;
     let mut happened = okx.liquidate(5);
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     okx.fault(|faults| faults.broken = vec![OF_OKX.to_owned()]);
     let before = failures(&okx.tally());
     okx.act(Act::Disconnect(Ending::Close));
@@ -60,25 +60,25 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
     okx.until(|tally| failures(tally) >= before + 7).await;
     assert!(outcomes(&folder, "okx").iter().all(|one| one.rows == 0));
     okx.mend();
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("the gap is on record", |_| {
             !gaps(&folder.archive()).is_empty()
         })
         .await;
-    // Told by the venue only after it has been asked.
+    // OrderContent by the venue only after it has been asked.
     let [gap] = gaps(&folder.archive()).try_into().unwrap();
     let late = okx.imagine([gap.start.0]);
     okx.record(&late);
     happened.extend(late);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("the gap is known to be recovered", |_| {
             have_become(&folder, "okx", 1, GapState::Recovered)
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let market = Market::open(folder.archive(), None).unwrap();
     let told = market.gaps(None, TimeRange::ALL).unwrap();
     let [told] = told.as_slice() else {
@@ -174,7 +174,7 @@ async fn no_gap_is_recovered_while_a_market_list_is_unknown() {
     assert!(outcomes(&folder, "htx").is_empty());
     assert_eq!(orders(&folder.archive()).len(), 0);
     htx.mend();
-    collecting.until_kept(linear.len()).await;
+    collecting.until_stored(linear.len()).await;
     collecting
         .until("the past is told", |_| !outcomes(&folder, "htx").is_empty())
         .await;
@@ -185,7 +185,7 @@ async fn no_gap_is_recovered_while_a_market_list_is_unknown() {
             .iter()
             .all(|one| one.outcome == GapState::Recovered)
     );
-    assert_kept(&folder.archive(), &linear);
+    assert_stored(&folder.archive(), &linear);
 }
 
 #[tokio::test(start_paused = true)]
@@ -242,7 +242,7 @@ async fn past_rows_of_a_subscription_that_find_no_room_are_no_gap_of_their_time(
     let now = kraken.book().now();
     let happened = kraken.liquidate_at((0..40).map(|number| now - 4000 + 100 * number));
     let last = happened.iter().map(|truth| truth.time).max().unwrap();
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("that is covered", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
@@ -270,7 +270,7 @@ async fn past_rows_of_a_subscription_that_find_no_room_are_no_gap_of_their_time(
     for gap in gaps(&folder.archive()) {
         assert!(gap.start.0 >= last, "{gap:?}");
     }
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -291,7 +291,7 @@ async fn a_new_archive_begins_with_a_backfill_of_one_day() {
         .until("the past is told", |_| collecting.is_over())
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &within);
+    assert_stored(&folder.archive(), &within);
 }
 
 /// Orders of the last hour, of which the venue tells a hundred at a time.
@@ -324,7 +324,7 @@ async fn a_backfill_that_needs_too_many_requests_is_split_into_halves() {
     };
     let whole = Folder::new();
     let collecting = doubles.collect(&whole.archive(), &once(1000));
-    collecting.until_kept(count).await;
+    collecting.until_stored(count).await;
     collecting
         .until("all is told", |_| !outcomes(&whole, "okx").is_empty())
         .await;
@@ -332,7 +332,7 @@ async fn a_backfill_that_needs_too_many_requests_is_split_into_halves() {
     let requests = okx.tally().asked(OF_OKX);
     let most = u32::try_from(requests).unwrap() - 2;
     let collecting = doubles.collect(&folder.archive(), &once(most));
-    collecting.until_kept(count).await;
+    collecting.until_stored(count).await;
     collecting
         .until("both halves are told", |_| {
             outcomes(&folder, "okx").len() == 2

@@ -20,6 +20,10 @@ use crate::harness::virtual_environment::{Globe, Venues, true_clock};
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The pauses between two looks at what must come grow from the first to the second.
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_millis(50);
+
 /// Whether the long form of a test is asked for.
 pub(crate) fn is_soak() -> bool {
     std::env::var_os("LIQDATA_SOAK").is_some()
@@ -237,6 +241,7 @@ impl Collecting {
     /// Waits until the status is as wanted.
     pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
         let started = Instant::now();
+        let mut pause = SHORTEST;
         loop {
             let status = self.status();
             if wanted(&status) {
@@ -246,7 +251,9 @@ impl Collecting {
                 started.elapsed() < PATIENCE,
                 "waited in vain until {what}: {status:#?}"
             );
-            sleep(Duration::from_millis(5)).await;
+            sleep(pause).await;
+            // In memory, time costs nothing, but a look into the archive does.
+            pause = LONGEST.min(2 * pause);
         }
     }
 
@@ -276,9 +283,9 @@ impl Collecting {
         .await
     }
 
-    pub(crate) async fn until_kept(&self, orders: usize) -> Status {
+    pub(crate) async fn until_stored(&self, orders: usize) -> Status {
         let wanted = u64::try_from(orders).unwrap();
-        self.until(&format!("{orders} orders are kept"), |status| {
+        self.until(&format!("{orders} orders are stored"), |status| {
             status.orders >= wanted
         })
         .await
@@ -328,9 +335,9 @@ pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
 }
 
 /// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
-pub(crate) type Told = (String, String, String, String, String, String, i64);
+pub(crate) type OrderContent = (String, String, String, String, String, String, i64);
 
-pub(crate) fn told(row: &OrderRow) -> Told {
+pub(crate) fn told(row: &OrderRow) -> OrderContent {
     (
         row.order.exchange.clone(),
         row.native_id.clone().unwrap(),
@@ -347,7 +354,7 @@ fn time_of(venue: &str, time: i64) -> i64 {
     if venue == "bitmex" { 0 } else { time }
 }
 
-pub(crate) fn true_of(truth: &Truth) -> Told {
+pub(crate) fn true_of(truth: &Truth) -> OrderContent {
     (
         truth.venue.to_owned(),
         truth.native_id().to_owned(),
@@ -361,25 +368,26 @@ pub(crate) fn true_of(truth: &Truth) -> Told {
 
 /// Checks that the archive holds these and nothing else, each once. What a back-fill told before the socket did is there as
 /// the back-fill tells it, with its time cut to the second, say.
-pub(crate) fn assert_kept(archive: &Path, truths: &[Truth]) {
+pub(crate) fn assert_stored(archive: &Path, truths: &[Truth]) {
     let rows = orders(archive);
-    let happened: BTreeSet<Told> = truths.iter().map(true_of).collect();
-    let mut by_rest: BTreeMap<Told, Vec<Told>> = BTreeMap::new();
+    let happened: BTreeSet<OrderContent> = truths.iter().map(true_of).collect();
+    let mut by_rest: BTreeMap<OrderContent, Vec<OrderContent>> = BTreeMap::new();
     for truth in truths {
         let told = true_of(&dialect(truth.venue).unwrap().told_by_rest(truth));
         by_rest.entry(told).or_default().push(true_of(truth));
     }
     let all = rows.iter().map(told);
-    let (by_socket, others): (Vec<Told>, Vec<Told>) = all.partition(|row| happened.contains(row));
-    let mut kept: BTreeSet<Told> = by_socket.into_iter().collect();
+    let (by_socket, others): (Vec<OrderContent>, Vec<OrderContent>) =
+        all.partition(|row| happened.contains(row));
+    let mut stored: BTreeSet<OrderContent> = by_socket.into_iter().collect();
     for row in others {
         let told_so = by_rest.get(&row).into_iter().flatten();
-        let one = told_so.filter(|one| !kept.contains(*one)).min();
-        kept.insert(one.cloned().unwrap_or(row));
+        let one = told_so.filter(|one| !stored.contains(*one)).min();
+        stored.insert(one.cloned().unwrap_or(row));
     }
-    assert_eq!(kept.len(), rows.len(), "a row is there twice");
-    let missing: Vec<_> = happened.difference(&kept).collect();
-    let strange: Vec<_> = kept.difference(&happened).collect();
+    assert_eq!(stored.len(), rows.len(), "a row is there twice");
+    let missing: Vec<_> = happened.difference(&stored).collect();
+    let strange: Vec<_> = stored.difference(&happened).collect();
     assert!(
         missing.is_empty() && strange.is_empty(),
         "missing: {missing:#?}\nstrange: {strange:#?}"

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::bench::{Doubles, Folder, assert_kept, gaps, is_soak, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, is_soak, quick};
 
 /// Everything that is read off the orders.
 const REALISED: [&str; 6] = [
@@ -83,7 +83,7 @@ impl Drop for Served {
     }
 }
 
-/// A kept connection.
+/// A stored connection.
 struct Asker {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -224,7 +224,10 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
                 break (status, passed);
             }
             let patience = Duration::from_secs(60 + 2 * seconds);
-            assert!(passed < patience, "not kept after {passed:?}: {status:#?}");
+            assert!(
+                passed < patience,
+                "not stored after {passed:?}: {status:#?}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -250,7 +253,7 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
     commits.sort_unstable();
     let grown = peak.into_inner().saturating_sub(before) >> 20;
     println!(
-        "{count} events at {rate}/s were kept after {:.2} s, {} lost; memory grew by {grown} MB; {} commits, durable \
+        "{count} events at {rate}/s were stored after {:.2} s, {} lost; memory grew by {grown} MB; {} commits, durable \
          after {:.1} ms (median) and {:.1} ms (p99); {} answers after {:.2} ms (median), {:.2} ms (p99), {:.2} ms (most)",
         kept_after.as_secs_f64(),
         status.venues[0].lost,
@@ -274,6 +277,6 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
     assert!(overview.contains(&format!("\"cnt\":{count}")), "{overview}");
     drop(served);
     collecting.stop().await;
-    assert_kept(&archive, &cascade);
+    assert_stored(&archive, &cascade);
     assert!(gaps(&archive).is_empty());
 }

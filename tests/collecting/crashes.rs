@@ -11,7 +11,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Collector, Settings, VenueState};
 use liqdata::model::Millis;
 
-use crate::bench::{Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of};
+use crate::bench::{Doubles, Folder, OrderContent, gaps, is_soak, orders, quick, told, true_of};
 use crate::doubles::{Act, Ending, Truth};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
@@ -89,7 +89,7 @@ fn collects() {
         println!("\n{line}");
         std::io::stdout().flush().unwrap();
     };
-    let (mut kept, mut live) = (0, false);
+    let (mut stored, mut live) = (0, false);
     loop {
         let status = collector.status();
         if !live
@@ -101,9 +101,9 @@ fn collects() {
             live = true;
             tell("live");
         }
-        if status.orders > kept {
-            kept = status.orders;
-            tell(&format!("kept {kept}"));
+        if status.orders > stored {
+            stored = status.orders;
+            tell(&format!("stored {stored}"));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -128,16 +128,16 @@ fn written(doubles: &Doubles) -> String {
     text
 }
 
-/// Checks that what is kept happened, and is there once; how many rows there are.
+/// Checks that what is stored happened, and is there once; how many rows there are.
 fn check(archive: &Path, happened: &[Truth]) -> usize {
     let writer = Archive::create_or_open(archive).unwrap();
     assert!(writer.verify().unwrap().is_sound());
     drop(writer);
     let rows = orders(archive);
-    let kept: BTreeSet<Told> = rows.iter().map(told).collect();
-    assert_eq!(kept.len(), rows.len(), "a row is there twice");
-    let true_ones: BTreeSet<Told> = happened.iter().map(true_of).collect();
-    let strange: Vec<_> = kept.difference(&true_ones).collect();
+    let stored: BTreeSet<OrderContent> = rows.iter().map(told).collect();
+    assert_eq!(stored.len(), rows.len(), "a row is there twice");
+    let true_ones: BTreeSet<OrderContent> = happened.iter().map(true_of).collect();
+    let strange: Vec<_> = stored.difference(&true_ones).collect();
     assert!(strange.is_empty(), "{strange:?}");
     rows.len()
 }
@@ -162,14 +162,14 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
             for exchange in doubles.exchanges().values() {
                 happened.extend(exchange.liquidate(random.usize(1..40)));
             }
-            acknowledged = process.hear("kept").unwrap().parse().unwrap();
+            acknowledged = process.hear("stored").unwrap().parse().unwrap();
         }
         for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(random.usize(1..40)));
         }
         process.kill();
         // What it managed to say before it died counts as well.
-        while let Some(more) = process.hear("kept") {
+        while let Some(more) = process.hear("stored") {
             acknowledged = more.parse().unwrap_or(acknowledged);
         }
         if archive.exists() {
@@ -184,18 +184,18 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
     // At last one that is left to work: what two venues tell again is there to the last row.
     let mut process = Process::start(&archive, &settings);
     assert!(process.hear("live").is_some());
-    let told_again: BTreeSet<Told> = happened
+    let told_again: BTreeSet<OrderContent> = happened
         .iter()
         .filter(|truth| truth.venue != "binance")
         .map(true_of)
         .collect();
     loop {
-        let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
-        if told_again.is_subset(&kept) {
+        let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+        if told_again.is_subset(&stored) {
             break;
         }
         // Nothing new means that it will never come: a test that hangs says less than one that fails.
-        assert!(process.hear("kept").is_some());
+        assert!(process.hear("stored").is_some());
     }
     process.kill();
     check(&archive, &happened);
@@ -240,9 +240,9 @@ async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
         }
     };
     tokio::join!(process.pause(absence), telling);
-    let mut kept = 0;
-    while kept < happened.len() {
-        kept = process.hear("kept").unwrap().parse().unwrap();
+    let mut stored = 0;
+    while stored < happened.len() {
+        stored = process.hear("stored").unwrap().parse().unwrap();
     }
     // Pings are answered as before.
     for exchange in doubles.exchanges().values() {
@@ -339,7 +339,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let mut happened = okx.liquidate(200);
-    collecting.until_kept(200).await;
+    collecting.until_stored(200).await;
     let ballast = archive.parent().unwrap().join("ballast");
     let mut size = 4 << 20;
     while size > 4096 && std::fs::write(&ballast, vec![0; size]).is_err() {
@@ -373,8 +373,8 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     let before = collecting.status().orders;
     let after = okx.liquidate(50);
     collecting
-        .until("what comes now is kept", |status| {
-            let rows: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
+        .until("what comes now is stored", |status| {
+            let rows: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
             status.orders >= before + 50 && after.iter().all(|truth| rows.contains(&true_of(truth)))
         })
         .await;
@@ -382,8 +382,8 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     collecting.stop().await;
     let rows = check(&archive, &happened);
     assert!(rows >= acknowledged + 50);
-    let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
-    assert!(after.iter().all(|truth| kept.contains(&true_of(truth))));
+    let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+    assert!(after.iter().all(|truth| stored.contains(&true_of(truth))));
     let gaps = gaps(&archive);
     let lost: Vec<_> = gaps
         .iter()
@@ -394,7 +394,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     for missing in happened
         .iter()
         .map(true_of)
-        .filter(|row| !kept.contains(row))
+        .filter(|row| !stored.contains(row))
     {
         let at = Millis(missing.6);
         let covered = lost.iter().any(|gap| gap.start <= at && at < gap.end);

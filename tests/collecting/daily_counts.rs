@@ -6,7 +6,7 @@ use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
 use liqdata::model::{Millis, VenueCoverage};
 
-use crate::bench::{Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Garbage, Setup};
 
 fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
@@ -80,7 +80,7 @@ async fn a_slow_clock_rejects_no_event_and_is_reported() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = bitget.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     let status = collecting.of("bitget");
     assert_eq!(status.rejected, 0, "{status:?}");
     let about =
@@ -92,7 +92,7 @@ async fn a_slow_clock_rejects_no_event_and_is_reported() {
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert!(gaps(&folder.archive()).is_empty());
 }
 

@@ -20,7 +20,7 @@ async fn equal_orders_of_gate_in_one_second_are_all_stored_once() {
     for truth in &happened {
         gate.publish(std::slice::from_ref(truth));
     }
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     let heard = collecting.of("gate");
     gate.act(Act::Disconnect(Ending::Close));
     collecting
@@ -58,7 +58,7 @@ async fn matches_of_bitfinex_in_one_instant_are_all_stored_and_an_amount_only_on
     say(&matches);
     // The other way round, as a body has them.
     say(&[matches[1].clone(), matches[0].clone()]);
-    collecting.until_kept(2).await;
+    collecting.until_stored(2).await;
     // The whole position, and what was sold of it, in one amount.
     let other = |row: String| row.replace(r#""pos",7"#, r#""pos",8"#);
     say(&[other(row(now, "0.0392", 0, "null"))]);
@@ -70,12 +70,12 @@ async fn matches_of_bitfinex_in_one_instant_are_all_stored_and_an_amount_only_on
         })
         .await;
     assert_eq!((status.events, status.rejected), (3, 0), "{status:?}");
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     collecting.stop().await;
-    let mut kept: Vec<String> = orders(&folder.archive())
+    let mut stored: Vec<String> = orders(&folder.archive())
         .iter()
         .map(|row| row.order.qty.normalize().to_string())
         .collect();
-    kept.sort();
-    assert_eq!(kept, ["0.0392", "0.25", "0.5"]);
+    stored.sort();
+    assert_eq!(stored, ["0.0392", "0.25", "0.5"]);
 }

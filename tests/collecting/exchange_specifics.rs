@@ -6,7 +6,9 @@ use liqdata::archive::Archive;
 use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick, told, true_of};
+use crate::bench::{
+    Collecting, Doubles, Folder, assert_stored, gaps, orders, quick, told, true_of,
+};
 use crate::doubles::{Act, Ending, Exchange, Limit, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
@@ -20,7 +22,7 @@ async fn until_asked(collecting: &Collecting, exchange: &Exchange, path: &str, t
     exchange.until(|tally| tally.asked(path) >= times).await;
     collecting
         .until_of(exchange.venue(), "nothing is left to be asked", |one| {
-            one.asked >= one.to_ask
+            one.requests_done >= one.requests_planned
         })
         .await;
 }
@@ -52,14 +54,14 @@ async fn fill(
     let missed = exchange.imagine(of_late(exchange, count));
     exchange.record(&missed);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(missed.len()).await;
+    collecting.until_stored(missed.len()).await;
     until_asked(&collecting, exchange, path, requests).await;
     let status = collecting.of(venue);
     assert_eq!((status.rejected, status.pending), (0, 0), "{status:?}");
     let tally = exchange.tally();
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &told_by_rest(&missed));
+    assert_stored(&folder.archive(), &told_by_rest(&missed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,14 +100,14 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     assert_eq!(happened[last].time, newest - 1000 * (page - 1));
     exchange.record(&happened);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     until_asked(&collecting, exchange, path, 2).await;
     collecting.stop().await;
-    let mut kept: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
+    let mut stored: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
     let mut told: Vec<_> = told_by_rest(&happened).iter().map(true_of).collect();
-    kept.sort_unstable();
+    stored.sort_unstable();
     told.sort_unstable();
-    assert_eq!(kept, told);
+    assert_eq!(stored, told);
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +151,7 @@ async fn is_told_again(venue: &'static str, path: &str) {
     let exchange = doubles.of(venue);
     until_asked(&collecting, exchange, path, 1).await;
     let happened = exchange.liquidate(60);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let heard = collecting.of(venue);
     exchange.act(Act::Disconnect(Ending::Close));
     collecting
@@ -160,7 +162,7 @@ async fn is_told_again(venue: &'static str, path: &str) {
     let archive = folder.archive();
     collecting.stop().await;
     // The row that came first stays, here the socket's.
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,7 +181,7 @@ async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged
     collecting.until_live().await;
     until_asked(&collecting, gate, path, 1).await;
     let happened = gate.liquidate(60);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting
@@ -189,7 +191,7 @@ async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged
         .await;
     assert_eq!(collecting.status().orders, 0);
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,10 +210,10 @@ async fn a_row_of_bitget_without_a_contract_size_waits_for_its_market() {
         .until_of("bitget", "the rows wait", |one| one.pending == 5)
         .await;
     bitget.book().announce("NEWUSDT");
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     assert_eq!(collecting.of("bitget").unpriced, 0);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &missed);
 }
 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
@@ -227,7 +229,7 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     settings.pace.late = 0.2;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
         archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
@@ -252,7 +254,7 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
         .await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &old);
+    assert_stored(&archive, &old);
     let of_coinex = gaps(&archive);
     assert_eq!(of_coinex.len(), 1, "{of_coinex:?}");
     assert_eq!(of_coinex[0].reason, "a poll was not answered");
@@ -289,12 +291,12 @@ async fn no_row_of_htx_is_stored_if_the_unit_check_fails() {
     assert_eq!(htx.tally().sockets.len(), 0);
     htx.mend();
     collecting.stop().await;
-    assert_kept(&folder.archive(), &[]);
-    // Borne out, all is kept.
+    assert_stored(&folder.archive(), &[]);
+    // Borne out, all is stored.
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &old);
+    assert_stored(&folder.archive(), &old);
 }
 
 /// What cannot be asked proves nothing against a venue.
@@ -308,9 +310,9 @@ async fn htx_is_collected_if_the_unit_check_has_no_answer() {
     collecting.until_live().await;
     assert!(htx.tally().asked(path) > 0);
     let happened = htx.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// The proof is asked for again and again, whatever the last one said.
@@ -324,7 +326,7 @@ async fn htx_is_not_collected_while_the_unit_check_fails() {
     settings.pace.instruments = 0.3;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     htx.fault(|faults| faults.sides_of_positions = true);
     let status = collecting
         .until_of("htx", "it is left alone", |one| {
@@ -338,9 +340,9 @@ async fn htx_is_not_collected_while_the_unit_check_fails() {
     collecting.until_live().await;
     let mut happened = htx.liquidate(30);
     happened.extend(old);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
@@ -356,14 +358,14 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     settings.pace.late = 0.5;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     let mut happened = htx.liquidate(20);
-    collecting.until_kept(old.len() + happened.len()).await;
+    collecting.until_stored(old.len() + happened.len()).await;
     htx.fault(|faults| faults.sides_of_positions = true);
     happened.extend(htx.liquidate(30));
     happened.extend(old);
     collecting
-        .until_of("htx", "rows are kept and it is left alone", |one| {
+        .until_of("htx", "rows are stored and it is left alone", |one| {
             one.events >= 70 && one.state == VenueState::Down
         })
         .await;
@@ -393,12 +395,12 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
         .await;
     assert!(!doubted().is_empty());
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     // Neither a roll nor reading the frames anew brings back what was withdrawn.
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     rebuild(
         &folder.archive(),
         &RebuildOptions::default(),
@@ -406,7 +408,7 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     )
     .unwrap()
     .unwrap();
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -424,9 +426,9 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_connections() {
     assert!(tally.strange.is_empty(), "{:?}", tally.strange);
     assert_eq!((tally.open, tally.sockets.len()), (3, 3));
     let happened = htx.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// A row that is told late, when another process listens, is missed by neither.
@@ -468,9 +470,9 @@ async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
         happened.extend(late);
     }
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// A pace at which markets are read much more often than they are asked for.
@@ -529,9 +531,9 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_polled_once_more() {
     coinex
         .until(|tally| tally.asked("/v2/futures/market") >= lists + 3)
         .await;
-    collecting.until_kept(last.len()).await;
+    collecting.until_stored(last.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &last);
+    assert_stored(&folder.archive(), &last);
 }
 
 #[tokio::test(start_paused = true)]
@@ -573,11 +575,11 @@ async fn a_message_of_an_unknown_channel_is_counted_and_ends_no_connection() {
         .until_of("okx", "it is counted", |one| one.rejected == 1)
         .await;
     let happened = okx.liquidate(5);
-    let status = collecting.until_kept(happened.len()).await;
+    let status = collecting.until_stored(happened.len()).await;
     let one = &status.venues[0];
     assert_eq!((one.rejected, one.gaps), (1, 0), "{one:?}");
     let trouble = one.trouble.as_deref().unwrap_or_default();
     assert!(trouble.contains("liquidation-fills"), "{one:?}");
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }

@@ -3,7 +3,7 @@
 use liqdata::archive::{Archive, VenueCoverage};
 use liqdata::collect::{CollectPlan, VenueState};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, quick};
 use crate::doubles::names;
 
 async fn hears(venue: &'static str) {
@@ -16,7 +16,7 @@ async fn hears(venue: &'static str) {
     for _ in 0..5 {
         happened.extend(exchange.liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of(venue);
     assert_eq!(status.rejected, 0, "{status:?}");
     assert_eq!(status.pending, 0, "{status:?}");
@@ -26,7 +26,7 @@ async fn hears(venue: &'static str) {
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// Waits until nothing is left to be asked about the time before the start.
@@ -34,7 +34,7 @@ pub(crate) async fn until_asked(collecting: &Collecting, venue: &str) {
     let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
     collecting
         .until_of(venue, "the past is known", |one| {
-            one.asked >= one.to_ask && (one.asked > 0 || !has_history)
+            one.requests_done >= one.requests_planned && (one.requests_done > 0 || !has_history)
         })
         .await;
 }
@@ -83,10 +83,10 @@ async fn only_orders_of_the_selected_coins_are_stored() {
         happened.extend(exchange.liquidate(40));
     }
     happened.retain(|truth| truth.market.base == "BTC");
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.
@@ -134,7 +134,7 @@ async fn several_exchanges_are_collected_at_once() {
     for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(50));
     }
-    let status = collecting.until_kept(happened.len()).await;
+    let status = collecting.until_stored(happened.len()).await;
     assert!(
         status
             .venues
@@ -143,5 +143,5 @@ async fn several_exchanges_are_collected_at_once() {
     );
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }

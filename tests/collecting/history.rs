@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
 use liqdata::model::Millis;
 
-use crate::bench::{Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending};
 
 /// The venues whose missed liquidations can be asked for and are told as the socket tells them.
@@ -22,7 +22,7 @@ async fn a_restart_gives_the_rows_of_an_uninterrupted_run() {
     for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(30));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     // Nobody listens.
     for exchange in doubles.exchanges().values() {
@@ -49,7 +49,7 @@ async fn a_restart_gives_the_rows_of_an_uninterrupted_run() {
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert!(gaps(&archive).iter().any(|gap| gap.exchange == "okx"));
 }
 
@@ -60,15 +60,15 @@ async fn orders_during_a_disconnection_are_backfilled() {
     collecting.until_live().await;
     let bitget = doubles.of("bitget");
     let mut happened = bitget.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     bitget.act(Act::Disconnect(Ending::Close));
     let missed = bitget.imagine(std::iter::repeat_n(bitget.book().now(), 10));
     bitget.record(&missed);
     happened.extend(missed);
-    collecting.until_kept(20).await;
+    collecting.until_stored(20).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert_eq!(
         gaps(&archive)
             .iter()
@@ -86,10 +86,10 @@ async fn a_failed_backfill_does_not_stop_the_live_feed() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert!(okx.tally().asked("/api/v5/public/liquidation-orders") >= 1);
 }
 

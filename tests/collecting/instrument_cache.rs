@@ -4,7 +4,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, quick};
 use crate::doubles::{Exchange, Limit};
 use crate::market_lists::{assert_missing, now, until_covered};
 
@@ -20,10 +20,10 @@ fn refuse(exchange: &Exchange, venue: &str) {
     exchange.fault(|faults| faults.broken = vec![path.to_owned()]);
 }
 
-/// Until the lists of these exchanges are kept as they are now.
-async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
+/// Until the lists of these exchanges are stored as they are now.
+async fn stored(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
     collecting
-        .until("the lists are kept", |_| {
+        .until("the lists are stored", |_| {
             let file = |venue: &&str| format!("state/markets-{venue}.json");
             let mut files = venues.iter().map(file);
             files.all(|file| folder.archive().join(file).exists())
@@ -38,7 +38,7 @@ async fn cached_market_lists_replace_refused_ones_from_the_start() {
     let plan = doubles.plan(quick());
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &venues).await;
+    stored(&collecting, &folder, &venues).await;
     let read_until = now(doubles.of("okx"));
     collecting.stop().await;
     for venue in venues {
@@ -58,7 +58,7 @@ async fn cached_market_lists_replace_refused_ones_from_the_start() {
         assert!(status.markets_as_of.unwrap() <= read_until, "{status:?}");
         happened.extend(doubles.of(venue).liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until_of("okx", "it is said", |one| {
             one.trouble
@@ -77,20 +77,20 @@ async fn cached_market_lists_replace_refused_ones_from_the_start() {
         until_covered(&collecting, &folder, venue, lives).await;
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     // Nobody knows what else was listed meanwhile.
     for venue in venues {
         assert_missing(&folder, venue, begun, refused_until);
     }
 }
 
-/// Bybit, whose lists are kept by a process that has ended, and how many sockets that wanted.
+/// Bybit, whose lists are stored by a process that has ended, and how many sockets that wanted.
 async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPlan, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(settings);
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &["bybit"]).await;
+    stored(&collecting, &folder, &["bybit"]).await;
     let wanted = collecting.of("bybit").sockets_wanted;
     collecting.stop().await;
     (folder, doubles, plan, wanted)
@@ -134,10 +134,10 @@ async fn cached_market_lists_are_used_during_a_cooldown() {
     });
     assert_eq!(status.await.state, VenueState::Degraded);
     let happened = bybit.liquidate(20);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     assert_eq!(bybit.tally().rest.last().unwrap().status, 403);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,7 +150,7 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     let plan = doubles.plan(settings);
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &venues).await;
+    stored(&collecting, &folder, &venues).await;
     for venue in venues {
         let exchange = doubles.of(venue);
         let before = exchange.tally().rest.len();
@@ -177,7 +177,7 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     }
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    collecting.until_kept(missed.len()).await;
+    collecting.until_stored(missed.len()).await;
     let gaps_of_it = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
@@ -195,5 +195,5 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     };
     assert!(gap.start <= listed && gap.end > listed, "{gap:?}");
     assert!(gap.topics > 5, "{gap:?}");
-    assert_kept(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &missed);
 }

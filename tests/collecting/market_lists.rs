@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::VenueState;
 use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Exchange, RestRequest};
 
 pub(crate) fn now(exchange: &Exchange) -> Millis {
@@ -146,7 +146,7 @@ async fn markets_whose_list_cannot_be_read_stay_subscribed() {
         .await;
     let happened = bybit.liquidate(60);
     assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of("bybit");
     assert_eq!(
         (status.state, status.pending),
@@ -166,7 +166,7 @@ async fn markets_whose_list_cannot_be_read_stay_subscribed() {
         .until(|tally| tally.subscribed.iter().any(|(_, topic)| topic == wanted))
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,10 +204,10 @@ async fn an_exchange_without_markets_is_not_live() {
         .await;
     collecting.until_live().await;
     let happened = bybit.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     assert_missing(&folder, "bybit", begun, listed_at);
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -340,7 +340,7 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     );
     let happened = bybit.imagine_of("SOLUSDT", [now(bybit).0]);
     bybit.publish(&happened);
-    collecting.until_kept(1).await;
+    collecting.until_stored(1).await;
     let heard = now(bybit);
     collecting
         .until("it is covered again", |_| {
@@ -376,7 +376,7 @@ async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
         .await;
     let happened = bybit.liquidate(60);
     assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     assert_eq!(bybit.tally().sockets.len(), 2, "no socket was opened");
     assert_eq!(bybit.tally().open, 2, "no socket was closed");
     bybit.until(|tally| tally.open == 1).await;
@@ -398,7 +398,7 @@ async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
         );
         assert!(gap.end >= gap.start.on(4000), "{gap:?}");
     }
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// Where the first reading of all says that a list is not there, nothing is covered until that is believed.
@@ -431,7 +431,7 @@ async fn coins_of_the_settings_may_be_symbols_and_unlisted_ones_are_reported() {
     settings.pace.instruments = 0.2;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
-        .until("bars are kept", |status| status.bars > 0)
+        .until("bars are stored", |status| status.bars > 0)
         .await;
     collecting
         .until_of("bybit", "the coin is named", |one| {

@@ -5,7 +5,7 @@ use liqdata::collect::{RebuildCounts, RebuildOptions, VenueStatus, rebuild};
 use liqdata::model::{Millis, VenueCoverage};
 use rust_decimal::Decimal;
 
-use crate::bench::{Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
 use crate::doubles::Truth;
 
 fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
@@ -16,8 +16,8 @@ fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCove
 }
 
 /// Collects two orders of a market, the second at a thousandth of the price; gives how many were quarantined and unjudged
-/// as the archive has it, with what is kept of `right` and `wrong`.
-async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) -> (u64, u64) {
+/// as the archive has it, with what is stored of `right` and `wrong`.
+async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) -> (u64, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
@@ -35,28 +35,32 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) ->
     }
     exchange.publish(&right);
     exchange.publish(&wrong);
-    let kept: Vec<Truth> = if is_wrong_kept {
+    let stored: Vec<Truth> = if is_wrong_stored {
         right.into_iter().chain(wrong).collect()
     } else {
         right
     };
-    collecting.until_kept(kept.len()).await;
+    collecting.until_stored(stored.len()).await;
     collecting
         .until_of(venue, "both are judged or counted", |one| {
-            one.quarantined + one.unjudged + one.suspect >= if is_wrong_kept { 2 } else { 1 }
+            one.quarantined + one.unchecked + one.suspect >= if is_wrong_stored { 2 } else { 1 }
         })
         .await;
     let status = collecting.of(venue);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &kept);
+    assert_stored(&folder.archive(), &stored);
     let aside = std::fs::read_to_string(folder.archive().join("set_aside.jsonl"));
     assert_eq!(
         aside.is_ok_and(|text| text.contains("the exchange's own")),
-        !is_wrong_kept
+        !is_wrong_stored
     );
     let told = coverage(&folder, &doubles, venue).unwrap();
     let counted = (told.quarantined.unwrap(), told.unjudged.unwrap());
-    assert_eq!((status.quarantined, status.unjudged), counted, "{status:?}");
+    assert_eq!(
+        (status.quarantined, status.unchecked),
+        counted,
+        "{status:?}"
+    );
     counted
 }
 
@@ -72,36 +76,36 @@ async fn a_coin_of_one_exchange_is_checked_against_the_price_in_its_market_list(
     }
 }
 
-/// Orders of a market at a thousandth of the price are kept until the price that the exchange tells is known, and no longer.
+/// Orders of a market at a thousandth of the price are stored until the price that the exchange tells is known, and no longer.
 async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
     // It is listened to before the prices are known, so that nothing is missed for them.
-    let mut kept = 0;
+    let mut stored = 0;
     loop {
         let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
         for truth in &mut wrong {
             truth.price = (truth.price * Decimal::new(1, 3)).normalize();
         }
         exchange.publish(&wrong);
-        let told = |one: &VenueStatus| one.quarantined + one.unjudged > kept;
+        let told = |one: &VenueStatus| one.quarantined + one.unchecked > stored;
         let status = collecting.until_of(venue, "it is judged or not", told);
         let status = status.await;
         if status.quarantined == 1 {
-            assert_eq!(status.unjudged, kept);
+            assert_eq!(status.unchecked, stored);
             break;
         }
-        kept += 1;
-        assert!(kept < 100, "{venue}");
+        stored += 1;
+        assert!(stored < 100, "{venue}");
     }
     let right = exchange.imagine_of(native_id, [exchange.book().now()]);
     exchange.publish(&right);
     collecting
-        .until_kept(usize::try_from(kept).unwrap() + 1)
+        .until_stored(usize::try_from(stored).unwrap() + 1)
         .await;
-    assert_eq!(collecting.of(venue).unjudged, kept, "{venue}");
+    assert_eq!(collecting.of(venue).unchecked, stored, "{venue}");
     collecting.stop().await;
 }
 
@@ -152,11 +156,11 @@ async fn orders_are_stored_unchecked_while_the_prices_cannot_be_read() {
     collecting.until_live().await;
     let happened = bybit.liquidate(3);
     collecting
-        .until_of("bybit", "they are counted", |one| one.unjudged == 3)
+        .until_of("bybit", "they are counted", |one| one.unchecked == 3)
         .await;
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// Of orders that the archive has, or that were quarantined, a new process counts none again.
@@ -177,7 +181,7 @@ async fn repeats_are_not_counted_again_after_a_restart() {
         .until_of("gate", "it is set aside", |one| one.quarantined == 1)
         .await;
     collecting
-        .until_of("okx", "they are counted", |one| one.unjudged == 5)
+        .until_of("okx", "they are counted", |one| one.unchecked == 5)
         .await;
     collecting.stop().await;
 
@@ -187,18 +191,18 @@ async fn repeats_are_not_counted_again_after_a_restart() {
         .await;
     let gate = collecting
         .until_of("gate", "it was told again", |one| {
-            one.repeated + one.quarantined + one.unjudged > 0
+            one.repeated + one.quarantined + one.unchecked > 0
         })
         .await;
-    assert_eq!((gate.quarantined, gate.unjudged), (0, 0), "{gate:?}");
+    assert_eq!((gate.quarantined, gate.unchecked), (0, 0), "{gate:?}");
     // What is new counts.
     let more = okx.liquidate(1);
     collecting
-        .until_of("okx", "it is counted", |one| one.unjudged > 0)
+        .until_of("okx", "it is counted", |one| one.unchecked > 0)
         .await;
     collecting.stop().await;
-    let kept: Vec<Truth> = happened.into_iter().chain(more).collect();
-    assert_kept(&folder.archive(), &kept);
+    let stored: Vec<Truth> = happened.into_iter().chain(more).collect();
+    assert_stored(&folder.archive(), &stored);
     assert_eq!(
         coverage(&folder, &doubles, "okx").unwrap().unjudged,
         Some(6)
@@ -236,7 +240,7 @@ async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     };
     let done = again();
     assert_eq!((done.new, done.doubtful), (0, 1), "{done:?}");
-    assert_kept(&folder.archive(), &[]);
+    assert_stored(&folder.archive(), &[]);
     // As a decoder would have read it that took the price for ten times as much.
     let file = folder.archive().join("set_aside.jsonl");
     let aside = std::fs::read_to_string(&file).unwrap();
@@ -249,5 +253,5 @@ async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     std::fs::write(&file, format!("{line}\n")).unwrap();
     let done = again();
     assert_eq!((done.new, done.doubtful), (1, 0), "{done:?}");
-    assert_kept(&folder.archive(), &wrong);
+    assert_stored(&folder.archive(), &wrong);
 }

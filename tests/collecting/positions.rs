@@ -55,7 +55,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
-        .until("a snapshot is kept", |status| of(status).snapshots > 0)
+        .until("a snapshot is stored", |status| of(status).snapshots > 0)
         .await;
     let archive = folder.archive();
     let rows = last(&archive, "BTC");
@@ -139,7 +139,7 @@ async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
     until_heard(&collecting).await;
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
-        .until("a snapshot is kept", |status| of(status).positions == 1)
+        .until("a snapshot is stored", |status| of(status).positions == 1)
         .await;
     let open = last(&archive, "BTC");
     assert_eq!(open.len(), 1);
@@ -196,7 +196,7 @@ async fn coins_are_requested_by_their_native_names_and_unlisted_ones_are_reporte
     collecting.stop().await;
 }
 
-/// Where coins are named, positions of others are not kept; of what is held beyond all that is open no share is told.
+/// Where coins are named, positions of others are not stored; of what is held beyond all that is open no share is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_open_interest() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);

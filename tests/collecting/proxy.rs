@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::bench::{Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
 
 /// A proxy on loopback for whoever knows the password. It leads to the port that is asked for, of this machine, whatever
 /// the host is.
@@ -139,9 +139,9 @@ async fn an_exchange_may_have_its_own_proxy_for_connections_and_requests() {
     let mut happened = doubles.of("okx").liquidate(10);
     happened.extend(doubles.of("bitget").liquidate(10));
     // Those of okx have no price without its markets, which are asked for by REST.
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert!(hosts.lock().unwrap().len() >= 2);
     let heads = http.heads.lock().unwrap();
     assert!(
@@ -257,10 +257,10 @@ async fn an_exchange_behind_a_proxy() {
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(20);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// One whose socket has an address of this machine that is not taken for loopback.
@@ -276,9 +276,9 @@ async fn heard_by(proxy: Option<&str>) {
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(5);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

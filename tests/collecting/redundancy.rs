@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Garbage, Truth};
 
 const VENUES: [&str; 7] = [
@@ -107,7 +107,7 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
         }
         happened.len()
     };
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     // What neither can read counts once.
     for exchange in doubles.exchanges().values() {
         exchange.act(Act::Garbage(Garbage::Alien));
@@ -117,7 +117,7 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
             status.venues.iter().all(|one| one.rejected > 0)
         })
         .await;
-    // The first of the two is lost and kept out, then the second once more.
+    // The first of the two is lost and stored out, then the second once more.
     for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.refuse = true);
         for number in one_of_each_path(exchange, 0) {
@@ -130,7 +130,7 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
             status.venues.iter().all(half)
         })
         .await;
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     for exchange in doubles.exchanges().values() {
         exchange.mend();
     }
@@ -142,7 +142,7 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
             assert!(exchange.act_on(number, Act::Disconnect(Ending::Close)));
         }
     }
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     until_whole(&collecting).await;
     let status = collecting.status();
     for one in &status.venues {
@@ -161,9 +161,9 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
         })
         .await;
     until_whole(&collecting).await;
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     for venue in VENUES {
         let of_venue = gaps.iter().filter(|gap| gap.exchange == venue).count();
@@ -206,7 +206,7 @@ async fn a_silent_redundant_connection_is_replaced() {
     for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     for one in collecting.status().venues {
         assert_eq!((one.gaps, one.lost), (0, 0), "{one:?}");
         let most = one.sockets_wanted + one.sockets_wanted / 2;
@@ -216,7 +216,7 @@ async fn a_silent_redundant_connection_is_replaced() {
         );
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert_eq!(gaps(&folder.archive()), []);
 }
 
@@ -248,7 +248,7 @@ async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale()
         assert_eq!((one.connections, one.gaps), (once_more(&one), 0), "{one:?}");
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert_eq!(gaps(&folder.archive()), []);
 }
 
@@ -294,7 +294,7 @@ async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
         happened.extend(extended.liquidate(1));
         extended.drained().await;
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let at = collecting.status().at;
     collecting
         .until("the hole is found and taken for none", |status| {
@@ -315,7 +315,7 @@ async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 1, "{gaps:?}");
     assert!(

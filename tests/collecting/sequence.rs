@@ -6,7 +6,7 @@ use liqdata::archive::{Archive, Completeness, Evidence};
 use liqdata::market::Market;
 use liqdata::model::{GapState, Millis, TimeRange};
 
-use crate::bench::{Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::Act;
 
 const VENUES: [(&str, &str); 3] = [
@@ -49,7 +49,7 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
             status.venues.iter().all(|one| one.holes == 1)
         })
         .await;
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let market = Market::open(folder.archive(), None).unwrap();
     collecting
         .until("what was missed is told", |_| {
@@ -87,7 +87,7 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 3, "{gaps:?}");
     for (venue, at) in missed {
@@ -121,7 +121,7 @@ async fn the_totals_of_an_exchange_are_compared_with_the_stored_orders() {
     happened.extend(gate.imagine_of("ETH_USDT", times));
     gate.record(&happened);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let told: f64 = happened
         .iter()
         .filter(|truth| truth.native_id() == "BTC_USDT")

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::bench::{Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
 use crate::doubles::Truth;
 
 /// Far more than any step here takes; what is still pending then is stuck.
@@ -132,5 +132,5 @@ async fn collected_orders_are_streamed_and_counted_at_once() {
     serving.stop().await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &truths);
+    assert_stored(&archive, &truths);
 }

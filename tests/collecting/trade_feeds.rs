@@ -6,7 +6,9 @@ use liqdata::feeds::answer;
 
 use liqdata::collect::{CollectPlan, Settings, VenueState};
 
-use crate::bench::{Doubles, Folder, Told, assert_kept, gaps, orders, quick, told, true_of};
+use crate::bench::{
+    Doubles, Folder, OrderContent, assert_stored, gaps, orders, quick, told, true_of,
+};
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth};
 
 const MINUTE: i64 = 60_000;
@@ -48,17 +50,17 @@ async fn is_asked_for_the_past(venue: &'static str) {
     assert!(exchange.tally().rest.iter().all(|one| one.status == 200));
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-/// Cut off, kept out, let in again.
+/// Cut off, stored out, let in again.
 async fn is_asked_for_what_was_missed(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = exchange.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     exchange.fault(|faults| faults.refuse = true);
     exchange.act(Act::Disconnect(Ending::Reset));
     exchange.until(|tally| tally.open == 0).await;
@@ -66,16 +68,16 @@ async fn is_asked_for_what_was_missed(venue: &'static str) {
     exchange.record(&missed);
     happened.extend(missed);
     exchange.mend();
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.until_live().await;
     happened.extend(exchange.liquidate(30));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of(venue);
     assert_eq!(status.rejected, 0, "{status:?}");
     assert!(status.gaps > 0, "{status:?}");
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert!(!gaps(&archive).is_empty());
 }
 
@@ -124,7 +126,7 @@ async fn an_instant_that_fills_a_page_loses_only_its_remaining_trades() {
     let archive = folder.archive();
     collecting.stop().await;
     happened.extend_from_slice(&crowd[30..]);
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
     assert!(aside.contains("has 100 trades at"), "{aside}");
 }
@@ -142,7 +144,7 @@ async fn old_trades_that_come_with_a_subscription_are_stored() {
         happened.extend(old);
     }
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.until_live().await;
     for status in &status.venues {
         assert_eq!(status.rejected, 0, "{status:?}");
@@ -150,13 +152,13 @@ async fn old_trades_that_come_with_a_subscription_are_stored() {
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 // --- BitMEX
 
 /// Its orders have no time, so the time is left out.
-fn timeless(mut told: Told) -> Told {
+fn timeless(mut told: OrderContent) -> OrderContent {
     told.6 = 0;
     told
 }
@@ -169,13 +171,13 @@ async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
     collecting.until_live().await;
     let begun = exchange.book().now();
     let mut happened = exchange.liquidate(60);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     exchange.act(Act::Disconnect(Ending::Close));
     // The orders and the prices, twice.
     exchange.until(|tally| tally.subscribed.len() == 4).await;
     collecting.until_live().await;
     happened.extend(exchange.liquidate(60));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of("bitmex");
     assert_eq!(status.rejected, 0, "{status:?}");
     assert_eq!(status.gaps, 1, "{status:?}");
@@ -190,11 +192,11 @@ async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
             .all(|time| (begun..=exchange.book().now()).contains(time)),
         "{times:?}"
     );
-    let mut kept: Vec<Told> = rows.iter().map(told).map(timeless).collect();
-    let mut told: Vec<Told> = happened.iter().map(true_of).map(timeless).collect();
-    kept.sort();
+    let mut stored: Vec<OrderContent> = rows.iter().map(told).map(timeless).collect();
+    let mut told: Vec<OrderContent> = happened.iter().map(true_of).map(timeless).collect();
+    stored.sort();
     told.sort();
-    assert_eq!(kept, told);
+    assert_eq!(stored, told);
 }
 
 // --- sockets
@@ -233,10 +235,10 @@ async fn the_test_requests_of_deribit_are_answered() {
     let tally = exchange.until(|tally| tally.pongs >= 4).await;
     assert_eq!(tally.sockets.len(), 1, "{tally:?}");
     let happened = exchange.liquidate(5);
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 #[test]
@@ -287,10 +289,10 @@ async fn names_what_is_refused(venue: &'static str, topic: &str, market: &str) {
         .filter(|truth| truth.native_id() != market)
         .collect();
     exchange.publish(&happened);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,10 +330,10 @@ async fn a_subscription_that_deribit_refuses_is_sent_again() {
     exchange.mend();
     collecting.until_live().await;
     let happened = exchange.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// A market that is listed later is subscribed to without a gap in the others.
@@ -353,12 +355,12 @@ async fn hears_a_new_market(venue: &'static str, native_id: &str) {
     let fresh = exchange.imagine_of(native_id, [exchange.book().now(); 2]);
     exchange.publish(&fresh);
     happened.extend(fresh);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of(venue);
     assert_eq!((status.gaps, status.rejected), (0, 0), "{status:?}");
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 #[tokio::test(start_paused = true)]

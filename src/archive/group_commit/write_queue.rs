@@ -278,7 +278,7 @@ impl WriteQueue {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a batch whose capacity is reserved.
+    /// Queues a batch with a reserved capacity.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ pub(crate) enum Novelty {
 
 /// Assigns dedupe keys to events and finds duplicates among them, over all connections and requests of one exchange.
 pub(crate) struct Deduplicator {
-    keyed: KeyAmbiguity,
+    ambiguity: KeyAmbiguity,
     state: Mutex<State>,
 }
 
@@ -32,10 +32,10 @@ struct State {
 }
 
 impl Deduplicator {
-    pub(crate) fn new(keyed: KeyAmbiguity, settings: &Settings) -> Self {
+    pub(crate) fn new(ambiguity: KeyAmbiguity, settings: &Settings) -> Self {
         let memory = millis(settings.pace.dedupe);
         Self {
-            keyed,
+            ambiguity,
             state: Mutex::new(State {
                 keys: DedupeKeys::default(),
                 recent: RecentKeys::new(memory, settings.dedupe_keys),
@@ -51,18 +51,18 @@ impl Deduplicator {
         origin: EventOrigin,
         now: Millis,
     ) {
-        if self.keyed == KeyAmbiguity::Whole {
+        if self.ambiguity == KeyAmbiguity::Whole {
             return;
         }
         let mut state = locked(&self.state);
         state.keys.announce(announced, now);
-        state.keys.assign(self.keyed, events, origin, now);
+        state.keys.assign(self.ambiguity, events, origin, now);
     }
 
     /// Decides whether an event with its final key is a duplicate, and remembers the key.
     pub(crate) fn check(&self, event: &Event, now: Millis) -> Novelty {
         let mut state = locked(&self.state);
-        let excess = state.keys.excess(self.keyed, event);
+        let excess = state.keys.excess(self.ambiguity, event);
         if !state.recent.insert(&event.dedupe_key, now) {
             return Novelty::Duplicate;
         }

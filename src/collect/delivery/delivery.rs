@@ -115,7 +115,7 @@ impl Delivery {
     }
 
     /// Returns this delivery with `raw` as its queue of raw frames.
-    pub(crate) fn keeping(self, raw: RawQueue) -> Self {
+    pub(crate) fn with_raw(self, raw: RawQueue) -> Self {
         Self { raw, ..self }
     }
 
@@ -463,12 +463,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn past_rows_leave_room_for_live_rows() {
         let folder = std::env::temp_dir().join(format!("liqdata-room-{}", std::process::id()));
-        let writer = Archive::create_or_open(&folder).unwrap();
+        let archive = Archive::create_or_open(&folder).unwrap();
         let pace = CommitPolicy {
             queue: 20,
             ..CommitPolicy::default()
         };
-        let mut by_hand = ManualGroupCommitWriter::new(writer, pace);
+        let mut by_hand = ManualGroupCommitWriter::new(archive, pace);
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
@@ -501,15 +501,15 @@ mod tests {
     #[tokio::test]
     async fn notes_share_a_transaction_and_a_flush_waits_for_them() {
         let folder = std::env::temp_dir().join(format!("liqdata-keep-{}", std::process::id()));
-        let writer = Archive::create_or_open(&folder).unwrap();
+        let archive = Archive::create_or_open(&folder).unwrap();
         let pace = CommitPolicy {
             delay: Duration::from_millis(100),
             ..CommitPolicy::default()
         };
-        let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+        let writer = GroupCommitWriter::start_with(archive, pace).unwrap();
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
-            Delivery::new(keeper.queue(), &folder, &Settings::default(), &clock)
+            Delivery::new(writer.queue(), &folder, &Settings::default(), &clock)
         };
         let gap = |at: i64| Gap {
             exchange: "okx".to_owned(),
@@ -525,9 +525,9 @@ mod tests {
         delivery.flush().await;
         let stored = Archive::read(&folder).unwrap();
         assert_eq!(stored.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
-        let commits = keeper.queue().status().commits;
+        let commits = writer.queue().status().commits;
         assert!(commits < 100, "{commits}");
-        drop(keeper);
+        drop(writer);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

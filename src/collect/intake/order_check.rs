@@ -91,7 +91,7 @@ impl OrderCheck {
     /// Counts stored rows that were not checked, because there was no reference price.
     pub(crate) fn count_unchecked(&self, count: u64) {
         if count > 0 {
-            self.context.board.notes().status.unjudged += count;
+            self.context.board.notes().status.unchecked += count;
             let now = self.context.clock.now();
             self.coverage.count(CounterKind::Unjudged, count, now);
         }

@@ -564,9 +564,9 @@ fn check_paths(venue: &Venue, exchange: &ExchangeAddress) -> Result<(), Settings
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, sign) in one.chars().enumerate() {
-        let mut next = vec![line + 1];
-        let (mut left, mut before) = (line + 1, line);
+    for (number, sign) in one.chars().enumerate() {
+        let mut next = vec![number + 1];
+        let (mut left, mut before) = (number + 1, number);
         for (letter, above) in other.iter().zip(row.iter().skip(1)) {
             let replaced = before + usize::from(*letter != sign);
             left = replaced.min(left + 1).min(above + 1);

@@ -12,7 +12,7 @@ use super::run::{Process, WRITES, doubles, plan};
 use super::virtual_environment::{Globe, Lags, in_its_own_time, true_clock};
 use crate::bench::{Folder, orders};
 
-/// Stops for three days, in the middle of which an order happens; how many orders are kept, and the milliseconds that are
+/// Stops for three days, in the middle of which an order happens; how many orders are stored, and the milliseconds that are
 /// recovered.
 async fn is_off(backfill_hours: Option<u32>) -> (usize, i64) {
     let folder = Folder::new();
@@ -51,10 +51,10 @@ async fn is_off(backfill_hours: Option<u32>) -> (usize, i64) {
 
 #[test]
 fn a_restart_backfills_as_far_as_the_exchange_allows_unless_limited() {
-    let (kept, recovered) = in_its_own_time(is_off(None));
-    assert_eq!(kept, 1);
+    let (stored, recovered) = in_its_own_time(is_off(None));
+    assert_eq!(stored, 1);
     assert!(recovered >= 72 * Millis::HOUR, "{recovered}");
-    let (kept, recovered) = in_its_own_time(is_off(Some(24)));
-    assert_eq!(kept, 0);
+    let (stored, recovered) = in_its_own_time(is_off(Some(24)));
+    assert_eq!(stored, 0);
     assert!(recovered <= 25 * Millis::HOUR, "{recovered}");
 }
