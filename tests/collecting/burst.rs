@@ -269,8 +269,9 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
     // An order takes some hundred bytes in the server's ring, and as much again in the double's book.
     assert!(grown < 128 + count / 1024, "{grown} MB");
     // The bound is one of a quiet machine and optimised code, as the long form is run; neither holds for the short one.
-    let bound = if is_soak() { 50.0 } else { 5000.0 };
-    assert!(at(&answers, 99) < bound, "{:.2} ms", at(&answers, 99));
+    if is_soak() {
+        assert!(at(&answers, 99) < 50.0, "{:.2} ms", at(&answers, 99));
+    }
 
     // What was acknowledged is in the next answer.
     let overview = served.connect().await.ask(REALISED[0]).await;

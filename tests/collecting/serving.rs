@@ -125,8 +125,6 @@ async fn collected_orders_are_streamed_and_counted_at_once() {
         assert_eq!(counted(&overview), u64::try_from(truths.len()).unwrap());
     }
     println!("streamed after {slowest:?} at most");
-    // Ten times what is meant, for a machine that does other things meanwhile.
-    assert!(slowest < Duration::from_secs(10), "{slowest:?}");
 
     drop(stream);
     serving.stop().await;
