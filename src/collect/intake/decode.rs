@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::collect::intake::dedupe_keys::EventOrigin;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::venue_context::VenueContext;
@@ -43,11 +43,11 @@ pub(crate) struct DecodedBody {
 }
 
 /// Decodes a frame of a connection. Unless `all_taken`, the connection still waits for acknowledgements of the
-/// subscription requests `asked`.
+/// subscription requests `sent`.
 pub(crate) fn decode_frame(
     context: &VenueContext,
     text: &str,
-    asked: &SentSubscriptions,
+    sent: &SentSubscriptions,
     all_taken: bool,
     now: Millis,
 ) -> DecodedFrame {
@@ -64,7 +64,7 @@ pub(crate) fn decode_frame(
         let control = if events.is_empty() || !all_taken {
             match venue.answer(&frame) {
                 Ok(Some(answer)) => Ok(FrameKind::Ping(answer)),
-                Ok(None) => venue.control(&frame, asked),
+                Ok(None) => venue.control(&frame, sent),
                 Err(fault) => Err(fault),
             }
         } else {
@@ -92,20 +92,20 @@ pub(crate) fn decode_frame(
 /// Decodes the reply to a request.
 pub(crate) fn decode_body(
     context: &VenueContext,
-    ask: &RestRequest,
+    request: &RestRequest,
     body: &str,
     now: Millis,
 ) -> Result<DecodedBody, Error> {
     let venue = context.venue;
     let markets = context.markets.load();
-    let instruments = markets.for_body(ask.market.as_deref());
+    let instruments = markets.for_body(request.market.as_deref());
     let faults = RefCell::default();
     let frame = venue.frame(body, Some(now), &instruments);
     let frame = frame.keeping(&faults);
     let events = venue.decode(&frame)?;
     Ok(DecodedBody {
         announced: announced(context, &frame),
-        rest: venue.go_on(ask, &frame),
+        rest: venue.go_on(request, &frame),
         events,
         faults: faults.take(),
     })
