@@ -377,7 +377,12 @@ mod tests {
     #[test]
     fn triggers_announce_how_much_is_liquidated() {
         let none = crate::feeds::Instruments::default();
-        let of = |text: &str| VENUE.decode(&VENUE.frame(text, None, &none)).unwrap().announced;
+        let of = |text: &str| {
+            VENUE
+                .decode(&VENUE.frame(text, None, &none))
+                .unwrap()
+                .announced
+        };
         let trigger =
             r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
         let matched =

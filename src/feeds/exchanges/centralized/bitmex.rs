@@ -129,7 +129,7 @@ members!(Message<'a> {
     request = "request",
 });
 
-/// The message format of BitMEX.
+/// The message format of `BitMEX`.
 struct Bitmex;
 
 impl Protocol for Bitmex {

@@ -100,7 +100,7 @@ members!(Body<'a> {
     id = "id",
 });
 
-/// The message format of CoinEx.
+/// The message format of `CoinEx`.
 struct Coinex;
 
 impl Protocol for Coinex {
