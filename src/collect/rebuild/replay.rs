@@ -422,10 +422,8 @@ impl Replay {
             let frame = one
                 .venue
                 .frame(&row.frame, Some(row.received_at), &instruments);
-            let events = one
-                .venue
-                .decode(&frame.keeping(&faults))
-                .unwrap_or_default();
+            let decoded = one.venue.decode(&frame.keeping(&faults));
+            let events = decoded.unwrap_or_default().events;
             drop(instruments);
             let ambiguity = one.venue.keyed();
             let found = row.find_in(&events, ambiguity);
@@ -545,14 +543,15 @@ fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOri
     let faults = RefCell::default();
     let frame = one.venue.frame(&line.frame, Some(at), &instruments);
     let frame = frame.keeping(&faults);
-    let mut events = one.venue.decode(&frame).ok()?;
+    let decoded = one.venue.decode(&frame).ok()?;
+    let mut events = decoded.events;
     let origin = match line.kind {
-        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => EventOrigin::Live,
+        RawLineKind::Socket if !decoded.is_snapshot => EventOrigin::Live,
         _ => EventOrigin::Past,
     };
     let ambiguity = one.venue.keyed();
     if ambiguity != KeyAmbiguity::Whole {
-        one.keys.announce(one.venue.announced(&frame), at);
+        one.keys.announce(decoded.announced, at);
         one.keys.assign(ambiguity, &mut events, origin, at);
     }
     events.retain(|event| {
