@@ -12,18 +12,22 @@
 //! A heatmap may be cut to its last columns. The head then has `since`, the end of the last column that is left out, and
 //! `begin`, the end of the first column of the whole heatmap. The first code of a row is never a difference.
 
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use serde::Serialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use crate::model::{ColumnUsd, EstimateLabels, HeatmapGrid, Millis, Vocabulary};
+use crate::contract::decode::{DecodeError, Key, Matrix, Of, Read, Skip, alone, at, fill};
+use crate::contract::reply::Members;
+use crate::model::{HeatmapGrid, Millis, Vocabulary};
 
 /// The media type of a heatmap in bytes.
 pub const GRID_TYPE: &str = "application/vnd.liqdata.grid";
 
 /// The first bytes of every heatmap in this form.
-pub(crate) const MAGIC: &[u8; 8] = b"LIQGRID1";
+pub(in crate::contract) const MAGIC: &[u8; 8] = b"LIQGRID1";
 
 /// The largest code of a known value.
 const LAST: f64 = 65534.0;
@@ -55,24 +59,64 @@ impl Vocabulary for GridValues {
     }
 }
 
-/// The head: all members of the reply but prices and matrix, and the form of the values.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The members of the reply that are numbers after the head.
+const NUMBERS: [&str; 2] = ["prices", "matrix"];
+/// The members of the reply with a value for each column.
+const BY_COLUMN: [&str; 3] = ["times", "matrix", "outside"];
+
+/// Serializes the members of a struct without some of them.
+struct Without<'a, S>(&'a mut S, &'a [&'a str]);
+
+impl<S: SerializeStruct> SerializeStruct for Without<'_, S> {
+    type Ok = ();
+    type Error = S::Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), S::Error> {
+        if self.1.contains(&name) {
+            return Ok(());
+        }
+        self.0.serialize_field(name, value)
+    }
+
+    fn end(self) -> Result<(), S::Error> {
+        Ok(())
+    }
+}
+
+/// The head: all members of the reply but the numbers after the head, and the form of the values.
 struct Head<'a> {
-    symbol: &'a str,
-    range: &'a str,
-    model: i64,
-    updated_at: Millis,
-    current_price: f64,
-    times: &'a [Millis],
-    #[serde(flatten)]
-    labels: &'a EstimateLabels,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outside: Option<&'a ColumnUsd>,
-    rows: usize,
-    values: &'static str,
+    grid: &'a HeatmapGrid,
+    values: GridValues,
     low: f64,
     high: f64,
+}
+
+impl Serialize for Head<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut head = serializer.serialize_struct("Head", 1)?;
+        self.grid.write(&mut Without(&mut head, &NUMBERS))?;
+        head.serialize_field("rows", &self.grid.prices.len())?;
+        head.serialize_field("values", self.values.name())?;
+        head.serialize_field("low", &self.low)?;
+        head.serialize_field("high", &self.high)?;
+        head.end()
+    }
+}
+
+/// The members of a heatmap that have one value for the whole heatmap and do not change with every input.
+struct Common<'a>(&'a HeatmapGrid);
+
+impl Serialize for Common<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut common = serializer.serialize_struct("Common", 1)?;
+        let mut without = Without(&mut common, &["updatedAt", "currentPrice"]);
+        self.0.write(&mut Without(&mut without, &BY_COLUMN))?;
+        common.end()
+    }
 }
 
 /// Encodes a heatmap.
@@ -86,16 +130,8 @@ pub fn encode_grid(grid: &HeatmapGrid, values: GridValues) -> Result<Vec<u8>, se
     let high = known().fold(0.0, f64::max);
     let low = known().fold(high, f64::min).max(high / RATIO);
     let head = serde_json::to_vec(&Head {
-        symbol: &grid.symbol,
-        range: &grid.range,
-        model: grid.model,
-        updated_at: grid.updated_at,
-        current_price: grid.current_price,
-        times: &grid.times,
-        labels: &grid.labels,
-        outside: grid.outside.as_ref(),
-        rows,
-        values: values.name(),
+        grid,
+        values,
         low,
         high,
     })?;
@@ -179,12 +215,9 @@ impl GridHashes {
     pub fn of(grid: &HeatmapGrid) -> Self {
         let columns = grid.times.len();
         let mut common = DefaultHasher::new();
-        (&grid.symbol, &grid.range, grid.model).hash(&mut common);
-        format!("{:?}", grid.labels).hash(&mut common);
+        // No heatmap of the engine fails to serialize.
+        serde_json::to_vec(&Common(grid)).ok().hash(&mut common);
         grid.outside.is_some().hash(&mut common);
-        grid.prices
-            .iter()
-            .for_each(|price| price.to_bits().hash(&mut common));
         let sides = grid
             .outside
             .iter()
@@ -240,10 +273,15 @@ pub fn cut_grid(body: &[u8], left_out: usize) -> Option<Vec<u8>> {
     if left_out >= columns {
         return None;
     }
-    times.drain(..left_out);
-    if let Some(outside) = head.get_mut("outside").and_then(Value::as_object_mut) {
-        for side in outside.values_mut() {
-            side.as_array_mut()?.drain(..left_out);
+    for name in BY_COLUMN {
+        match head.get_mut(name) {
+            Some(Value::Array(values)) => drop(values.drain(..left_out)),
+            Some(Value::Object(sides)) => {
+                for side in sides.values_mut() {
+                    side.as_array_mut()?.drain(..left_out);
+                }
+            }
+            _ => {}
         }
     }
     let short = head.get("values")?.as_str()? == GridValues::U16.name();
@@ -291,10 +329,91 @@ pub fn explain_grid(body: &[u8], explanation: &[u8]) -> Option<Vec<u8>> {
     Some([headed(&head).as_slice(), values].concat())
 }
 
+/// The head of a heatmap in bytes.
+struct GridHead {
+    members: <HeatmapGrid as Members>::Slots,
+    rows: i64,
+    values: String,
+}
+
+impl<'de> Read<'de> for GridHead {
+    fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = GridHead;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the head of a heatmap in bytes")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut found: A) -> Result<GridHead, A::Error> {
+                let mut members = <HeatmapGrid as Members>::Slots::default();
+                let (mut rows, mut values) = (None, None);
+                while let Some(Key(key)) = found.next_key_seed(Of::new())? {
+                    match &*key {
+                        "rows" => fill(&mut rows, &key, &mut found)?,
+                        "values" => fill(&mut values, &key, &mut found)?,
+                        key if HeatmapGrid::fill(&mut members, key, &mut found)? => {}
+                        _ => drop(found.next_value_seed(Of::<Skip>::new())?),
+                    }
+                }
+                Ok(GridHead {
+                    members,
+                    rows: rows.ok_or_else(|| at("rows", "is missing"))?,
+                    values: values.ok_or_else(|| at("values", "is missing"))?,
+                })
+            }
+        }
+
+        from.deserialize_map(Object)
+    }
+}
+
+/// Decodes a complete heatmap with values of type f64.
+pub(in crate::contract) fn grid_of_bytes(body: &[u8]) -> Result<HeatmapGrid, DecodeError> {
+    let cut = || DecodeError::at("", "the heatmap in bytes is cut off");
+    let (head, numbers) = grid_parts(body).ok_or_else(cut)?;
+    let mut head = alone(head, &|head: GridHead| Ok(head))?;
+    if GridValues::parse(&head.values) != Some(GridValues::F64) {
+        let message = format!("{:?} is not the requested f64", head.values);
+        return Err(DecodeError::at("values", message));
+    }
+    let columns = head.members.times.as_ref().map_or(0, Vec::len);
+    let rows = usize::try_from(head.rows).unwrap_or(usize::MAX);
+    let wanted = columns
+        .checked_add(1)
+        .and_then(|lines| lines.checked_mul(rows)?.checked_mul(8));
+    if wanted != Some(numbers.len()) {
+        let message = format!(
+            "{} bytes of numbers do not fit {rows} rows and {columns} columns",
+            numbers.len()
+        );
+        return Err(DecodeError::at("", message));
+    }
+    let (numbers, _) = numbers.as_chunks::<8>();
+    let (prices, cells) = numbers.split_at_checked(rows).ok_or_else(cut)?;
+    let matrix = (0..rows)
+        .flat_map(|row| cells.iter().skip(row).step_by(rows.max(1)))
+        .map(|bytes| f64::from_le_bytes(*bytes))
+        .collect();
+    let prices = prices.iter().map(|bytes| f64::from_le_bytes(*bytes));
+    head.members.prices = Some(prices.collect());
+    head.members.matrix = Some(Matrix::even(matrix, rows, columns));
+    HeatmapGrid::settle(head.members)
+}
+
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests"
+)]
 mod tests {
-    use crate::model::estimate::grid_form::*;
+    use crate::contract::decode::{self, Reading};
+    use crate::contract::estimates::grid_bytes::*;
+    use crate::model::{ColumnUsd, EstimateLabels};
 
     fn grid() -> HeatmapGrid {
         HeatmapGrid {
@@ -391,5 +510,45 @@ mod tests {
         assert_eq!(after["explain"], serde_json::json!({"source": "here"}));
         assert_eq!(before["high"], after["high"]);
         assert!(explain_grid(b"{}", b"{}").is_none());
+    }
+
+    #[test]
+    fn a_heatmap_in_bytes_is_that_in_json_bit_for_bit() {
+        let grid = HeatmapGrid {
+            symbol: "BTC".to_owned(),
+            range: "24h".to_owned(),
+            model: 2,
+            updated_at: Millis(1_781_136_000_000),
+            current_price: 60_000.1,
+            prices: vec![59_000.1, 60_000.2, 61_000.3],
+            times: vec![Millis(1_781_136_000_000), Millis(1_781_136_600_000)],
+            matrix: vec![0.0, 1_234.567_890_123, f64::NAN, 0.1, 3e-300, 77.7 / 3.0],
+            labels: EstimateLabels::default(),
+            outside: Some(ColumnUsd {
+                long_usd: vec![0.1 + 0.2, f64::NAN],
+                short_usd: vec![1.0, 2.0],
+            }),
+        };
+        let bytes = encode_grid(&grid, GridValues::F64).unwrap();
+        let read = |body: &[u8], piece: usize| {
+            let mut reader = decode::intake::<HeatmapGrid>(false);
+            reader.begin(Some(body.len()));
+            body.chunks(piece).for_each(|chunk| reader.feed(chunk));
+            reader.finish()
+        };
+        let Reading::Reply(json) = read(&serde_json::to_vec(&grid).unwrap(), 7).unwrap() else {
+            panic!("a refusal");
+        };
+        for piece in [1, 7, bytes.len()] {
+            let Reading::Reply(found) = read(&bytes, piece).unwrap() else {
+                panic!("a refusal");
+            };
+            // `Debug` of two NaN is equal, and that of two other numbers only if their bits are.
+            assert_eq!(format!("{found:?}"), format!("{json:?}"));
+        }
+        let cut = read(&bytes[..bytes.len() - 1], 7).unwrap_err();
+        assert!(cut.to_string().contains("3 rows and 2 columns"), "{cut}");
+        let short = encode_grid(&grid, GridValues::F32).unwrap();
+        assert_eq!(read(&short, 7).unwrap_err().path, "values");
     }
 }
