@@ -47,7 +47,7 @@ pub(crate) struct DedupeKeys {
 }
 
 /// Appends to `key` the number of its event among equal events. The first event gets no number.
-fn numbered(key: &str, number: usize) -> String {
+fn with_number(key: &str, number: usize) -> String {
     if number > 1 {
         format!("{key}|{number}")
     } else {
@@ -59,27 +59,27 @@ impl DedupeKeys {
     /// Assigns final keys to the events of one frame or body.
     pub(crate) fn assign(
         &mut self,
-        keyed: KeyAmbiguity,
+        ambiguity: KeyAmbiguity,
         events: &mut [Event],
         origin: EventOrigin,
         now: Millis,
     ) {
-        match (keyed, origin) {
+        match (ambiguity, origin) {
             (KeyAmbiguity::Whole, _) => {}
             (KeyAmbiguity::BySecond, EventOrigin::Past) | (KeyAmbiguity::ById, _) => {
                 let mut equal: HashMap<String, usize> = HashMap::new();
                 for event in events {
-                    let shared = keyed.shared(&event.dedupe_key).to_owned();
+                    let shared = ambiguity.shared(&event.dedupe_key).to_owned();
                     let number = equal.entry(shared.clone()).or_default();
                     *number += 1;
-                    event.dedupe_key = numbered(&shared, *number);
+                    event.dedupe_key = with_number(&shared, *number);
                 }
             }
             (KeyAmbiguity::BySecond, EventOrigin::Live) => {
                 self.forget(now);
                 let mut equal: HashMap<(String, Option<Millis>), u32> = HashMap::new();
                 for event in events {
-                    let second = keyed.shared(&event.dedupe_key).to_owned();
+                    let second = ambiguity.shared(&event.dedupe_key).to_owned();
                     let at = event.timestamp;
                     let number = equal.entry((second.clone(), at)).or_default();
                     *number += 1;
@@ -88,12 +88,12 @@ impl DedupeKeys {
                         self.order.push_back((now, second.clone()));
                     }
                     let rows = self.seconds.entry(second.clone()).or_default();
-                    let place = rows.iter().position(|known| *known == row);
-                    let place = place.unwrap_or_else(|| {
+                    let index = rows.iter().position(|known| *known == row);
+                    let index = index.unwrap_or_else(|| {
                         rows.push(row);
                         rows.len() - 1
                     });
-                    event.dedupe_key = numbered(&second, place + 1);
+                    event.dedupe_key = with_number(&second, index + 1);
                 }
             }
             // The exchange sends the newest events first, but matches are subtracted from an announced amount in order
@@ -121,8 +121,8 @@ impl DedupeKeys {
     }
 
     /// Returns a reason if an event exceeds the amount announced for its position.
-    pub(crate) fn excess(&mut self, keyed: KeyAmbiguity, event: &Event) -> Option<String> {
-        if keyed != KeyAmbiguity::ByAmount {
+    pub(crate) fn excess(&mut self, ambiguity: KeyAmbiguity, event: &Event) -> Option<String> {
+        if ambiguity != KeyAmbiguity::ByAmount {
             return None;
         }
         let qty = event.qty.unwrap_or_default();
@@ -156,7 +156,7 @@ impl DedupeKeys {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::intake::dedupe_keys::*;
+    use crate::collect::delivery::dedupe_keys::*;
     use crate::feeds::PriceKind;
     use crate::model::Side;
 
@@ -181,11 +181,11 @@ mod tests {
 
     fn assigned(
         keys: &mut DedupeKeys,
-        keyed: KeyAmbiguity,
+        ambiguity: KeyAmbiguity,
         origin: EventOrigin,
         mut events: Vec<Event>,
     ) -> Vec<String> {
-        keys.assign(keyed, &mut events, origin, Millis(0));
+        keys.assign(ambiguity, &mut events, origin, Millis(0));
         events.into_iter().map(|event| event.dedupe_key).collect()
     }
 
@@ -201,13 +201,13 @@ mod tests {
                 events.collect(),
             )
         };
-        let (key, numbered) = ("gate|X|5|-1|9", "gate|X|5|-1|9|2");
+        let (key, second) = ("gate|X|5|-1|9", "gate|X|5|-1|9|2");
         let (early, late) = ("gate|X|5|-1|9|100ms", "gate|X|5|-1|9|900ms");
         assert_eq!(socket(&[(early, 5100)]), [key]);
         // An equal row of the same second in another frame gets the number 2.
-        assert_eq!(socket(&[(late, 5900)]), [numbered]);
+        assert_eq!(socket(&[(late, 5900)]), [second]);
         // The same two rows in one frame get the same keys.
-        assert_eq!(socket(&[(early, 5100), (late, 5900)]), [key, numbered]);
+        assert_eq!(socket(&[(early, 5100), (late, 5900)]), [key, second]);
         // Two further equal rows, both of the same millisecond, get the numbers 3 and 4.
         let rows = [
             ("gate|X|5|-1|9|950ms", 5950),
@@ -221,7 +221,7 @@ mod tests {
             event("gate|X|5|-1|9|0|8.25", 5000, 1, 1),
         ];
         let by_rest = assigned(&mut keys, KeyAmbiguity::BySecond, EventOrigin::Past, body);
-        assert_eq!(by_rest, [key, numbered]);
+        assert_eq!(by_rest, [key, second]);
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub struct VenueStatus {
     /// Number of duplicate events, including those of redundant connections.
     pub repeated: u64,
     /// Number of events of coins that were not selected.
-    pub unasked: u64,
+    #[serde(rename = "unasked")]
+    pub unselected: u64,
     /// Number of events that wait for the contract size of their market.
     pub pending: u64,
     /// Number of events dropped because their contract size or USD value stayed unknown.
@@ -70,11 +71,13 @@ pub struct VenueStatus {
     pub quarantined: u64,
     /// Number of stored events that were not checked for lack of a reference price: neither a bar, nor another
     /// exchange, nor the exchange itself gave one.
-    pub unjudged: u64,
+    #[serde(rename = "unjudged")]
+    pub unchecked: u64,
     /// Number of holes in the sequence numbers of the exchange, which show lost messages.
     pub holes: u64,
     /// Number of sequence numbers that were checked.
-    pub numbered: u64,
+    #[serde(rename = "numbered")]
+    pub sequence_numbers: u64,
     /// Covered fraction of the last 24 hours, according to the archive.
     pub connected_share: Option<f64>,
     /// How complete the exchange's feed of liquidations is.
@@ -98,9 +101,11 @@ pub struct VenueStatus {
     /// Number of open-interest readings received.
     pub open_interest: u64,
     /// Number of completed backfill requests.
-    pub asked: u64,
+    #[serde(rename = "asked")]
+    pub requests_done: u64,
     /// Number of planned backfill requests, completed ones included.
-    pub to_ask: u64,
+    #[serde(rename = "to_ask")]
+    pub requests_planned: u64,
     /// The last warning, as `kind: text`.
     pub trouble: Option<String>,
     /// The number of warnings.

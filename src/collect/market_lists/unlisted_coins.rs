@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::sleep;
 
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 
 /// Warns about those of `coins` without a market: first when all markets are known, then after each refresh.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::collect::settings::millis;
+use crate::collect::settings::settings::millis;
 use crate::collect::venue_context::VenueContext;
 use crate::model::Millis;
 

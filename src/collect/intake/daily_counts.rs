@@ -66,7 +66,7 @@ impl DailyCounts {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::quality::daily_counts::*;
+    use crate::collect::intake::daily_counts::*;
 
     #[test]
     fn counts_are_taken_once_and_each_day_begins_with_zeros() {

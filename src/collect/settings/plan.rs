@@ -1,8 +1,8 @@
 //! The plan of a collection, and the errors that prevent its start.
 
-use super::settings::{Settings, SettingsError};
 use crate::archive::ArchiveError;
-use crate::collect::subscription::coin_selection::coins_of;
+use crate::collect::settings::coin_selection::coins_of;
+use crate::collect::settings::settings::{Settings, SettingsError};
 use crate::feeds::{Error, VENUES, Venue};
 
 /// Why a collection cannot start.

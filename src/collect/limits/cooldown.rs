@@ -63,9 +63,9 @@ impl Cooldowns {
             state_file::read(archive, &file).unwrap_or_default();
         stored.retain(|_, span| span.left(now).is_some());
         let begun = Instant::now();
-        let until = stored.iter().filter_map(|(place, span)| {
+        let until = stored.iter().filter_map(|(scope, span)| {
             let left = span.left(now)?;
-            Some((place.clone(), begun + left))
+            Some((scope.clone(), begun + left))
         });
         Self {
             until: Mutex::new(until.collect()),
@@ -75,12 +75,12 @@ impl Cooldowns {
         }
     }
 
-    /// Begins or extends the cooldown of `place`: a WebSocket host or [`REQUESTS`].
-    pub(crate) fn begin(&self, place: &str, wait: Duration, now: Millis) -> io::Result<()> {
+    /// Begins or extends the cooldown of `scope`: a WebSocket host or [`REQUESTS`].
+    pub(crate) fn begin(&self, scope: &str, wait: Duration, now: Millis) -> io::Result<()> {
         let until = Instant::now() + wait;
         {
             let mut all = locked(&self.until);
-            let known = all.entry(place.to_owned()).or_insert(until);
+            let known = all.entry(scope.to_owned()).or_insert(until);
             *known = until.max(*known);
         }
         if wait <= STORED_FROM {
@@ -90,7 +90,7 @@ impl Cooldowns {
         let mut stored = locked(&self.stored);
         stored.retain(|_, span| span.left(now).is_some());
         let new = CooldownSpan { from: now, until };
-        let span = stored.entry(place.to_owned()).or_insert(new);
+        let span = stored.entry(scope.to_owned()).or_insert(new);
         // The remaining times are compared, not the ends, because the clock may have been set back.
         if span.left(now) < new.left(now) {
             *span = new;
@@ -102,17 +102,17 @@ impl Cooldowns {
     pub(crate) fn active(&self) -> Vec<(String, Duration)> {
         let now = Instant::now();
         let all = locked(&self.until);
-        let left = all.iter().filter_map(|(place, until)| {
+        let left = all.iter().filter_map(|(scope, until)| {
             let left = until.checked_duration_since(now)?;
-            (!left.is_zero()).then(|| (place.clone(), left))
+            (!left.is_zero()).then(|| (scope.clone(), left))
         });
         left.collect()
     }
 
-    /// Returns once `place` has no cooldown.
-    pub(crate) async fn wait(&self, place: &str) {
+    /// Returns once `scope` has no cooldown.
+    pub(crate) async fn wait(&self, scope: &str) {
         loop {
-            let until = locked(&self.until).get(place).copied();
+            let until = locked(&self.until).get(scope).copied();
             match until.filter(|until| *until > Instant::now()) {
                 Some(until) => tokio::time::sleep_until(until).await,
                 None => return,
@@ -140,9 +140,9 @@ pub(crate) fn ban_length(venue: &Venue, status: u16, body: &str, now: Millis) ->
     named.or_else(|| venue.ban().filter(|_| status == 403))
 }
 
-/// The length of a cooldown: the time `asked` by the exchange, if any, but at least `wait`.
-pub(crate) fn cooldown_length(asked: Option<Duration>, wait: Duration) -> Duration {
-    asked.map_or(wait, |asked| asked.min(LONGEST).max(wait))
+/// The length of a cooldown: the time `stated` by the exchange, if any, but at least `wait`.
+pub(crate) fn cooldown_length(stated: Option<Duration>, wait: Duration) -> Duration {
+    stated.map_or(wait, |stated| stated.min(LONGEST).max(wait))
 }
 
 /// The end of a ban in the text of a refusal, such as "… banned until 1790000000000. …" of Binance.
@@ -156,12 +156,12 @@ fn banned_until(body: &str) -> Option<Millis> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::health::cooldown::*;
+    use crate::collect::limits::cooldown::*;
 
     #[test]
     fn a_cooldown_is_as_long_as_the_exchange_asks() {
         let seconds = Duration::from_secs;
-        for (asked, wait, length) in [
+        for (stated, wait, length) in [
             (None, 7, 7),
             (Some(3), 7, 7),
             (Some(1200), 7, 1200),
@@ -169,15 +169,15 @@ mod tests {
             (Some(u64::MAX), 7, 31 * 86_400),
         ] {
             assert_eq!(
-                cooldown_length(asked.map(seconds), seconds(wait)),
+                cooldown_length(stated.map(seconds), seconds(wait)),
                 seconds(length)
             );
         }
     }
 
-    fn left(cooldowns: &Cooldowns, place: &str) -> u64 {
+    fn left(cooldowns: &Cooldowns, scope: &str) -> u64 {
         let mut left = cooldowns.active().into_iter();
-        let left = left.find(|(known, _)| known == place);
+        let left = left.find(|(known, _)| known == scope);
         left.map_or(0, |(_, left)| (left + Duration::from_millis(500)).as_secs())
     }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::collect::clock::machine;
-use crate::collect::connection::redundancy::FeedGroup;
-use crate::collect::health::log_limit::LogLimit;
-use crate::collect::health::status::{VenueState, VenueStatus};
+use crate::collect::feed_group::feed_group::FeedGroup;
 use crate::collect::lock::locked;
+use crate::collect::status::log_limit::LogLimit;
+use crate::collect::status::status::{VenueState, VenueStatus};
 use crate::model::{Millis, VenueCoverage};
 
 /// Length of the time window of the event rate, in seconds.
@@ -125,16 +125,16 @@ impl StatusBoard {
     }
 
     /// Counts planned backfill requests.
-    pub(crate) fn will_ask(&self, requests: usize) {
+    pub(crate) fn plan_requests(&self, requests: usize) {
         let mut notes = self.notes();
-        notes.status.to_ask += u64::try_from(requests).unwrap_or(0);
+        notes.status.requests_planned += u64::try_from(requests).unwrap_or(0);
     }
 
     /// Counts a backfill request that was answered or failed for good.
     pub(crate) fn was_answered(&self) {
         let mut notes = self.notes();
-        if notes.status.asked < notes.status.to_ask {
-            notes.status.asked += 1;
+        if notes.status.requests_done < notes.status.requests_planned {
+            notes.status.requests_done += 1;
         }
     }
 
@@ -146,22 +146,22 @@ impl StatusBoard {
     }
 
     /// Removes planned backfill requests that will not be made.
-    pub(crate) fn will_not_ask(&self, requests: usize) {
+    pub(crate) fn cancel_requests(&self, requests: usize) {
         let mut notes = self.notes();
         let left = u64::try_from(requests).unwrap_or(0);
-        notes.status.to_ask = notes.status.to_ask.saturating_sub(left);
+        notes.status.requests_planned = notes.status.requests_planned.saturating_sub(left);
     }
 
     /// Records that a feed group has a control stream again.
-    pub(crate) fn clear_unwatched(&self, line: &str) {
-        if let Some(note) = self.notes().groups.get_mut(line) {
+    pub(crate) fn clear_unwatched(&self, group: &str) {
+        if let Some(note) = self.notes().groups.get_mut(group) {
             note.unwatched = None;
         }
     }
 
     /// Records that a feed group has no control stream.
-    pub(crate) fn note_unwatched(&self, line: &str, topic: &str) {
-        if let Some(note) = self.notes().groups.get_mut(line) {
+    pub(crate) fn note_unwatched(&self, group: &str, topic: &str) {
+        if let Some(note) = self.notes().groups.get_mut(group) {
             note.unwatched = Some(topic.to_owned());
         }
     }
@@ -203,10 +203,10 @@ impl StatusBoard {
             let counts = notes.groups.values().map(of);
             u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
         };
-        let asked = count(|line| line.topics);
+        let requested = count(|group| group.topics);
         (
-            asked,
-            asked.saturating_sub(count(|line| line.uncovered.len())),
+            requested,
+            requested.saturating_sub(count(|group| group.uncovered.len())),
         )
     }
 
@@ -216,9 +216,9 @@ impl StatusBoard {
         let state = notes.state();
         let events_per_minute = notes.rate.per_minute(now);
         let uncovered = || {
-            notes.groups.iter().flat_map(|(line, note)| {
+            notes.groups.iter().flat_map(|(group, note)| {
                 let topics = note.uncovered.iter().chain(&note.unwatched);
-                topics.map(move |topic| format!("{line}: {topic}"))
+                topics.map(move |topic| format!("{group}: {topic}"))
             })
         };
         let count = |of: fn(&GroupStatus) -> usize| -> u64 {
@@ -228,9 +228,9 @@ impl StatusBoard {
         VenueStatus {
             exchange: self.exchange,
             state,
-            sockets: count(|line| line.sockets),
-            sockets_wanted: count(|line| line.wanted),
-            topics: count(|line| line.topics),
+            sockets: count(|group| group.sockets),
+            sockets_wanted: count(|group| group.wanted),
+            topics: count(|group| group.topics),
             connected_share: notes.covered.as_ref().and_then(|one| one.connected_share),
             recovered: notes.covered.as_ref().and_then(|one| one.recovered),
             completeness: notes.covered.as_ref().map(|one| one.completeness),
@@ -256,14 +256,15 @@ impl BoardNotes {
                 VenueState::Down
             };
         }
-        let live = self.groups.values().filter(|line| line.is_live).count();
+        let live = self.groups.values().filter(|group| group.is_live).count();
         if self.groups.is_empty() {
             VenueState::Starting
         } else if live == self.groups.len() && !self.unlisted && !self.unplanned {
             VenueState::Live
         } else if live > 0 {
             VenueState::Degraded
-        } else if self.groups.values().any(|line| line.was_live) || self.status.trouble.is_some() {
+        } else if self.groups.values().any(|group| group.was_live) || self.status.trouble.is_some()
+        {
             VenueState::Down
         } else {
             VenueState::Starting
@@ -274,7 +275,7 @@ impl BoardNotes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::connection::redundancy::Slot;
+    use crate::collect::feed_group::feed_group::Slot;
 
     #[test]
     fn the_rate_is_that_of_the_last_minute() {
@@ -308,17 +309,17 @@ mod tests {
             .is_live = true;
         assert_eq!(board.status(Millis(0)).state, VenueState::Live);
         assert_eq!(board.covered_until(), None);
-        for (line, until) in [("a", 7), ("b", 5)] {
-            let mut group = FeedGroup::new(false, line, BTreeSet::new(), None, Millis(0));
+        for (name, until) in [("a", 7), ("b", 5)] {
+            let mut group = FeedGroup::new(false, name, BTreeSet::new(), None, Millis(0));
             group.on_live(Slot::First, Millis(1));
             group.prove(Slot::First, Millis(until));
             let mut notes = board.notes();
-            let note = notes.groups.entry(line.to_owned()).or_default();
+            let note = notes.groups.entry(name.to_owned()).or_default();
             note.group = Some(Arc::new(Mutex::new(group)));
         }
         assert_eq!(board.covered_until(), Some(Millis(5)));
-        for line in board.notes().groups.values_mut() {
-            *line = GroupStatus {
+        for status in board.notes().groups.values_mut() {
+            *status = GroupStatus {
                 is_live: false,
                 was_live: true,
                 group: None,

@@ -71,7 +71,7 @@ pub(crate) fn ping_time(answer: &str) -> Option<Millis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::health::pings::*;
+    use crate::collect::connection::pings::*;
 
     #[test]
     fn a_pong_proves_receipt_up_to_its_ping() {

@@ -107,7 +107,7 @@ impl Liveness {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::health::liveness::*;
+    use crate::collect::feed_group::liveness::*;
 
     #[test]
     fn a_pong_proves_receipt_once_a_message_follows() {

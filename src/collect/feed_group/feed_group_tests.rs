@@ -6,8 +6,8 @@
 
 use fastrand::Rng;
 
-use crate::collect::connection::outages::Outage;
-use crate::collect::connection::redundancy::{FeedGroup, Slot};
+use crate::collect::feed_group::feed_group::{FeedGroup, Slot};
+use crate::collect::feed_group::outages::Outage;
 use crate::model::Millis;
 
 /// The start and the end of an outage.

@@ -15,8 +15,8 @@ use rust_decimal::Decimal;
 
 use crate::archive::OrderRow;
 use crate::collect::lock::locked;
-use crate::collect::quality::ratio::are_apart;
 use crate::collect::quarantine::quarantined_order::QuarantineReason;
+use crate::collect::quarantine::ratio::are_apart;
 use crate::feeds::price_of_one;
 use crate::model::{Millis, coin_of_pair};
 
@@ -347,7 +347,7 @@ impl Coin {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::quality::reference_price::*;
+    use crate::collect::reference_data::reference_price::*;
 
     fn suspected(outlier: Option<Outlier>, part: &str) -> bool {
         matches!(outlier, Some(Outlier::Suspect(why)) if why.contains(part))

@@ -11,7 +11,7 @@ use crate::collect::intake::raw_frames::{keep_markets, market_page};
 use crate::collect::lock::locked;
 use crate::collect::reference_data::instrument_cache;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{Error, Instruments, LastPrice, Listing, RestPage, RestRequest};
 use crate::model::Millis;
@@ -36,7 +36,7 @@ impl VenueTasks {
         let stored = instrument_cache::store(
             &self.context.delivery.archive,
             self.context.venue,
-            |place| markets.list(place),
+            |index| markets.list(index),
         );
         if let Err(fault) = stored {
             self.context
@@ -55,24 +55,24 @@ impl VenueTasks {
         let (mut prices_read, mut gone) = (Vec::new(), None);
         let mut failed = None;
         let after = millis(self.context.settings.pace.delist);
-        for (place, ask) in self
+        for (index, request) in self
             .context
             .venue
             .listing_requests()
             .into_iter()
             .enumerate()
         {
-            let asked = self.context.clock.now();
-            let listed = known.lists.get(place).and_then(Option::as_ref);
-            let cached = self.cached_lists.get(place).and_then(Option::as_ref);
+            let requested_at = self.context.clock.now();
+            let listed = known.lists.get(index).and_then(Option::as_ref);
+            let cached = self.cached_lists.get(index).and_then(Option::as_ref);
             let before = listed.or(cached.map(|list| &list.listings));
             let was_listed = before.is_some_and(|list| !list.is_empty());
-            let read = match self.read_list(place, ask).await {
+            let read = match self.read_list(index, request).await {
                 Ok((listings, prices, pages)) if !(was_listed && listings.is_empty()) => {
-                    empty_lists.remove(&place);
-                    prices_read.push((asked, prices));
+                    empty_lists.remove(&index);
+                    prices_read.push((requested_at, prices));
                     if listed != Some(&listings) {
-                        keep_markets(&self.context, place, pages);
+                        keep_markets(&self.context, index, pages);
                     }
                     Some(listings)
                 }
@@ -81,13 +81,13 @@ impl VenueTasks {
                     let has_none = listed.is_some_and(Vec::is_empty);
                     let is_absent = fault.is_absence();
                     let check =
-                        (is_absent && !has_none).then(|| empty_lists.entry(place).or_default());
-                    let confirmed = check.and_then(|check| check.confirm(asked, after));
+                        (is_absent && !has_none).then(|| empty_lists.entry(index).or_default());
+                    let confirmed = check.and_then(|check| check.confirm(requested_at, after));
                     if let Some(since) = confirmed {
                         self.context
                             .trouble(format!("some markets were delisted: {fault}"));
                         gone = Some(gone.map_or(since, |gone: Millis| gone.min(since)));
-                        empty_lists.remove(&place);
+                        empty_lists.remove(&index);
                         Some(Vec::new())
                     } else if is_absent && has_none {
                         Some(Vec::new())
@@ -97,12 +97,12 @@ impl VenueTasks {
                     }
                 }
             };
-            let is_read = read.as_ref().map(|_| asked);
-            match read_at.get_mut(place) {
+            let is_read = read.as_ref().map(|_| requested_at);
+            match read_at.get_mut(index) {
                 Some(at) => *at = is_read.or(*at),
                 None => read_at.push(is_read),
             }
-            match (lists.get_mut(place), read) {
+            match (lists.get_mut(index), read) {
                 (Some(list), Some(read)) => *list = Some(read),
                 (None, read) => lists.push(read),
                 (Some(_), None) => {}
@@ -165,7 +165,7 @@ impl VenueTasks {
         let lines = self.context.venue.lines(&self.context.wanted());
         lines
             .iter()
-            .flat_map(|line| line.topics().cloned().collect::<Vec<_>>())
+            .flat_map(|plan| plan.topics().cloned().collect::<Vec<_>>())
             .collect()
     }
 
@@ -187,21 +187,27 @@ impl VenueTasks {
     /// Reads one market list page by page. Returns its markets and prices, and its raw pages if raw frames are stored.
     async fn read_list(
         &self,
-        place: usize,
-        ask: RestRequest,
+        index: usize,
+        request: RestRequest,
     ) -> Result<(Vec<Listing>, Vec<LastPrice>, Vec<RawLine>), RequestFailure> {
         let (mut listings, mut prices) = (Vec::new(), Vec::new());
         let mut pages = Vec::new();
-        let mut asks = VecDeque::from([ask]);
-        while let Some(ask) = asks.pop_front() {
-            let body = self.rest.get(&ask).await?;
-            let page = self.read_listings(&ask, &body)?;
+        let mut requests = VecDeque::from([request]);
+        while let Some(request) = requests.pop_front() {
+            let body = self.rest.get(&request).await?;
+            let page = self.read_listings(&request, &body)?;
             if self.context.venue.lists_prices() {
                 prices.extend(self.prices_in(&body)?);
             }
-            pages.extend(market_page(&self.context, place, pages.len(), &ask, &body));
+            pages.extend(market_page(
+                &self.context,
+                index,
+                pages.len(),
+                &request,
+                &body,
+            ));
             listings.extend(page.rows);
-            asks.extend(page.rest);
+            requests.extend(page.rest);
         }
         Ok((listings, prices, pages))
     }
@@ -209,13 +215,15 @@ impl VenueTasks {
     /// Reads the prices of the markets, if the exchange has requests for them. Errors are only logged, because orders
     /// can be stored without prices.
     async fn read_prices(&self) {
-        for ask in self.context.venue.price_requests() {
-            let asked = self.context.clock.now();
-            let read = self.rest.get(&ask).await.map_err(RequestFailure::from);
+        for request in self.context.venue.price_requests() {
+            let requested_at = self.context.clock.now();
+            let read = self.rest.get(&request).await.map_err(RequestFailure::from);
             match read.and_then(|body| Ok(self.prices_in(&body)?)) {
                 Ok(prices) => {
                     let known = self.context.markets.load_full();
-                    let markets = (*known).clone().with_prices(&known, [(asked, prices)]);
+                    let markets = (*known)
+                        .clone()
+                        .with_prices(&known, [(requested_at, prices)]);
                     self.context.markets.store(Arc::new(markets));
                 }
                 Err(fault) => self
@@ -239,11 +247,12 @@ impl VenueTasks {
         venue.read_prices(&venue.frame(body, None, &none))
     }
 
-    fn read_listings(&self, ask: &RestRequest, body: &str) -> Result<RestPage<Listing>, Error> {
+    fn read_listings(&self, request: &RestRequest, body: &str) -> Result<RestPage<Listing>, Error> {
         let faults = RefCell::new(Vec::new());
         let none = Instruments::default();
         let venue = self.context.venue;
-        let page = venue.read_listings(ask, &venue.frame(body, None, &none).keeping(&faults))?;
+        let page =
+            venue.read_listings(request, &venue.frame(body, None, &none).keeping(&faults))?;
         // Faults are only logged, because the lists also contain options and other contracts. If a needed market is
         // missing, its first row shows that.
         for fault in faults.take() {

@@ -13,7 +13,7 @@ use crate::feeds::{ConnectionPlan, Control, SentSubscriptions};
 pub(crate) struct Subscriptions {
     /// Requests that are still to be sent.
     requests: VecDeque<Vec<String>>,
-    asked: SentSubscriptions,
+    sent: SentSubscriptions,
     /// The number of topics, without the control stream.
     topics: usize,
     /// Topics that were neither acknowledged nor refused yet.
@@ -48,15 +48,15 @@ pub(crate) enum RefusalOutcome {
 
 impl Subscriptions {
     /// Creates the subscriptions of a connection plan. No request is sent yet.
-    pub(crate) fn of(line: &ConnectionPlan) -> Self {
-        let open: BTreeSet<String> = line.topics().cloned().collect();
+    pub(crate) fn of(plan: &ConnectionPlan) -> Self {
+        let open: BTreeSet<String> = plan.topics().cloned().collect();
         Self {
-            requests: line.batches.iter().cloned().collect(),
-            asked: SentSubscriptions::default(),
+            requests: plan.batches.iter().cloned().collect(),
+            sent: SentSubscriptions::default(),
             topics: open.len(),
             open,
             refused: BTreeSet::new(),
-            control: match line.control {
+            control: match plan.control {
                 Control::Topic(topic) => Some((topic, ControlStatus::Open)),
                 Control::None | Control::ByItself => None,
             },
@@ -105,8 +105,8 @@ impl Subscriptions {
     }
 
     /// The subscription requests that were sent.
-    pub(crate) fn asked(&self) -> &SentSubscriptions {
-        &self.asked
+    pub(crate) fn sent(&self) -> &SentSubscriptions {
+        &self.sent
     }
 
     /// Whether requests are still to be sent.
@@ -117,7 +117,7 @@ impl Subscriptions {
     /// Removes the next request from the queue; returns its number and topics.
     pub(crate) fn next(&mut self) -> Option<(usize, Vec<String>)> {
         let topics = self.requests.pop_front()?;
-        Some((self.asked.number(topics.clone()), topics))
+        Some((self.sent.number(topics.clone()), topics))
     }
 
     /// Processes an acknowledgement. Returns whether it is the first acknowledgement of some topic.
@@ -201,10 +201,10 @@ impl Subscriptions {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::subscription::subscriptions::*;
+    use crate::collect::connection::subscriptions::*;
     use std::time::Duration;
 
-    fn line(topics: Vec<String>, control: Control) -> ConnectionPlan {
+    fn plan(topics: Vec<String>, control: Control) -> ConnectionPlan {
         ConnectionPlan {
             name: "line".to_owned(),
             host: "socket",
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_refusal_that_names_every_topic_means_the_unanswered_ones() {
         let topics: Vec<String> = ["a", "always"].map(str::to_owned).into();
-        let mut subscriptions = Subscriptions::of(&line(topics.clone(), Control::Topic("always")));
+        let mut subscriptions = Subscriptions::of(&plan(topics.clone(), Control::Topic("always")));
         assert!(subscriptions.next().is_some());
         assert_eq!(subscriptions.refuse(&topics), RefusalOutcome::Halved);
         assert!(subscriptions.next().is_some() && subscriptions.next().is_some());
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_topic_that_is_refused_repeatedly_is_requested_once_each_time() {
         let topics: Vec<String> = ["a", "always"].map(str::to_owned).into();
-        let mut subscriptions = Subscriptions::of(&line(topics, Control::Topic("always")));
+        let mut subscriptions = Subscriptions::of(&plan(topics, Control::Topic("always")));
         assert!(subscriptions.next().is_some());
         subscriptions.acknowledge(&["a".to_owned()]);
         assert_eq!(
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_refused_batch_is_halved_until_the_topic_at_fault_stands_alone() {
         let topics: Vec<String> = ["a", "b", "bad", "c"].map(str::to_owned).into();
-        let mut subscriptions = Subscriptions::of(&line(topics, Control::None));
+        let mut subscriptions = Subscriptions::of(&plan(topics, Control::None));
         let mut messages = 0;
         while let Some((number, topics)) = subscriptions.next() {
             messages += 1;

@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use crate::collect::settings_error;
-use crate::collect::settings_error::ShapeError;
-use crate::collect::subscription::coin_selection::coins_of;
+use crate::collect::settings::coin_selection::coins_of;
+use crate::collect::settings::settings_error;
+use crate::collect::settings::settings_error::ShapeError;
 use crate::feeds::hyperliquid::MOST_WEIGHT;
 use crate::feeds::{MARKET, VENUES, Venue, venue};
 use crate::model::Millis;
@@ -564,9 +564,9 @@ fn check_paths(venue: &Venue, exchange: &ExchangeAddress) -> Result<(), Settings
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, sign) in one.chars().enumerate() {
-        let mut next = vec![line + 1];
-        let (mut left, mut before) = (line + 1, line);
+    for (number, sign) in one.chars().enumerate() {
+        let mut next = vec![number + 1];
+        let (mut left, mut before) = (number + 1, number);
         for (letter, above) in other.iter().zip(row.iter().skip(1)) {
             let replaced = before + usize::from(*letter != sign);
             left = replaced.min(left + 1).min(above + 1);

@@ -65,7 +65,7 @@ fn shape_error(path: &str, message: &str) -> ShapeError {
             let wanted = wanted.lines().next().unwrap_or_default();
             format!(
                 "{} is not allowed; allowed: {}",
-                shown(value),
+                excerpt(value),
                 allowed(wanted)
             )
         }
@@ -75,7 +75,7 @@ fn shape_error(path: &str, message: &str) -> ShapeError {
 }
 
 /// A value as the settings file spells it.
-fn shown(value: &str) -> String {
+fn excerpt(value: &str) -> String {
     let kinds = ["integer ", "floating point ", "boolean ", "string "];
     let plain = kinds.iter().find_map(|kind| value.strip_prefix(kind));
     match (plain, value) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::archive::{CounterKind, OrderRow};
 use crate::collect::intake::coverage_log::CoverageLog;
-use crate::collect::quality::reference_price::{Outlier, ReferencePrices};
+use crate::collect::intake::rejections::Rejections;
 use crate::collect::quarantine::quarantined_order::{Figures, QuarantineReason};
-use crate::collect::quarantine::rejections::Rejections;
+use crate::collect::reference_data::reference_price::{Outlier, ReferencePrices};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Completeness, Event};
 use crate::model::{Millis, Order, Vocabulary};
@@ -91,7 +91,7 @@ impl OrderCheck {
     /// Counts stored rows that were not checked, because there was no reference price.
     pub(crate) fn count_unchecked(&self, count: u64) {
         if count > 0 {
-            self.context.board.notes().status.unjudged += count;
+            self.context.board.notes().status.unchecked += count;
             let now = self.context.clock.now();
             self.coverage.count(CounterKind::Unjudged, count, now);
         }

@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
-use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
-use crate::collect::intake::recent_keys::RecentKeys;
+use crate::archive::OrderRow;
+use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::delivery::recent_keys::RecentKeys;
 use crate::collect::lock::locked;
-use crate::collect::settings::{Settings, millis};
+use crate::collect::settings::settings::{Settings, millis};
 use crate::feeds::{Event, KeyAmbiguity, PositionAnnouncement};
 use crate::model::Millis;
 
@@ -21,7 +22,7 @@ pub(crate) enum Novelty {
 
 /// Assigns dedupe keys to events and finds duplicates among them, over all connections and requests of one exchange.
 pub(crate) struct Deduplicator {
-    keyed: KeyAmbiguity,
+    ambiguity: KeyAmbiguity,
     state: Mutex<State>,
 }
 
@@ -31,10 +32,10 @@ struct State {
 }
 
 impl Deduplicator {
-    pub(crate) fn new(keyed: KeyAmbiguity, settings: &Settings) -> Self {
+    pub(crate) fn new(ambiguity: KeyAmbiguity, settings: &Settings) -> Self {
         let memory = millis(settings.pace.dedupe);
         Self {
-            keyed,
+            ambiguity,
             state: Mutex::new(State {
                 keys: DedupeKeys::default(),
                 recent: RecentKeys::new(memory, settings.dedupe_keys),
@@ -50,18 +51,18 @@ impl Deduplicator {
         origin: EventOrigin,
         now: Millis,
     ) {
-        if self.keyed == KeyAmbiguity::Whole {
+        if self.ambiguity == KeyAmbiguity::Whole {
             return;
         }
         let mut state = locked(&self.state);
         state.keys.announce(announced, now);
-        state.keys.assign(self.keyed, events, origin, now);
+        state.keys.assign(self.ambiguity, events, origin, now);
     }
 
     /// Decides whether an event with its final key is a duplicate, and remembers the key.
     pub(crate) fn check(&self, event: &Event, now: Millis) -> Novelty {
         let mut state = locked(&self.state);
-        let excess = state.keys.excess(self.keyed, event);
+        let excess = state.keys.excess(self.ambiguity, event);
         if !state.recent.insert(&event.dedupe_key, now) {
             return Novelty::Duplicate;
         }
@@ -74,11 +75,11 @@ impl Deduplicator {
         locked(&self.state).recent.insert(&key, now)
     }
 
-    /// Removes the keys of events that were not stored, so that a repeat of such an event counts as new.
-    pub(crate) fn forget(&self, keys: &[String]) {
+    /// Removes the keys of orders that were not stored, so that a repeat of such an order counts as new.
+    pub(crate) fn forget(&self, orders: &[OrderRow]) {
         let mut state = locked(&self.state);
-        for key in keys {
-            state.recent.remove(key);
+        for row in orders {
+            state.recent.remove(&row.dedupe_key);
         }
     }
 

@@ -55,7 +55,7 @@ impl LogLimit {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::health::log_limit::*;
+    use crate::collect::status::log_limit::*;
 
     #[test]
     fn a_flood_of_warnings_is_one_line_at_once_and_one_a_minute() {

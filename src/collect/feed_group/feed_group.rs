@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::collect::connection::outages::{Outage, difference, intersection};
-use crate::collect::health::liveness::IgnoredControl;
+use crate::collect::feed_group::liveness::IgnoredControl;
+use crate::collect::feed_group::outages::{Outage, difference, intersection};
 use crate::model::{Millis, TimeRange};
 
 /// Topics that are not received, each with the start and the reason of its outage.

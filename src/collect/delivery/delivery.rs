@@ -16,10 +16,10 @@ use crate::archive::{
     SessionId, WriteQueue, Writer,
 };
 use crate::collect::clock::AdjustedClock;
-use crate::collect::intake::dedupe_keys::EventOrigin;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::quarantine::dead_letter::{DeadLetter, DeadLetterKind};
 use crate::collect::quarantine::quarantine::Quarantine;
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
 use crate::model::Millis;
 
 /// How often past days are compacted.
@@ -76,11 +76,10 @@ pub(crate) struct Sent {
     pub(crate) receipt: Option<CommitHandle>,
 }
 
-/// Orders that the archive did not accept in time.
+/// Rows that the archive did not accept in time.
 #[derive(Debug)]
 pub(crate) struct NotTaken {
-    /// Dedupe keys of the orders.
-    pub(crate) keys: Vec<String>,
+    pub(crate) batch: Batch,
     pub(crate) reason: String,
 }
 
@@ -116,7 +115,7 @@ impl Delivery {
     }
 
     /// Returns this delivery with `raw` as its queue of raw frames.
-    pub(crate) fn keeping(self, raw: RawQueue) -> Self {
+    pub(crate) fn with_raw(self, raw: RawQueue) -> Self {
         Self { raw, ..self }
     }
 
@@ -178,10 +177,11 @@ impl Delivery {
         let mut batch = batch;
         let mut unstorable = Vec::new();
         loop {
-            let sending = async {
+            // Only the capacity is waited for, so that a batch is still here if the time is up.
+            let reserving = async {
                 match origin {
-                    EventOrigin::Live => self.inbox.send(batch.clone()).await,
-                    EventOrigin::Past => self.inbox.send_backfill(batch.clone()).await,
+                    EventOrigin::Live => self.inbox.reserve(&batch).await,
+                    EventOrigin::Past => self.inbox.reserve_backfill(&batch).await,
                 }
             };
             // Only live rows give up immediately on a full queue. Past rows have their own part of the queue, and no
@@ -194,17 +194,26 @@ impl Delivery {
             } else {
                 self.patience
             };
-            let sent = tokio::time::timeout(patience, sending).await;
+            let reserved = tokio::time::timeout(patience, reserving).await;
             if is_live {
-                self.overflowing.store(sent.is_err(), Ordering::Relaxed);
+                self.overflowing.store(reserved.is_err(), Ordering::Relaxed);
             }
-            let reason = match sent {
-                Ok(Ok(receipt)) => {
-                    return Ok(Sent {
-                        unstorable,
-                        receipt: Some(receipt),
-                    });
-                }
+            let reason = match reserved {
+                Ok(Ok(permit)) => match self.inbox.send_reserved(batch, permit) {
+                    Ok(receipt) => {
+                        return Ok(Sent {
+                            unstorable,
+                            receipt: Some(receipt),
+                        });
+                    }
+                    // The writer has stopped, so no later attempt needs the rows.
+                    Err(fault) => {
+                        return Err(NotTaken {
+                            batch: Batch::default(),
+                            reason: fault.to_string(),
+                        });
+                    }
+                },
                 Ok(Err(CommitError::Archive(fault))) => match &*fault {
                     ArchiveError::BadRow {
                         table,
@@ -231,17 +240,16 @@ impl Delivery {
                     |trouble| format!("the archive could not be written: {trouble}"),
                 ),
             };
-            return Err(NotTaken {
-                keys: batch.orders.into_iter().map(|row| row.dedupe_key).collect(),
-                reason,
-            });
+            return Err(NotTaken { batch, reason });
         }
     }
 
     /// Delivers past rows; retries until the archive takes them.
     pub(crate) async fn rows_patiently(&self, batch: Batch) {
-        while self.rows(batch.clone(), EventOrigin::Past).await.is_err() {
+        let mut rows = batch;
+        while let Err(NotTaken { batch, .. }) = self.rows(rows, EventOrigin::Past).await {
             tokio::time::sleep(self.retry).await;
+            rows = batch;
         }
     }
 
@@ -436,7 +444,7 @@ mod tests {
     use crate::archive::{
         Archive, CommitPolicy, GroupCommitWriter, ManualGroupCommitWriter, OpenInterestRow,
     };
-    use crate::collect::intake::delivery::*;
+    use crate::collect::delivery::delivery::*;
 
     fn readings(count: i64) -> Batch {
         let row = |at: i64| OpenInterestRow {
@@ -455,12 +463,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn past_rows_leave_room_for_live_rows() {
         let folder = std::env::temp_dir().join(format!("liqdata-room-{}", std::process::id()));
-        let writer = Archive::create_or_open(&folder).unwrap();
+        let archive = Archive::create_or_open(&folder).unwrap();
         let pace = CommitPolicy {
             queue: 20,
             ..CommitPolicy::default()
         };
-        let mut by_hand = ManualGroupCommitWriter::new(writer, pace);
+        let mut by_hand = ManualGroupCommitWriter::new(archive, pace);
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
             Delivery::new(by_hand.queue(), &folder, &Settings::default(), &clock)
@@ -493,15 +501,15 @@ mod tests {
     #[tokio::test]
     async fn notes_share_a_transaction_and_a_flush_waits_for_them() {
         let folder = std::env::temp_dir().join(format!("liqdata-keep-{}", std::process::id()));
-        let writer = Archive::create_or_open(&folder).unwrap();
+        let archive = Archive::create_or_open(&folder).unwrap();
         let pace = CommitPolicy {
             delay: Duration::from_millis(100),
             ..CommitPolicy::default()
         };
-        let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+        let writer = GroupCommitWriter::start_with(archive, pace).unwrap();
         let delivery = {
             let clock = Arc::new(AdjustedClock::new(None));
-            Delivery::new(keeper.queue(), &folder, &Settings::default(), &clock)
+            Delivery::new(writer.queue(), &folder, &Settings::default(), &clock)
         };
         let gap = |at: i64| Gap {
             exchange: "okx".to_owned(),
@@ -517,9 +525,9 @@ mod tests {
         delivery.flush().await;
         let stored = Archive::read(&folder).unwrap();
         assert_eq!(stored.gaps(Millis(0), Millis(1000)).unwrap().len(), 200);
-        let commits = keeper.queue().status().commits;
+        let commits = writer.queue().status().commits;
         assert!(commits < 100, "{commits}");
-        drop(keeper);
+        drop(writer);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

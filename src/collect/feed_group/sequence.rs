@@ -115,13 +115,13 @@ impl Sequences {
                 compared += u64::from(!begins);
                 (known.next, known.at) = (number.saturating_add(1), at);
                 known.newest = known.newest.max(timestamp);
-            } else if let Some(place) = known
+            } else if let Some(index) = known
                 .holes
                 .iter()
                 .position(|hole| (hole.first..hole.next).contains(&number))
             {
                 compared += 1;
-                let hole = known.holes.swap_remove(place);
+                let hole = known.holes.swap_remove(index);
                 let parts = [(hole.first, number), (number.saturating_add(1), hole.next)];
                 let left = parts.into_iter().filter(|(first, next)| first < next);
                 known.holes.extend(left.map(|(first, next)| Hole {
@@ -169,11 +169,11 @@ impl Sequences {
 
 #[cfg(test)]
 mod tests {
-    use crate::collect::connection::sequence::*;
+    use crate::collect::feed_group::sequence::*;
 
     const LATE: Duration = Duration::from_secs(10);
 
-    fn numbered(stream: &str, numbers: &[u64]) -> Vec<SequenceNumber> {
+    fn sequence_numbers(stream: &str, numbers: &[u64]) -> Vec<SequenceNumber> {
         let number = |number: &u64| SequenceNumber::of(stream.to_owned(), *number);
         numbers.iter().map(number).collect()
     }
@@ -189,7 +189,7 @@ mod tests {
         let now = Instant::now();
         let mut sequences = Sequences::new(Duration::ZERO);
         let mut receive = |stream, numbers: &[u64], at| {
-            let compared = sequences.receive(numbered(stream, numbers), Millis(at), now);
+            let compared = sequences.receive(sequence_numbers(stream, numbers), Millis(at), now);
             (compared, lost(&mut sequences, now))
         };
         assert_eq!(receive("a", &[7], 1), (0, vec![]));
@@ -231,7 +231,7 @@ mod tests {
         let now = Instant::now();
         let mut sequences = Sequences::new(LATE);
         let receive = |sequences: &mut Sequences, number, at| {
-            sequences.receive(numbered("", &[number]), Millis(at), now);
+            sequences.receive(sequence_numbers("", &[number]), Millis(at), now);
         };
         receive(&mut sequences, 0, 1);
         receive(&mut sequences, 4, 2);
@@ -264,7 +264,7 @@ mod tests {
         sequences.receive(begin(10), Millis(1), now);
         sequences.receive(begin(20), Millis(2), now);
         assert!(sequences.take_lost(Some(now)).is_empty());
-        sequences.receive(numbered("a", &[22]), Millis(3), now);
+        sequences.receive(sequence_numbers("a", &[22]), Millis(3), now);
         assert_eq!(sequences.take_lost(Some(now)).len(), 1);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::collect::settings::{Pace, span, span_or};
+use crate::collect::settings::settings::{Pace, span, span_or};
 use crate::feeds::{Heartbeat, LifeSign};
 
 /// Number of checks within the shortest allowed silence. The delay of a check shows how long the process was suspended.
@@ -155,7 +155,7 @@ impl HeartbeatMonitor {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::collect::health::heartbeat::*;
+    use crate::collect::connection::heartbeat::*;
     use crate::feeds::PingMessage;
 
     const HEARTBEAT: Heartbeat = Heartbeat {
