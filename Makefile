@@ -49,6 +49,7 @@ lint: ## every check, of Rust and Python at the same time
 		$(MAKE) --no-print-directory page lint-python; python=$$?; wait $$rust && exit $$python
 	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core
+	$(BIN)/python tests/lint/replies.py
 
 # With a target that needs the packages of the tests, so that each is checked in one shape alone.
 clippy:
