@@ -73,7 +73,9 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
     extra = {"self", *EXTRA, *({"source"} - set(wanted) if face == "Market" else ())}
     parameters = [each for each in signature.parameters.items() if each[0] not in extra]
     given = {name: written(name, each.default) for name, each in parameters}
-    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/contract for {endpoint.name}"
+    assert given == wanted, (
+        f"{face}.{endpoint.name} has other parameters or defaults than src/contract for {endpoint.name}"
+    )
     assert "as_of" in signature.parameters
     assert inspect.iscoroutinefunction(method(face, endpoint.name)) == (face == "AsyncClient")
 
