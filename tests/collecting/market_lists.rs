@@ -126,7 +126,7 @@ async fn a_connection_that_is_planned_again_is_a_gap_until_it_is_live() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn markets_whose_list_cannot_be_read_stay_subscribed() {
+async fn markets_of_an_unreadable_list_stay_subscribed() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
