@@ -199,7 +199,7 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     path : str or path-like
         The folder of the archive.
     repair : bool
-        Move damaged files to the folder ``quarantine`` of the archive, rebuild journal tables with a damaged page or
+        Move damaged files to the folder ``damaged`` of the archive, rebuild journal tables with a damaged page or
         index from their readable rows, and remove rows with a wrong checksum. Copies of everything that is removed
         remain in the archive. The times with lost rows become gaps, which all answers report. No collector may write to
         the archive during the repair.

@@ -74,11 +74,11 @@ impl Batch {
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
         check_all("gaps", &self.gaps, sessions::check)?;
-        check_all("awaited", &self.pending, pending::check)?;
+        check_all("pending", &self.pending, pending::check)?;
         check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, events::check_outcome)?;
-        check_all("tallies", &self.counters, events::check_counter)?;
-        check_all("marks", &self.measurements, events::check_measurement)
+        check_all("counters", &self.counters, events::check_counter)?;
+        check_all("measurements", &self.measurements, events::check_measurement)
     }
 
     /// Number of rows; gaps and other coverage records do not count.

@@ -159,7 +159,7 @@ impl Writer {
         undo::undo(&mut self.write, ingest)
     }
 
-    /// Moves damaged files to the folder `quarantine`.
+    /// Moves damaged files to the folder `damaged`.
     ///
     /// Records the time ranges of the missing rows as gaps.
     ///
@@ -232,7 +232,7 @@ impl Writer {
         check_name("exchange", exchange)
             .and_then(|()| check_time("started", at))
             .map_err(|(column, message)| ArchiveError::BadRow {
-                table: "runs",
+                table: "sessions",
                 column,
                 row: 0,
                 message,

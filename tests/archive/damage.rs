@@ -103,7 +103,7 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.quarantine().unwrap();
         assert!(!path.exists());
-        let aside = files(&folder.archive().join("quarantine"), "parquet");
+        let aside = files(&folder.archive().join("damaged"), "parquet");
         assert_eq!(aside.len(), usize::from(word != "missing"));
         assert_eq!(writer.orders(&Filter::default()).unwrap(), scan);
         assert_eq!(writer.verify().unwrap().damaged, scan.damaged);
@@ -158,7 +158,7 @@ fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
     let damaged = second(&folder);
     truncate(&damaged);
     let below = damaged.strip_prefix(folder.archive()).unwrap();
-    let theirs = folder.archive().join("quarantine").join(below);
+    let theirs = folder.archive().join("damaged").join(below);
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();
     fs::write(&theirs, "somebody else's").unwrap();
     writer.quarantine().unwrap();
@@ -275,7 +275,7 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
             && (gap.start, gap.end) == DAY),
         "{missed:?}"
     );
-    let moved = files(&folder.archive().join("quarantine"), "sqlite");
+    let moved = files(&folder.archive().join("damaged"), "sqlite");
     assert_eq!(moved.len(), 1);
     assert!(!folder.archive().join(".journal.sqlite.tmp").exists());
 }
@@ -503,7 +503,7 @@ fn a_repair_that_was_interrupted_between_its_two_renames_is_finished() {
     assert!(Archive::repair(folder.archive()).unwrap().is_sound());
     let reader = Archive::read(folder.archive()).unwrap();
     assert_eq!(all_orders(&reader).len(), 1);
-    assert_eq!(files(&folder.archive().join("quarantine"), "").len(), 1);
+    assert_eq!(files(&folder.archive().join("damaged"), "").len(), 1);
 }
 
 #[test]

@@ -199,7 +199,7 @@ async fn garbage_is_counted_and_the_listening_goes_on() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_kept(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.lines().count() >= 3, "{aside}");
 }
 
@@ -468,7 +468,7 @@ async fn a_live_event_of_the_day_before_yesterday_or_of_the_future_is_refused_at
     kept.sort();
     expected.sort();
     assert_eq!(kept, expected);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     for venue in TIMED {
         for reason in ["is more than 60 s in the future", "old on a live channel"] {
             let named = |line: &&str| line.contains(reason) && line.contains(&format!("{venue}|"));
@@ -502,6 +502,6 @@ async fn an_order_worth_more_than_there_is_is_refused_and_costs_no_answer() {
     let market = Market::open(&archive, None).unwrap();
     let answered = market.answer(&Overview, None).unwrap();
     assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert_eq!(aside.lines().count(), 3, "{aside}");
 }

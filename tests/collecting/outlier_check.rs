@@ -49,7 +49,7 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) ->
     let status = collecting.of(venue);
     collecting.stop().await;
     assert_kept(&folder.archive(), &kept);
-    let aside = std::fs::read_to_string(folder.archive().join("set_aside.jsonl"));
+    let aside = std::fs::read_to_string(folder.archive().join("quarantine.jsonl"));
     assert_eq!(
         aside.is_ok_and(|text| text.contains("the exchange's own")),
         !is_wrong_kept
@@ -232,7 +232,7 @@ async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
     assert_eq!((done.new, done.doubtful), (0, 1), "{done:?}");
     assert_kept(&folder.archive(), &[]);
     // As a decoder would have read it that took the price for ten times as much.
-    let file = folder.archive().join("set_aside.jsonl");
+    let file = folder.archive().join("quarantine.jsonl");
     let aside = std::fs::read_to_string(&file).unwrap();
     let mut line: serde_json::Value = serde_json::from_str(aside.trim_end()).unwrap();
     for figure in ["price", "value_usd"] {

@@ -87,7 +87,7 @@ async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
     collecting.stop().await;
     assert_kept(&archive, &[]);
     assert_on_record(&archive, &late, GapState::Lost);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.contains(late[0].native_id()), "{aside}");
 }
 

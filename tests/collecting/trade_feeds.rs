@@ -132,7 +132,7 @@ async fn an_instant_that_fills_a_page_costs_its_own_rest_and_no_more() {
     collecting.stop().await;
     happened.extend_from_slice(&crowd[30..]);
     assert_kept(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.contains("has 100 trades at"), "{aside}");
 }
 

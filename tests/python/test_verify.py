@@ -73,10 +73,10 @@ def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, c
     assert cli.main(["verify", str(folder), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
     assert cli.main(["verify", str(folder), "--repair"]) == 0
-    assert capsys.readouterr().out.count("moved to quarantine and recorded as a gap") == 3
+    assert capsys.readouterr().out.count("moved to the folder `damaged` and recorded as a gap") == 3
     again = list(liqdata.archive.verify(folder))
     assert [row["repaired"] for row in again] == [True, True, False]
-    assert (folder / "quarantine" / flipped.relative_to(folder)).exists()
+    assert (folder / "damaged" / flipped.relative_to(folder)).exists()
     with liqdata.open(folder) as market:
         reasons = {row["reason"] for row in market.gaps()}
         assert {"damaged file", "damaged row"} <= reasons

@@ -61,7 +61,7 @@ impl SegmentState {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
-            Self::Active => "kept",
+            Self::Active => "active",
             Self::Quarantined => "quarantined",
         }
     }
@@ -337,7 +337,7 @@ pub(crate) fn undone(
 ) -> rusqlite::Result<Vec<SegmentEntry>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'kept'
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'active'
              AND ingest IN (SELECT id FROM ingests WHERE undone IS NOT NULL)"
         ))?
         .query_map(params![holds, partition.day.0, partition.interval], part)?

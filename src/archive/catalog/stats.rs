@@ -84,8 +84,8 @@ pub(crate) fn orders_from(journal: &Connection) -> rusqlite::Result<Option<Milli
     first(
         journal,
         &format!(
-            "SELECT min(started) AS at FROM runs WHERE undone IS NULL
-             UNION ALL SELECT min(first) FROM manifest WHERE state = 'kept' AND holds = 'orders' AND {is_valid}
+            "SELECT min(started) AS at FROM sessions WHERE undone IS NULL
+             UNION ALL SELECT min(first) FROM manifest WHERE state = 'active' AND holds = 'orders' AND {is_valid}
              UNION ALL SELECT min(timestamp) FROM orders"
         ),
     )
@@ -98,7 +98,7 @@ pub(crate) fn observed_from(journal: &Connection) -> rusqlite::Result<Option<Mil
         journal,
         &format!(
             "SELECT min(first + interval) AS at FROM manifest
-                 WHERE state = 'kept' AND holds NOT IN ('orders', 'maps') AND {is_valid}
+                 WHERE state = 'active' AND holds NOT IN ('orders', 'maps') AND {is_valid}
              UNION ALL SELECT * FROM (SELECT timestamp + interval FROM bars ORDER BY timestamp LIMIT 1)
              UNION ALL SELECT min(timestamp) FROM open_interest
              UNION ALL SELECT min(timestamp) FROM positions"
@@ -209,7 +209,7 @@ pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
             &format!(
                 "SELECT min(value, (SELECT max(at) FROM (
                      SELECT max(last + interval) AS at FROM manifest
-                         WHERE state = 'kept' AND holds <> 'maps' AND {is_valid}
+                         WHERE state = 'active' AND holds <> 'maps' AND {is_valid}
                      UNION ALL SELECT max(timestamp) FROM orders
                      UNION ALL SELECT max(timestamp + interval) FROM bars
                      UNION ALL SELECT max(timestamp) FROM open_interest

@@ -18,7 +18,7 @@ pub(crate) fn connected_until(store: &Store) -> Result<BTreeMap<String, Millis>,
     store.ask(|journal| {
         journal
             .prepare_cached(&format!(
-                "SELECT exchange, max(seen) FROM runs WHERE {IN_USE} GROUP BY exchange"
+                "SELECT exchange, max(seen) FROM sessions WHERE {IN_USE} GROUP BY exchange"
             ))?
             .query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))?
             .collect()

@@ -232,13 +232,13 @@ fn fill(
         lines(
             (
                 from,
-                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), known_at, late, ingest, undone FROM runs
+                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), known_at, late, ingest, undone FROM sessions
                  WHERE started < ?2 AND seen >= ?1 ORDER BY id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO runs (id, exchange, completeness, started, seen, known_at, late, ingest, undone)
+                "INSERT INTO sessions (id, exchange, completeness, started, seen, known_at, late, ingest, undone)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             ),
         )?;

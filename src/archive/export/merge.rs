@@ -361,7 +361,7 @@ impl Merge<'_> {
             let transaction = journal.transaction()?;
             for session in sessions {
                 transaction.execute(
-                    "INSERT INTO runs (exchange, completeness, started, seen, known_at, late)
+                    "INSERT INTO sessions (exchange, completeness, started, seen, known_at, late)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![
                         session.exchange,

@@ -168,7 +168,7 @@ impl<'a> Import<'a> {
     ) -> Result<Self, ArchiveError> {
         for (row, session) in scope.sessions.iter().enumerate() {
             check_session(session).map_err(|(column, message)| ArchiveError::BadRow {
-                table: "runs",
+                table: "sessions",
                 column,
                 row,
                 message,

@@ -4,7 +4,7 @@
 //! matching checksum. Row ids are preserved. If a table may have lost rows, each day with journal rows of that table
 //! becomes a gap of every known exchange; if those days cannot be read, all time until now does.
 //!
-//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to `quarantine` and the
+//! The fresh journal is built under a temporary name and synced. Then the damaged journal moves to the folder `damaged` and the
 //! fresh one takes its name. If a repair is interrupted between the two renames, the next repair finishes it.
 
 use std::collections::BTreeSet;
@@ -355,7 +355,7 @@ fn known_exchanges(journal: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let of_rows = ROW_KINDS.iter().filter(|kind| !is_of_maps(kind));
     let tables = of_rows.map(|kind| kind.table);
     let mut all = BTreeSet::new();
-    for table in tables.chain(["runs", "gaps", "part_venues"]) {
+    for table in tables.chain(["sessions", "gaps", "part_venues"]) {
         let mut names = journal.prepare(&format!("SELECT DISTINCT exchange FROM {table}"))?;
         for name in names.query_map([], |line| line.get(0))? {
             all.insert(name?);

@@ -42,7 +42,7 @@ pub(super) fn tables() -> Vec<Summed> {
             "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from, withdrawn",
         ),
         changing(
-            "runs",
+            "sessions",
             "id, exchange, completeness, started, seen, known_at, late, ingest, undone",
         ),
         changing(
@@ -54,8 +54,8 @@ pub(super) fn tables() -> Vec<Summed> {
         changing("coins", "symbol, known_from, last_close, gone_at"),
         changing("topic_gaps", &table::columns::<TopicGap>()),
         changing("outcomes", &table::columns::<GapOutcome>()),
-        changing("tallies", "exchange, day, kind, count"),
-        changing("marks", &table::columns::<Measurement>()),
+        changing("counters", "exchange, day, kind, count"),
+        changing("measurements", &table::columns::<Measurement>()),
         changing("generations", file_versions::COLUMNS),
     ];
     let of_ingests = ingests::TABLES.map(|(table, columns)| changing(table, columns));

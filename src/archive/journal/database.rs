@@ -38,7 +38,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The `application_id` of the database: `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// Format version of the journal.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// Number of `SQLite` virtual machine steps between two calls of a progress handler.
 ///
 /// These steps take a few milliseconds.

@@ -32,10 +32,10 @@ pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
     let (path, fresh) = (folder.join(database::FILE), fresh_path(folder));
     files::refuse_other_than_file(&fresh)?;
     let name = format!("{}-{}", Uuid::now_v7(), database::FILE);
-    let moved_to = Path::new(files::QUARANTINE).join(name);
+    let moved_to = Path::new(files::DAMAGED).join(name);
     files::refuse_link(folder, &moved_to)?;
-    let quarantine = folder.join(files::QUARANTINE);
-    files::make_folder(folder, &quarantine)?;
+    let damaged = folder.join(files::DAMAGED);
+    files::make_folder(folder, &damaged)?;
     // The journal is moved before its log. In the opposite order, a crash could leave a journal that looks complete but
     // lacks the rows of its log.
     for ending in ["", "-wal", "-shm"] {
@@ -45,7 +45,7 @@ pub(crate) fn replace_journal(folder: &Path) -> Result<PathBuf, ArchiveError> {
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => continue,
             Err(source) => return Err(ArchiveError::of_file(&from, source)),
         }
-        files::sync_folder(&quarantine)?;
+        files::sync_folder(&damaged)?;
         files::sync_folder(folder)?;
     }
     fs::rename(&fresh, &path).map_err(|source| ArchiveError::of_file(&fresh, source))?;
