@@ -78,7 +78,11 @@ impl Batch {
         check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, events::check_outcome)?;
         check_all("counters", &self.counters, events::check_counter)?;
-        check_all("measurements", &self.measurements, events::check_measurement)
+        check_all(
+            "measurements",
+            &self.measurements,
+            events::check_measurement,
+        )
     }
 
     /// Number of rows; gaps and other coverage records do not count.

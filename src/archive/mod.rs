@@ -97,7 +97,7 @@ pub use import::open_interest::InterestTable;
 pub use import::orders::{GivenOrders, OrderTable};
 pub use import::outcome::{ImportOutcome, RejectedRow};
 pub use integrity::damaged_part::DamagedPart;
-pub use integrity::scrub::Scrubber;
+pub use integrity::relist::Relisted;
 pub use integrity::verify::{Finding, Verification};
 pub use journal::database::log_bytes;
 pub use raw::line::{RawFileEntry, RawLine, RawLineKind, RawLines};

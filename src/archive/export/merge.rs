@@ -11,7 +11,6 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::params;
-use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions::Generation;
@@ -296,12 +295,12 @@ impl Merge<'_> {
 
     fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
         let base = self.writer.store.path().to_owned();
-        let name = format!("part-{}.parquet", Uuid::now_v7());
-        let relative = partition.folder::<R>().join(name);
-        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
-        place(&base, &relative, &bytes, &mut |_, _| ())?;
+        let folder = base.join(partition.folder::<R>());
+        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&folder, fault))?;
+        let part = SegmentEntry::of(rows, partition, &bytes);
+        place(&base, Path::new(&part.path), &bytes, &mut |_, _| ())?;
         let line = Listed {
-            part: SegmentEntry::of(rows, partition, &relative, &bytes),
+            part,
             state: SegmentState::Active,
             rolled_at: wall_clock(),
             venues: manifest::venues(rows),

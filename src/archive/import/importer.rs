@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
 use crate::archive::catalog::file_versions;
@@ -125,7 +123,6 @@ struct PendingSegment {
 /// A segment that is encoded but not written yet.
 struct EncodedSegment {
     pending: PendingSegment,
-    relative: PathBuf,
     bytes: Vec<u8>,
 }
 
@@ -453,17 +450,16 @@ impl<'a> Import<'a> {
         rows: &[usize],
         replaces: bool,
     ) -> Result<(), ArchiveError> {
-        let relative = partition
-            .folder::<T::Row>()
-            .join(format!("part-{}.parquet", Uuid::now_v7()));
         let groups = rows.chunks(T::Row::GROUP);
         let groups = groups.map(|rows| table.arrays(partition, rows));
-        let bytes = parquet::encode::<T::Row>(groups)
-            .map_err(|fault| of_fault(&self.writer.store.path().join(&relative), fault))?;
+        let bytes = parquet::encode::<T::Row>(groups).map_err(|fault| {
+            let folder = partition.folder::<T::Row>();
+            of_fault(&self.writer.store.path().join(folder), fault)
+        })?;
         let ends = ends(table, rows);
         let entry = SegmentEntry {
             ingest: self.scope.ingest.map(|ingest| ingest.id.clone()),
-            ..SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes)
+            ..SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &bytes)
         };
         let venues = venues(table, rows);
         self.encoded.push(EncodedSegment {
@@ -472,7 +468,6 @@ impl<'a> Import<'a> {
                 venues,
                 replaces,
             },
-            relative,
             bytes,
         });
         if self.encoded.len() >= TOGETHER {
@@ -497,12 +492,8 @@ impl<'a> Import<'a> {
             transaction.commit()
         })?;
         let mut files = Vec::with_capacity(encoded.len());
-        for EncodedSegment {
-            pending,
-            relative,
-            bytes,
-        } in encoded
-        {
+        for EncodedSegment { pending, bytes } in encoded {
+            let relative = PathBuf::from(&pending.entry.path);
             self.pending.push(pending);
             (self.done)(SegmentStep::Intended, &base.join(&relative));
             files.push((relative, bytes));
@@ -570,6 +561,9 @@ impl<'a> Import<'a> {
                 }
                 transaction.commit()
             })?;
+        }
+        if self.pending.iter().any(|one| one.replaces) {
+            self.writer.copy_versions();
         }
         self.open = Batch::default();
         self.stats = StatsUpdate::default();

@@ -1,26 +1,15 @@
 //! The known damage of an archive, shared by its readers.
-//!
-//! It also decides when a damaged journal is checked again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use crate::archive::clock::wall_clock;
 use crate::archive::journal::database;
 use crate::model::Millis;
 
-/// Minimum pause before a damaged journal is checked again.
-const REST: Duration = Duration::from_secs(2);
-/// Minimum ratio of the pause to the duration of the last check.
-///
-/// It limits how much the checks slow down queries.
-const IDLE: u32 = 10;
-
 /// Size and modification time of a file. While both are unchanged, its checksum is not computed again.
 pub(crate) type Stamp = (u64, Option<SystemTime>);
-/// Stamps of the journal and of its write-ahead log.
-pub(crate) type JournalStamps = [Option<Stamp>; 2];
 
 /// Known damage of an archive.
 #[derive(Debug, Default)]
@@ -32,22 +21,6 @@ pub(crate) struct DamageState {
     /// `changed_at` is the time of the last change.
     changes: u64,
     changed_at: Millis,
-    /// Number of checks that found a damaged journal sound.
-    recoveries: u64,
-    /// The last check of the damaged journal, if it is damaged.
-    look: Option<Look>,
-}
-
-/// A check of a damaged journal, or the read that found the damage.
-#[derive(Clone, Copy, Debug)]
-struct Look {
-    began: Instant,
-    /// Pause before the next check.
-    rest: Duration,
-    /// Stamps of the journal's files at that check.
-    ///
-    /// `None` if no check has run since the damage was found.
-    stamps: Option<JournalStamps>,
 }
 
 /// Locks the known damage.
@@ -86,23 +59,11 @@ impl DamageState {
         true
     }
 
-    /// Records that a file is sound; returns whether it was known to be damaged.
-    pub(crate) fn forget(&mut self, path: &str) -> bool {
-        let was_damaged = self.reasons.remove(path).is_some();
-        if was_damaged {
+    /// Records that a file is sound.
+    pub(crate) fn forget(&mut self, path: &str) {
+        if self.reasons.remove(path).is_some() {
             self.change();
         }
-        was_damaged
-    }
-
-    /// Records that the journal is sound.
-    pub(crate) fn clear_journal(&mut self) {
-        self.recoveries += u64::from(self.forget(database::FILE));
-    }
-
-    /// Number of checks that found a damaged journal sound.
-    pub(crate) fn recoveries(&self) -> u64 {
-        self.recoveries
     }
 
     /// Clears all known damage.
@@ -123,38 +84,6 @@ impl DamageState {
         if self.of_journal().is_some() {
             return false;
         }
-        self.look = Some(Look {
-            began: Instant::now(),
-            rest: REST,
-            stamps: None,
-        });
         self.note(database::FILE, reason)
-    }
-
-    /// Whether to check the damaged journal again, given the current stamps of its files.
-    ///
-    /// If this returns true, the caller must run the check, because it counts as begun.
-    pub(crate) fn begin_look(&mut self, stamps: JournalStamps) -> bool {
-        if self.of_journal().is_none() {
-            return false;
-        }
-        let is_worth = self
-            .look
-            .is_none_or(|look| look.began.elapsed() >= look.rest && look.stamps != Some(stamps));
-        if is_worth {
-            self.look = Some(Look {
-                began: Instant::now(),
-                rest: REST,
-                stamps: Some(stamps),
-            });
-        }
-        is_worth
-    }
-
-    /// Records that a check of the journal has ended.
-    pub(crate) fn end_look(&mut self) {
-        if let Some(look) = &mut self.look {
-            look.rest = REST.max(look.began.elapsed() * IDLE);
-        }
     }
 }

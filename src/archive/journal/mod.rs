@@ -3,5 +3,4 @@
 //! It makes appended rows durable, and contains the catalog and the coverage records.
 
 pub(super) mod database;
-pub(super) mod swap;
 pub(super) mod table;
