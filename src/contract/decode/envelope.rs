@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn the_quick_read_of_a_plain_body_is_the_general_read() {
-        both_ways::<HeatmapGrid>(include_str!("../../tests/data/heatmap.json"), false);
-        both_ways::<LiquidationMap>(include_str!("../../tests/data/liqmap.json"), false);
-        both_ways::<Vec<Order>>(include_str!("../../tests/data/orders.json"), true);
-        both_ways::<Vec<CoinTotals>>(include_str!("../../tests/data/coins.json"), true);
+        both_ways::<HeatmapGrid>(include_str!("../../../tests/data/heatmap.json"), false);
+        both_ways::<LiquidationMap>(include_str!("../../../tests/data/liqmap.json"), false);
+        both_ways::<Vec<Order>>(include_str!("../../../tests/data/orders.json"), true);
+        both_ways::<Vec<CoinTotals>>(include_str!("../../../tests/data/coins.json"), true);
     }
 
     #[test]
     fn a_body_cut_anywhere_is_left_to_the_general_read() {
-        let orders = include_str!("../../tests/data/orders.json").trim_end();
-        let heatmap = include_str!("../../tests/data/heatmap.json").trim_end();
+        let orders = include_str!("../../../tests/data/orders.json").trim_end();
+        let heatmap = include_str!("../../../tests/data/heatmap.json").trim_end();
         for end in 0..orders.len() {
             let cut = orders.get(..end).unwrap();
             assert_eq!(Vec::<Order>::quick(cut.as_bytes(), true), None, "{end}");
