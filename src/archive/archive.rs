@@ -21,7 +21,7 @@ use crate::archive::scan::parallel;
 use crate::archive::scan::snapshots;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
-use crate::archive::store::{GoesOn, Store};
+use crate::archive::store::store::{GoesOn, Store};
 use crate::archive::{
     ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
     ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,

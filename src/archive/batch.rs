@@ -1,12 +1,12 @@
 //! A batch of rows and coverage records, and the outcome of appending it.
 
 use super::ArchiveError;
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Counter, GapOutcome, Measurement, TopicGap};
-use crate::archive::coverage::pending;
-use crate::archive::coverage::pending::PendingExchange;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, SessionId};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{Counter, GapOutcome, Measurement, TopicGap};
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::pending::PendingExchange;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, SessionId};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;

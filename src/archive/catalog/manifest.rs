@@ -10,16 +10,16 @@ use rusqlite::{Connection, params};
 use uuid::{Builder, Uuid};
 
 use crate::archive::catalog::file_versions;
+use crate::archive::checksums::file_checksum::{checksum, checksum_of};
 use crate::archive::clock::wall_clock;
 use crate::archive::files;
-use crate::archive::integrity::file_checksum::{checksum, checksum_of};
-use crate::archive::journal::table::not_readable;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::sql::table::not_readable;
 use crate::model::Millis;
 
 pub(crate) const CREATE: &str = "

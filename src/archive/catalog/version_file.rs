@@ -9,8 +9,8 @@ use std::path::Path;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions::Generation;
+use crate::archive::checksums::file_checksum::checksum;
 use crate::archive::files;
-use crate::archive::integrity::file_checksum::checksum;
 use crate::archive::segment::atomic_write::place;
 use crate::model::Millis;
 

@@ -31,8 +31,8 @@ use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::{MOST, SegmentError};
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of rows of a day above which the day is split.

@@ -23,7 +23,7 @@ use crate::archive::journal::database;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place_all;
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of segments that are written together.

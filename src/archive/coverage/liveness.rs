@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::archive::ArchiveError;
-use crate::archive::coverage::sessions::IN_USE;
+use crate::archive::coverage_log::sessions::IN_USE;
 use crate::archive::lock;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::Millis;
 
 /// Implements `Archive::has_writer`.

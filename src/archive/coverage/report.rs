@@ -9,18 +9,18 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
 use crate::archive::coverage::intervals::without;
-use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::table_scan;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
 /// Exchange, number of its orders, and time of the last order.

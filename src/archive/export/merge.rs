@@ -21,16 +21,17 @@ use crate::archive::catalog::manifest_entry::Listed;
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::intervals;
 use crate::archive::coverage::report;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapHistory, Session};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{
+    Counter, CounterKind, GapOutcome, Measurement, TopicGap,
+};
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapHistory, Session};
 use crate::archive::files;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::segment_check;
-use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -41,8 +42,9 @@ use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::table;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
 /// An archive to merge, with its coverage records.

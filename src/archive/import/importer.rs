@@ -21,8 +21,8 @@ use crate::archive::catalog::stats;
 use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{divide, of_fault};
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::ImportedSession;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
@@ -31,13 +31,14 @@ use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
 use crate::archive::import::row_table::RowTable;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::table;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of rows from which on a lot is committed.

@@ -6,7 +6,7 @@ use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::rows::maps::MapRow;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::table_scan::Scan;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::Millis;
 
 /// Maximum size of the result of one read, in bytes.

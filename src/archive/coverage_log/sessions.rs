@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::journal::table;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row as _, check_name, check_text, check_time};
+use crate::archive::sql::table;
 use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.

@@ -12,13 +12,12 @@ use crate::archive::batch::{Acknowledged, Batch};
 use crate::archive::catalog::manifest::SegmentState;
 use crate::archive::catalog::{file_versions, manifest, version_file};
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::sessions::Gap;
+use crate::archive::coverage_log::sessions::Gap;
 use crate::archive::journal::database;
 use crate::archive::lock::{self, Lock};
-use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::segment::atomic_write;
-use crate::archive::store::{self, Store};
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::store::store::{self, Store};
 use crate::archive::{ArchiveError, files};
 
 /// The writing connection, the lock and the [`Store`] of an archive.
@@ -83,7 +82,6 @@ impl WriteStore {
         };
         writer.recover()?;
         writer.copy_versions();
-        damage_gaps::warn_of_damage(&writer.store)?;
         Ok(writer)
     }
 

@@ -8,10 +8,10 @@
 use rusqlite::Connection;
 
 use crate::archive::catalog::{file_versions, ingests};
-use crate::archive::coverage::events::{GapOutcome, Measurement, TopicGap};
-use crate::archive::integrity::crc::{COLUMN, FUNCTION};
-use crate::archive::journal::table;
-use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::checksums::crc::{COLUMN, FUNCTION};
+use crate::archive::coverage_log::events::{GapOutcome, Measurement, TopicGap};
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::sql::table;
 
 /// Maximum number of lines with wrong checksums to list per table.
 const NAMED: i64 = 20;

@@ -5,10 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapCause, IN_USE, SessionId, add_gap};
-use crate::archive::journal::table;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, IN_USE, SessionId, add_gap};
 use crate::archive::rows::row::{Fault, check_name, check_time};
+use crate::archive::sql::table;
 use crate::model::{Completeness, Millis};
 
 /// Reason of a pending exchange's gap; the cause of the failure may be appended.

@@ -10,11 +10,11 @@ use rusqlite::Connection;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::files::Identity;
-use crate::archive::integrity::damage_state;
-use crate::archive::integrity::damage_state::{DamageState, Stamp};
-use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::journal::database;
-use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::store::damage_state;
+use crate::archive::store::damage_state::{DamageState, Stamp};
+use crate::archive::store::damaged_part::DamagedPart;
 use crate::archive::{ArchiveError, files, lock};
 use crate::model::Millis;
 

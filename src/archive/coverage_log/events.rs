@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use crate::archive::catalog::manifest::Day;
-use crate::archive::coverage::sessions::known_by;
-use crate::archive::journal::table;
+use crate::archive::coverage_log::sessions::known_by;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
+use crate::archive::sql::table;
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.
