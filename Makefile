@@ -93,7 +93,7 @@ scorecard: $(STAMP)/test $(FAST) ## what the estimate scores on simulated market
 	$(BIN)/python tests/scorecard/run.py
 
 soak: $(STAMP)/soak $(FAST) ## the long forms of the process tests
-	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test archive --test collecting --test decoding \
+	LIQDATA_SOAK=1 cargo test --locked --no-default-features --test storage --test collecting --test contract \
 		--config 'profile.test.package.liqdata.opt-level=2'
 	LIQDATA_SOAK=1 $(BIN)/python -m pytest tests/python tests/page
 
@@ -113,7 +113,7 @@ pictures: $(STAMP)/test $(ANY) ## the pictures of docs/how-to/plots.md, in targe
 	cd target/pictures && MPLBACKEND=agg ../../$(BIN)/python page.py
 
 notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run in a kernel and written with what it shows
-	$(BIN)/python tests/python/notebooks.py
+	$(BIN)/python tests/python/generators/notebooks.py
 
 docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
 	$(BIN)/python tests/site/build.py

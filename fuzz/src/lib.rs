@@ -2,7 +2,7 @@
 //!
 //! Each of the [`CHECKS`] takes bytes, hands them to a decoder and panics where a promise is broken. Two programs feed
 //! them: `cargo fuzz`, which is led by the code that an input reaches (`make fuzz`), and a short run from a fixed seed
-//! that belongs to the tests (`tests/decoding/smoke.rs`). Both begin with the same [`seeds`] and know the same ways to
+//! that belongs to the tests (`tests/contract/decoding/smoke.rs`). Both begin with the same [`seeds`] and know the same ways to
 //! change them ([`mutate`]).
 
 pub mod checks;

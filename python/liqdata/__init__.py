@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from .collector import collect
     from .errors import ArchiveError, BadQuery, LiqdataError, NoAnswer, NotCovered, Refused, TooSlow, UnexpectedReply
     from .frames.asof import join_asof
-    from .grids import Heatmap, LiquidationMap
     from .ingestion.ingest import ingest
     from .market import Market, demo, open, replay
     from .model import Model
     from .recording.recorder import Recorder, record
-    from .records import Record, frame
-    from .rows import Rows
+    from .results.heatmap import Heatmap
+    from .results.map import LiquidationMap
+    from .results.record import Record, frame
+    from .results.rows import Rows
     from .scoring.known_positions import score_truth
     from .scoring.score import score
     from .server import serve
@@ -105,23 +106,23 @@ _HOMES = {
     "BadQuery": "errors",
     "Client": "client",
     "Comparison": "vendors.comparison",
-    "Heatmap": "grids",
+    "Heatmap": "results.heatmap",
     "LiqdataError": "errors",
-    "LiquidationMap": "grids",
+    "LiquidationMap": "results.map",
     "Market": "market",
     "Model": "model",
     "NoAnswer": "errors",
     "NotCovered": "errors",
-    "Record": "records",
+    "Record": "results.record",
     "Recorder": "recording.recorder",
     "Refused": "errors",
-    "Rows": "rows",
+    "Rows": "results.rows",
     "TooSlow": "errors",
     "UnexpectedReply": "errors",
     "collect": "collector",
     "compare": "vendors.comparison",
     "demo": "market",
-    "frame": "records",
+    "frame": "results.record",
     "ingest": "ingestion.ingest",
     "join_asof": "frames.asof",
     "open": "market",

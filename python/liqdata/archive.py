@@ -15,7 +15,7 @@ from .calls.arguments import archive_folder, instant, switch
 from .calls.progress import counting
 from .calls.traceback import public_call
 from .errors import BadQuery
-from .rows import Rows
+from .results.rows import Rows
 from .text.printable import counted, printable
 
 if TYPE_CHECKING:

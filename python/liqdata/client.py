@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import Unpack
 
-    from .grids import Heatmap, LiquidationMap
     from .live import Live
     from .model import Model
-    from .records import Record
-    from .rows import Rows
+    from .results.heatmap import Heatmap
+    from .results.map import LiquidationMap
+    from .results.record import Record
+    from .results.rows import Rows
     from .stream import CascadeStream, OrderStream
     from .types import (
         BarRow,

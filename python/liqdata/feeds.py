@@ -16,7 +16,7 @@ from .calls.arguments import instant
 from .calls.progress import bar, checked_progress
 from .calls.traceback import public_call
 from .errors import BadQuery, UnexpectedReply
-from .rows import Rows
+from .results.rows import Rows
 
 if TYPE_CHECKING:
     from .types import Instant, Instrument, LiquidationRow, Progress

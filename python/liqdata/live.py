@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .client import Client
-    from .grids import Heatmap
     from .market import Market
     from .model import Model
+    from .results.heatmap import Heatmap
     from .stream import OrderStream
     from .types import Instant
 

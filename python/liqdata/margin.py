@@ -9,7 +9,7 @@ from . import _core
 from .calls.arguments import choice
 from .calls.traceback import public_call
 from .errors import BadQuery
-from .rows import Rows
+from .results.rows import Rows
 
 if TYPE_CHECKING:
     from .types import BracketRow

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from decimal import Decimal
 
-    from .grids import Heatmap, LiquidationMap
     from .live import Live
     from .model import Model
     from .recording.recorded import Recordings
-    from .records import Record
-    from .rows import Rows
+    from .results.heatmap import Heatmap
+    from .results.map import LiquidationMap
+    from .results.record import Record
+    from .results.rows import Rows
     from .server import Server
     from .stream import CascadeStream, OrderStream
     from .types import (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .calls.progress import ProgressBar
-    from .rows import Rows
+    from .results.rows import Rows
     from .source.convert import Origin
     from .types import OrderRow
 

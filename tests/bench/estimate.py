@@ -27,7 +27,7 @@ import report
 import liqdata
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "python" / "support"))
 
 import reference_ledger  # noqa: E402 - it lies beside the tests
 
@@ -403,8 +403,8 @@ equal to the map of the batch.
 {one.bars:,} bars of 15 minutes, fourteen tiers, two clocks, both sides. liqdata is `market.liqmap("BTC", "1M")` from
 Python: the replay, and the map by price, side and leverage with its metadata. The other two compute USD by bin of the
 fine grid only, and get relative volume and open interest as inputs.
-`tests/bench/ledger_numba.py` is compiled before the measurement; plain Python is `tests/python/reference_ledger.py`,
-timed once. All three give the same USD to 1e-9.
+`tests/bench/ledger_numba.py` is compiled before the measurement; plain Python is
+`tests/python/support/reference_ledger.py`, timed once. All three give the same USD to 1e-9.
 
 {replays}
 ## A month of {SYMBOLS} coins

@@ -1,7 +1,7 @@
 """The ledger of the estimate for numba: what a quant who knows both would write, to be raced against.
 
-It does what ``tests/python/reference_ledger.py`` does, cell for cell, on dense arrays: a factor for every part in place
-of a walk over its cells, and bounds of what is not empty, so that a bar costs what it opens and newly crosses.
+It does what ``tests/python/support/reference_ledger.py`` does, cell for cell, on dense arrays: a factor for every part
+in place of a walk over its cells, and bounds of what is not empty, so that a bar costs what it opens and newly crosses.
 """
 
 import math

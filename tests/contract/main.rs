@@ -6,13 +6,20 @@
     reason = "tests"
 )]
 
+mod blocking;
 mod damage;
+mod decoding;
+mod dialects;
+mod faults;
 mod properties;
 mod questions;
 mod reading;
 mod refusals;
+mod round_trip;
 mod shapes;
+mod stream;
 mod units;
+mod walk;
 
 use liqdata::contract::decode::{Decode, DecodeError, Reading, exact_decimal, read};
 use liqdata::contract::{self, *};
@@ -54,18 +61,18 @@ macro_rules! by_name {
         by_name!($($of_contract)+ $($beside)*);
     };
     ($($endpoint:ident)+) => {
-        const NAMES: &[&str] = &[$(api::$endpoint::NAME),+];
+        const NAMES: &[&str] = &[$(contract::$endpoint::NAME),+];
 
         fn ask(name: &str, body: &[u8]) -> Result<Reading<String>, DecodeError> {
             match name {
-                $(api::$endpoint::NAME => reread::<api::$endpoint>(body),)+
+                $(contract::$endpoint::NAME => reread::<contract::$endpoint>(body),)+
                 _ => panic!("no endpoint is called {name}"),
             }
         }
 
         fn is_enveloped(name: &str) -> bool {
             match name {
-                $(api::$endpoint::NAME => api::$endpoint::ENVELOPED,)+
+                $(contract::$endpoint::NAME => contract::$endpoint::ENVELOPED,)+
                 _ => panic!("no endpoint is called {name}"),
             }
         }

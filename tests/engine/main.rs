@@ -15,7 +15,7 @@ mod definition;
 mod estimates;
 mod fit;
 mod instants;
-#[path = "../oracle/mod.rs"]
+mod ledger;
 mod oracle;
 mod outliers;
 mod realised;

@@ -18,7 +18,7 @@ from liqdata.recording.recorder import SourceRecorder
 from liqdata.recording.sources import questions_of, sources_of
 from liqdata.recording.store import Store
 
-sys.path.append(str(Path(__file__).parents[1] / "python"))
+sys.path.append(str(Path(__file__).parents[1] / "python" / "support"))
 import vendor_replies as replies
 from vendor_double import Script, serving
 

@@ -76,9 +76,8 @@ def wall_clock(tmp_path):
     if not compiler or sys.platform != "linux":
         pytest.skip("no C compiler")
     library = tmp_path / "wall_clock.so"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).parent / "wall_clock.c"], check=True
-    )
+    source = Path(__file__).parent / "support" / "wall_clock.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
     by = tmp_path / "by"
     by.write_text("0")
     return {"LD_PRELOAD": str(library), "WALL_CLOCK_BY": str(by)}

@@ -196,7 +196,7 @@ def llms(parts):
 def main():
     """Build and check the site."""
     shutil.rmtree(WORK, ignore_errors=True)
-    subprocess.run([sys.executable, ROOT / "tests" / "python" / "reference.py"], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, ROOT / "tests" / "python" / "generators" / "reference.py"], check=True, cwd=ROOT)
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "notebooks" / "README.md"]
     for path in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]:
         write(place_of(path), with_links(path.read_text(encoding="utf-8"), path))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .schema import column
 
 if TYPE_CHECKING:
-    from liqdata.grids import LiquidationMap
+    from liqdata.results.map import LiquidationMap
 
 __all__ = ["COLUMNS", "clusters"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata.calls.traceback import nearest
 from liqdata.errors import BadQuery, LiqdataError, NotCovered
-from liqdata.grids import open_interest_age
+from liqdata.results.units import open_interest_age
 
 from . import schema
 from .schema import columns_of, iso, json_row

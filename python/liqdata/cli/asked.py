@@ -17,7 +17,7 @@ from .source import origin_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import CoverageRow
 
     from .output.formats import Form
@@ -88,7 +88,7 @@ def print_caveats(asked: Asked, of: Any, answer: Any = None) -> None:
     answer
         The answer; ``None`` if its rows were written one by one.
     """
-    from liqdata.grids import open_interest_age
+    from liqdata.results.units import open_interest_age
 
     age = open_interest_age(getattr(answer, "meta", None) or {})
     if age is not None:

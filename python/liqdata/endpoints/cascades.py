@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.source.local import LocalSource
     from liqdata.source.service import Service
     from liqdata.types import Bound, Instant

@@ -12,8 +12,8 @@ from liqdata.source.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from liqdata.grids import Heatmap
     from liqdata.model import Model
+    from liqdata.results.heatmap import Heatmap
     from liqdata.types import HeatmapRange, Instants, MapSource, ModelNumber, Opened, Span
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from liqdata import _core
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.source.convert import Convert, Origin
     from liqdata.types import Bound, HistoryGroup, Instant
 

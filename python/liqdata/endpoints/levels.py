@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from liqdata.model import Model
-    from liqdata.records import Record
+    from liqdata.results.record import Record
     from liqdata.types import Headline, Instants, MapSource, ModelNumber
 
 

@@ -14,8 +14,8 @@ from liqdata.source.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from liqdata.grids import LiquidationMap
     from liqdata.model import Model
+    from liqdata.results.map import LiquidationMap
     from liqdata.types import Instants, MapRange, MapSource, ModelNumber, Opened, Span
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from liqdata import _core
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.source.convert import Origin
     from liqdata.types import Bound, Instant, MapKind
 

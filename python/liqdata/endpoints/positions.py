@@ -10,7 +10,7 @@ from liqdata.source.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
 

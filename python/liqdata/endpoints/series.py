@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import Bound, Instant
 
 

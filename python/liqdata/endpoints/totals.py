@@ -10,8 +10,8 @@ from liqdata.source.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from liqdata.records import Record
-    from liqdata.rows import Rows
+    from liqdata.results.record import Record
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant, Window
 
 

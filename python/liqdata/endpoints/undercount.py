@@ -8,7 +8,7 @@ from liqdata.source import convert
 from liqdata.source.request import Request
 
 if TYPE_CHECKING:
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant, Window
 
 

@@ -10,7 +10,7 @@ from liqdata import _core
 from liqdata.calls.arguments import length
 from liqdata.calls.traceback import public_call
 from liqdata.errors import BadQuery
-from liqdata.rows import Rows
+from liqdata.results.rows import Rows
 
 if TYPE_CHECKING:
     from types import ModuleType

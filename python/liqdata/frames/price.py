@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]

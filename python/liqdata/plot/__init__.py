@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from liqdata.frames.price import Price
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
     from liqdata.types import ChartRow, CoinRow, ExchangeRow, HistoryRow
     from liqdata.vendors.comparison import Comparison
 

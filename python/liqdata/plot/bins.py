@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from liqdata.grids import LiquidationMap
+    from liqdata.results.map import LiquidationMap
 
     Flags: TypeAlias = npt.NDArray[np.bool_]
     Floats: TypeAlias = npt.NDArray[np.float64]

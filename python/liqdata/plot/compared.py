@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from liqdata.errors import BadQuery
-from liqdata.text.units import unit_in_words
+from liqdata.results.units import unit_in_words
 
 from . import amounts, colours, layout
 from .view import view_of
@@ -17,7 +17,7 @@ from .view import view_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from liqdata.grids import LiquidationMap
+    from liqdata.results.map import LiquidationMap
     from liqdata.vendors.comparison import Comparison
 
 __all__ = ["compare_maps", "compare_sources"]

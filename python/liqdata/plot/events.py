@@ -17,7 +17,7 @@ from .clock import clock
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
 __all__ = ["cascades"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from liqdata.frames.price import Course
-    from liqdata.grids import Heatmap
+    from liqdata.results.heatmap import Heatmap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]

@@ -23,7 +23,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, TransformedBbox
 
 from liqdata.errors import BadQuery
-from liqdata.text.units import as_served
+from liqdata.results.units import as_served
 
 from .amounts import Apart, name, price, prices
 from .colours import INK, NOW, PAPER, faint, ink
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
 __all__ = [
     "Fit",

@@ -12,7 +12,8 @@ from liqdata.frames.price import Course, course
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Times: TypeAlias = npt.NDArray[np.datetime64]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from liqdata import _core
 from liqdata.calls.arguments import millis_of
 from liqdata.errors import LiqdataError
-from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
 
 from .sources import Question, decoded
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from liqdata.calls.arguments import datetime_of
 from liqdata.errors import BadQuery
-from liqdata.rows import Rows
+from liqdata.results.rows import Rows
 
 from .folders import recorded_folder, recorded_sources
 from .sources import EVERY_COIN, MAPS, RANKINGS, Question, decoded
@@ -16,8 +16,9 @@ from .sources import EVERY_COIN, MAPS, RANKINGS, Question, decoded
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from liqdata.grids import Heatmap, LiquidationMap
     from liqdata.market import Market
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
     from liqdata.source.local import LocalSource
 
 __all__ = ["Recordings"]

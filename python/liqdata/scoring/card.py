@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
 __all__ = ["Scorecard"]
 

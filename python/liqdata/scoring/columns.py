@@ -12,7 +12,7 @@ from liqdata.calls.arguments import instant
 from liqdata.errors import BadQuery
 from liqdata.frames.import_order import pandas_first
 from liqdata.ingestion.tables import table
-from liqdata.rows import Rows
+from liqdata.results.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

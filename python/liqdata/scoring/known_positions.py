@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from liqdata.market import Market
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import Progress, TruthRow
 
     from .columns import Flags, Floats

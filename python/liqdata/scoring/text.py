@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
     from .card import Scorecard
 

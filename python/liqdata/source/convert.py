@@ -11,13 +11,14 @@ from liqdata import _core
 from liqdata.calls.arguments import datetime_of
 from liqdata.calls.traceback import warn
 from liqdata.errors import NotCovered, UnexpectedReply
-from liqdata.records import Record
-from liqdata.rows import Rows
+from liqdata.results.record import Record
+from liqdata.results.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
     from liqdata.types import BarRow, RowDecimals, Units
 
 A = TypeVar("A")
@@ -199,7 +200,7 @@ def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
 
 def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
     """Make a heatmap of the decoded buffers; its bars are read when they are first used."""
-    from liqdata.grids import Heatmap
+    from liqdata.results.heatmap import Heatmap
 
     reply["updated_at"] = datetime_of(reply["updated_at"])
     meta = _labelled(reply, origin.meta(reply["updated_at"]))
@@ -215,7 +216,7 @@ def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
     """Make a liquidation map of the decoded buffers."""
     import numpy as np
 
-    from liqdata.grids import LiquidationMap
+    from liqdata.results.map import LiquidationMap
 
     reply["sides"] = np.array(["long", "short"])[reply["sides"]]
     measured = reply.pop("measured", None)

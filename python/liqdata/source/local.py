@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from liqdata.cloud.mirror import Mirror
     from liqdata.market import Market
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import BarRow
 
     from .request import Request

@@ -15,7 +15,7 @@ from .convert import rows
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import BarRow
 
     from .convert import Origin

@@ -1,1 +1,1 @@
-"""Output for readers: printable strings, and rows as tables."""
+"""Output for readers: strings that are safe to print."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of
 from liqdata.errors import UnexpectedReply
-from liqdata.grids import Heatmap, LiquidationMap
-from liqdata.rows import Rows
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
+from liqdata.results.rows import Rows
 
 from .reply import FACTORS, Node, parsed
 

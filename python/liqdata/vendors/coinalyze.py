@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
     from .service import Flow

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
     from .service import Flow

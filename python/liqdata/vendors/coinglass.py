@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import datetime_of, number, usd
 from liqdata.errors import BadQuery, UnexpectedReply
-from liqdata.records import Record
+from liqdata.results.record import Record
 
 from . import answers
 from .answers import Levels
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from datetime import timedelta
 
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant, Window
 
     from .service import Flow

@@ -12,7 +12,8 @@ from liqdata import _core
 from liqdata.calls.arguments import datetime_of, instant
 from liqdata.calls.traceback import public_call, public_methods
 from liqdata.errors import BadQuery
-from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
 
 from .vocabulary import coin_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
     from liqdata.scoring.card import Scorecard
     from liqdata.types import Instant
 

@@ -16,8 +16,8 @@ from .vocabulary import coin_of, exchange_of, spelled, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from liqdata.grids import LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
 
     from .service import Flow
 

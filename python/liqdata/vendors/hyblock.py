@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from liqdata.calls.arguments import datetime_of
 from liqdata.errors import Refused, UnexpectedReply
-from liqdata.grids import Heatmap
+from liqdata.results.heatmap import Heatmap
 
 from . import answers
 from .answers import Levels
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
-    from liqdata.grids import LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
     from .service import Flow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from liqdata.errors import UnexpectedReply
 
 if TYPE_CHECKING:
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
 
 class OrderPages:

@@ -14,8 +14,8 @@ from liqdata.endpoints.contract import endpoints
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from liqdata.grids import LiquidationMap
     from liqdata.market import Market
+    from liqdata.results.map import LiquidationMap
 
 __all__ = ["tour"]
 

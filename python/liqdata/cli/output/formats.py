@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from liqdata.cli.asked import Asked
     from liqdata.cli.source import Origin
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.rows import Rows
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
 
 __all__ = ["Form", "as_csv", "as_json", "as_json_line", "options", "taken", "write"]
 
@@ -168,8 +169,9 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 def plain(answer: Any) -> Any:
     """Convert an answer for JSON: a grid to the object in the HTTP reply, rows to a list."""
-    from liqdata.grids import Heatmap, LiquidationMap
-    from liqdata.records import Record
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.record import Record
 
     if isinstance(answer, Heatmap):
         return {
@@ -290,7 +292,8 @@ def _field(value: object, seen: Callable[[str], str]) -> object:
 
 def _flat(name: str, answer: Any) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
     """Flatten an answer to column names and rows: one row per cell or bin of a grid."""
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
     from .table import records
 

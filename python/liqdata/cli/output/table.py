@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from liqdata.cli.asked import Asked
     from liqdata.cli.source import Origin
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
 __all__ = ["Records", "Sheet", "amount", "cell", "label", "made", "records", "several", "sheet"]
 
@@ -165,7 +166,8 @@ def records(name: str, answer: Any) -> Records:
     sequence of mapping
         All rows unchanged; the strongest levels of a grid; or one line per window, tier or range of a dict.
     """
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
     if isinstance(answer, Heatmap):
         return _levels(answer)
@@ -190,8 +192,9 @@ def label(name: str, answer: Any) -> list[str]:  # noqa: PLR0911 - one per kind 
     -------
     list of str
     """
-    from liqdata.grids import Heatmap, LiquidationMap, open_interest_age
-    from liqdata.text.units import as_served, unit_in_words
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.units import as_served, open_interest_age, unit_in_words
 
     served = as_served(getattr(answer, "meta", {}))
     what_it_is = "estimate" if served is None else f"{served},"
@@ -318,7 +321,7 @@ def _overview(answer: Any) -> Records:
 
 def several(answer: Any) -> dict[str, Any] | None:
     """The answers about several symbols, by symbol; ``None`` for one answer."""
-    from liqdata.records import Record
+    from liqdata.results.record import Record
 
     return answer if isinstance(answer, dict) and not isinstance(answer, Record) else None
 

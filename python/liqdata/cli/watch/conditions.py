@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from liqdata.client import Client
-    from liqdata.grids import LiquidationMap
     from liqdata.market import Market
+    from liqdata.results.map import LiquidationMap
 
     from .senders import Event
 

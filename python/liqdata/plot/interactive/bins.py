@@ -10,14 +10,14 @@ import numpy as np
 from liqdata.plot import amounts, colours, layout
 from liqdata.plot.marks import marked
 from liqdata.plot.view import bound_of, outside, view_of
-from liqdata.text.units import unit_in_words
+from liqdata.results.units import unit_in_words
 
 from .figure import currency, draw_marks, figure, mark_price
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from liqdata.grids import LiquidationMap
+    from liqdata.results.map import LiquidationMap
 
 __all__ = ["liqmap"]
 

@@ -14,13 +14,13 @@ from liqdata.plot import amounts, colours, layout
 from liqdata.plot.heat import DECADES, Scale
 from liqdata.plot.marks import marked
 from liqdata.plot.view import bound_of, outside, price_of, starts, view_of_heatmap
-from liqdata.text.units import unit_in_words
+from liqdata.results.units import unit_in_words
 
 from .figure import draw_marks, figure, mark_price
 
 if TYPE_CHECKING:
     from liqdata.frames.price import Course
-    from liqdata.grids import Heatmap
+    from liqdata.results.heatmap import Heatmap
 
 __all__ = ["heatmap"]
 

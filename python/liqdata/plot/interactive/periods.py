@@ -14,7 +14,7 @@ from .figure import currency, figure
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from liqdata.rows import Rows
+    from liqdata.results.rows import Rows
 
 __all__ = ["history"]
 

@@ -14,7 +14,8 @@ import numpy as np
 from liqdata.scoring.columns import LONG, SHORT, Floats, Millis
 
 if TYPE_CHECKING:
-    from liqdata.grids import Heatmap, LiquidationMap
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
 
 
 class Curve(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 from liqdata import _core
 from liqdata.calls.arguments import datetime_of, instant, millis_of
 from liqdata.errors import BadQuery
-from liqdata.grids import Heatmap, LiquidationMap
+from liqdata.results.heatmap import Heatmap
+from liqdata.results.map import LiquidationMap
 from liqdata.scoring.columns import DAY, Floats, Millis, Table, refuse
 from liqdata.source import convert
 

@@ -1,0 +1,360 @@
+"""The estimate over price and time.
+
+:class:`Heatmap` is a frozen dataclass with numpy arrays that the caller may change. It compares by value, pickles with
+out-of-band buffers (protocol 5), and converts to frames and pictures. Conversions include all cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
+
+from liqdata.calls.traceback import public_methods
+
+from .grid import Grid
+from .interval import interval_ends, interval_of
+from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import plotly.graph_objects as go
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+    from liqdata.frames.price import Price
+    from liqdata.types import BarRow
+
+    from .rows import Rows
+
+__all__ = ["Heatmap"]
+
+
+@public_methods
+@dataclass(frozen=True, eq=False, repr=False)
+class Heatmap(Grid):
+    """Estimated liquidations over price and time.
+
+    Parameters
+    ----------
+    symbol : str
+        Coin, such as ``BTC``.
+    range : str
+        Time in which the included positions were opened: ``12h``, ``24h``, ``3d``, ``7d`` or ``1M``.
+    model : int
+        2: USD of open interest that a price move would liquidate; 3: USD of it that exchanges are expected to report.
+    updated_at : datetime.datetime
+        Time of the last input, UTC.
+    current_price : float
+        Last price.
+    prices : numpy.ndarray
+        Price levels, shape (P,), float64.
+    times : numpy.ndarray
+        End of each column in UTC, shape (T,), datetime64[ms].
+    matrix : numpy.ndarray
+        Amount per cell in :attr:`units`, shape (P, T), float64, C order. NaN marks a cell that the service left empty.
+    meta : dict
+        Source, as_of, simulated, age, view and more. Ignored by ``==``.
+    parted : tuple of numpy.ndarray, optional
+        Four arrays of shape (T,), one value per column: the row that separates longs from shorts, the long and the
+        short amount in this row, and the price at the end of the column. :attr:`long`, :attr:`short`, :attr:`low` and
+        :attr:`high` need them. Ignored by ``==``.
+    bars : Rows or callable, optional
+        The value of :attr:`price`, or a function that reads it on first use. Ignored by ``==``.
+    outside : dict, optional
+        Amounts at prices that the map does not show: ``long_usd`` and ``short_usd``, arrays of shape (T,), float64.
+        ``None`` if the service does not send them. Ignored by ``==``.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> map = liqdata.demo().heatmap("BTC", "12h")
+    >>> map.matrix.shape == (map.prices.size, map.times.size), map.units
+    (True, 'usd')
+    """
+
+    symbol: str
+    range: str
+    model: int
+    updated_at: datetime
+    current_price: float
+    prices: npt.NDArray[np.float64]
+    times: npt.NDArray[np.datetime64]
+    matrix: npt.NDArray[np.float64]
+    meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+    parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
+    bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
+
+    _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
+    _picture: ClassVar[str] = "heatmap"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Start and end of the columns, epoch milliseconds."""
+        ends = self.times[:2].astype("datetime64[ms]").astype("int64").tolist()
+        width = ends[1] - ends[0] if len(ends) > 1 else 60 * 60 * 1000
+        return ends[0] - width, int(self.times[-1].astype("datetime64[ms]").astype("int64"))
+
+    @property
+    def price(self) -> Rows[BarRow] | None:
+        """The bars of the coin over the time of the map, which :meth:`plot` draws; ``None`` without bars.
+
+        They are read on first use, from the market in this process or from the service. A service must announce bars in
+        its ``/api``, and the client must still be open. The request blocks; in an event loop use ``await
+        asyncio.to_thread(map.plot)``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> map = liqdata.demo().heatmap("BTC", "12h")
+        >>> len(map.price), bool(map.price["close"][-1] == map.current_price)
+        (720, True)
+        """
+        if callable(self.bars):
+            object.__setattr__(self, "bars", self.bars())  # read once; the field is not compared
+        return cast("Rows[BarRow] | None", self.bars)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Include bars of a market in this process, which is not pickled itself.
+
+        Drop bars of a service.
+        """
+        return {**self.__dict__, "bars": None if getattr(self.bars, "far", False) else self.price}
+
+    @property
+    def long(self) -> npt.NDArray[np.float64] | None:
+        """The part of :attr:`matrix` that belongs to longs, a new array of shape (P, T).
+
+        Longs are liquidated when the price falls. ``None`` if the sides are unknown; a service sends them with
+        ``explain=True``.
+        """
+        return self._side(0)
+
+    @property
+    def short(self) -> npt.NDArray[np.float64] | None:
+        """The part of :attr:`matrix` that belongs to shorts, liquidated when the price rises; like :attr:`long`."""
+        return self._side(1)
+
+    def _side(self, side: int) -> npt.NDArray[np.float64] | None:
+        if self.parted is None:
+            return None
+        import numpy as np
+
+        row, *shares = self.parted[:3]
+        rows = np.arange(self.prices.size)[:, None]
+        beyond = rows < row if side == 0 else rows > row
+        found: npt.NDArray[np.float64] = np.where(rows == row, shares[side], np.where(beyond, self.matrix, 0.0))
+        return found
+
+    @property
+    def low(self) -> npt.NDArray[np.float64] | None:
+        """The low end of each cell's 80 % interval: a new array of shape (P, T), in :attr:`units`.
+
+        The interval comes from past price moves of the same distance, in which reported USD were compared with the
+        prediction. In a tenth of these moves the reported USD were below the low end, in a tenth above the high end;
+        the uncertainty of the fit widens the interval. Whole moves are compared, because reported USD per cell are
+        unknown. Cells more than 5 % from the column's price are not validated: their interval is 0 to infinity.
+        ``None`` if the map is not fitted (model 2) or has no interval.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo() as market:
+        ...     fitted = market.heatmap("BTC", "12h", model=3)
+        >>> fitted.low.shape == fitted.matrix.shape
+        True
+        """
+        return self._bound(0)
+
+    @property
+    def high(self) -> npt.NDArray[np.float64] | None:
+        """The high end of each cell's interval; like :attr:`low`."""
+        return self._bound(1)
+
+    def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
+        interval = interval_of(self.meta)
+        long, short = self.long, self.short
+        if interval is None or self.parted is None or long is None or short is None:
+            return None
+        distances = self.prices[:, None] / self.parted[3] - 1.0
+        of_longs = interval_ends(interval, long, -distances, "long")[which]
+        of_shorts = interval_ends(interval, short, distances, "short")[which]
+        return of_longs + of_shorts
+
+    @property
+    def _unit(self) -> str:
+        """The unit of a cell, in words."""
+        if self._relative:
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
+        view = self.meta.get("view")
+        return self._dated(VIEWS.get(view, EXPECTED if self.model == EXPECTING else EXPOSED))
+
+    def _head(self) -> list[tuple[str, str]]:
+        head = super()._head()
+        head.insert(2, ("model", str(self.model)))
+        return head
+
+    def to_frame(self) -> pd.DataFrame:
+        """Convert to a wide pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The values of :attr:`matrix` as a copy, with the index ``price`` (float64, as in :attr:`prices`) and the
+            columns ``time`` (datetime64[ms, UTC]).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> frame = liqdata.demo().heatmap("BTC", "12h").to_frame()
+        >>> frame.index.name, frame.columns.name, frame.shape[1]
+        ('price', 'time', 144)
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.matrix,
+            index=pd.Index(self.prices, name="price"),
+            columns=pd.DatetimeIndex(self.times, name="time").tz_localize("UTC"),
+            copy=True,
+        )
+
+    def to_xarray(self) -> xr.DataArray:
+        """Convert to an xarray array with named axes.
+
+        Returns
+        -------
+        xarray.DataArray
+            A copy with the dimensions ``price`` and ``time`` and the attributes ``symbol, range, model, units,
+            updated_at, current_price, tz, simulated``. Times are UTC without a time zone, which plots need; the zone is
+            in ``attrs["tz"]``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> array = liqdata.demo().heatmap("BTC", "12h").to_xarray()
+        >>> array.dims, array.attrs["symbol"]
+        (('price', 'time'), 'BTC')
+        """
+        import xarray as xr
+
+        return xr.DataArray(
+            self.matrix.copy(),
+            dims=("price", "time"),
+            coords={"price": self.prices.copy(), "time": self.times.copy()},
+            name="liquidations",
+            attrs={**self._attributes(), "model": self.model},
+        )
+
+    @overload
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib"] = "matplotlib",
+    ) -> Axes: ...
+
+    @overload
+    def plot(
+        self,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["plotly"],
+    ) -> go.Figure: ...
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        price: Price | Literal[False] | None = None,
+        candles: bool = True,
+        bound: Literal["low", "high"] | None = None,
+        cmap: str | Colormap | None = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        threshold: float | None = None,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib", "plotly"] = "matplotlib",
+    ) -> Axes | go.Figure:
+        """Draw the map with :func:`liqdata.plot.heatmap`. Needs ``liqdata[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        price : optional
+            The price to draw over the map; :attr:`price` by default, ``False`` for none.
+        candles : bool
+            Draw bars as candles instead of a line through the closes.
+        bound : {"low", "high"}, optional
+            Draw :attr:`low` or :attr:`high` instead of :attr:`matrix`. Cells without a validated interval are not
+            drawn.
+        cmap : str or matplotlib.colors.Colormap, optional
+            Colours; viridis on a dark background by default.
+        vmin, vmax : float, optional
+            Ends of the colour scale, in :attr:`units`, above 0; taken from the visible cells by default.
+        threshold : float, optional
+            Do not draw cells below this value, in :attr:`units`.
+        levels, maxpain : dict, optional
+            Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
+        backend : {"matplotlib", "plotly"}
+            The library that draws; plotly needs ``liqdata[plotly]`` and always makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes or plotly.graph_objects.Figure
+
+        Raises
+        ------
+        BadQuery
+            For a wrong option, and for ``levels`` or ``maxpain`` of another coin.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> from matplotlib.figure import Figure
+        >>> ax = liqdata.demo().heatmap("BTC", "12h").plot(Figure().add_subplot(), threshold=1e5)
+        >>> ax.get_title(loc="left")
+        'BTC liquidation heatmap · estimate, simulated market'
+        """
+        from liqdata import plot
+
+        drawn: Any = plot.heatmap(
+            self,
+            ax,
+            price=price,
+            candles=candles,
+            bound=bound,
+            cmap=cmap,
+            vmin=vmin,
+            vmax=vmax,
+            threshold=threshold,
+            levels=levels,
+            maxpain=maxpain,
+            backend=cast("Any", backend),
+        )
+        return cast("Axes | go.Figure", drawn)

@@ -1,0 +1,392 @@
+"""The estimate over price, side and leverage.
+
+:class:`LiquidationMap` is a frozen dataclass with numpy arrays that the caller may change. It compares by value,
+pickles with out-of-band buffers (protocol 5), and converts to frames and pictures. Conversions include all bins.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
+
+from liqdata.calls.arguments import number
+from liqdata.calls.traceback import public_methods
+from liqdata.errors import BadQuery
+
+from .grid import Grid
+from .interval import interval_ends, interval_of
+from .units import ESTIMATED, RELATIVE, VENDOR, VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import plotly.graph_objects as go
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+__all__ = ["LiquidationMap"]
+
+
+@public_methods
+@dataclass(frozen=True, eq=False, repr=False)
+class LiquidationMap(Grid):
+    """Estimated liquidations by price bin, side and leverage tier.
+
+    Parameters
+    ----------
+    symbol : str
+        Coin, such as ``BTC``.
+    range : str
+        Time in which the included positions were opened: ``1d`` or ``7d``.
+    updated_at : datetime.datetime
+        Time of the last input, UTC.
+    current_price : float
+        Last price; long bins lie below it, short bins above.
+    bin_width : float
+        Width of a bin on the price axis.
+    leverages : numpy.ndarray
+        Leverage tiers, shape (L,), int64.
+    prices : numpy.ndarray
+        Bin centres, shape (N,), float64.
+    sides : numpy.ndarray
+        ``"long"`` or ``"short"`` of each bin, shape (N,).
+    tiers : numpy.ndarray
+        USD by bin and tier, shape (N, L), float64; 0.0 for a tier that a bin does not have.
+    total : numpy.ndarray
+        USD of each bin, shape (N,), float64.
+    meta : dict
+        Source, as_of, simulated, age, view and more. Ignored by ``==``.
+    fine : tuple, optional
+        The grid with narrower bins that :meth:`swept` uses: price of bin 0, width of a bin in log price, index of the
+        first bin, index of the first bin above all longs, and USD by leverage and bin, shape (L, M). Ignored by ``==``.
+    outside : dict, optional
+        Amounts of the bins that the map does not show: ``long_usd`` and ``short_usd``. ``None`` if the service does not
+        send them. Ignored by ``==``.
+    within : dict, optional
+        Amounts up to a distance from the price, over all bins: ``"1"``, ``"2"``, ``"5"`` and ``"10"`` (percent), each
+        with ``long_usd`` and ``short_usd``. Compare the sides by it, not by the totals, which lean to shorts.
+        ``None`` if the service does not send it. Ignored by ``==``.
+
+    Examples
+    --------
+    >>> import liqdata
+    >>> map = liqdata.demo().liqmap("BTC", "7d")
+    >>> map.tiers.shape == (map.prices.size, map.leverages.size), map.units
+    (True, 'usd')
+    """
+
+    symbol: str
+    range: str
+    updated_at: datetime
+    current_price: float
+    bin_width: float
+    leverages: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.float64]
+    sides: npt.NDArray[np.str_]
+    tiers: npt.NDArray[np.float64]
+    total: npt.NDArray[np.float64]
+    meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
+    fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
+    outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
+    within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
+
+    _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
+    _picture: ClassVar[str] = "liqmap"
+
+    def swept(self, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+        """Add up the USD that a price move to ``low`` and ``high`` would cross.
+
+        Parameters
+        ----------
+        low, high : float, optional
+            Lowest and highest price of the move. The default is the current price: no USD are crossed on that side.
+
+        Returns
+        -------
+        dict
+            ``long`` and ``short``: dicts from leverage (int) to USD; ``long_usd`` and ``short_usd``: their sums. If the
+            map has the fine grid (from a market in this process, or with ``explain=True``), every bin that the move
+            touches counts in full. Otherwise a bin of the map counts in proportion to its crossed part.
+
+        Raises
+        ------
+        BadQuery
+            For a ``low`` above the current price, a ``high`` below it, and values that are not prices.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> with liqdata.demo() as market:
+        ...     map = market.liqmap("BTC", "7d")
+        >>> swept = map.swept(low=0.97 * map.current_price)
+        >>> swept["long_usd"] == sum(swept["long"].values()), swept["short_usd"]
+        (True, 0.0)
+        """
+        low = self._end("low", low)
+        high = self._end("high", high)
+        if low > self.current_price or high < self.current_price:
+            name, value, side = ("low", low, "at most") if low > self.current_price else ("high", high, "at least")
+            msg = f"{name}: {value!r} is on the other side of the price; allowed: {side} {self.current_price!r}"
+            raise BadQuery(msg, parameter=name)
+        found: dict[str, Any] = {}
+        for side, usd in zip(("long", "short"), self._crossed(low, high), strict=True):
+            found[side] = {int(leverage): float(cell) for leverage, cell in zip(self.leverages, usd, strict=True)}
+            found[f"{side}_usd"] = sum(found[side].values())
+        return found
+
+    def _end(self, name: str, value: float | None) -> float:
+        if value is None:
+            return self.current_price
+        found = number(value, name, "a price above 0")
+        if not 0 < found < math.inf:
+            msg = f"{name}: {value!r} is not a price; allowed: a finite price above 0"
+            raise BadQuery(msg, parameter=name)
+        return found
+
+    def _check_shown(self, low: float, high: float) -> None:
+        """Refuse a move beyond the shown bins if there are others."""
+        for side, name, end, beyond in (
+            ("long", "low", low, low < self.prices.min(initial=math.inf)),
+            ("short", "high", high, high > self.prices.max(initial=-math.inf)),
+        ):
+            missing = (self.outside or {}).get(f"{side}_usd", 0.0)
+            if beyond and missing > 0 and end != self.current_price:
+                msg = (
+                    f"{name}: {end!r} is beyond the bins of this map, which leave out {missing:,.0f} of the {side}s; "
+                    'allowed: a price within the bins, or a map with span="all"'
+                )
+                raise BadQuery(msg, parameter=name)
+
+    def _crossed(self, low: float, high: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """USD of longs and USD of shorts that the move crosses, by leverage."""
+        import numpy as np
+
+        if self.fine is None:
+            self._check_shown(low, high)
+            below = np.clip((self.prices + self.bin_width / 2 - low) / self.bin_width, 0.0, 1.0)
+            above = np.clip((high - self.prices + self.bin_width / 2) / self.bin_width, 0.0, 1.0)
+            long = self.tiers * (below * (self.sides == "long"))[:, None]
+            short = self.tiers * (above * (self.sides == "short"))[:, None]
+            return long.sum(0), short.sum(0)
+        p0, h, first, longs_end, usd = self.fine
+
+        def place(price: float) -> int:
+            return int(math.floor(math.log(price / p0) / h) - first)
+
+        end = max(longs_end - first, 0)
+        long = usd[:, min(max(place(low), 0), end) : end] if low < self.current_price else usd[:, :0]
+        short = usd[:, end : max(place(high) + 1, end)] if high > self.current_price else usd[:, :0]
+        return long.sum(1), short.sum(1)
+
+    @property
+    def low(self) -> npt.NDArray[np.float64] | None:
+        """The low end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
+        return self._bound(0)
+
+    @property
+    def high(self) -> npt.NDArray[np.float64] | None:
+        """The high end of the 80 % interval of :attr:`total`, shape (N,); see :attr:`Heatmap.low`."""
+        return self._bound(1)
+
+    def _bound(self, which: int) -> npt.NDArray[np.float64] | None:
+        import numpy as np
+
+        interval = interval_of(self.meta)
+        if interval is None:
+            return None
+        distances = self.prices / self.current_price - 1.0
+        of_longs = interval_ends(interval, self.total, -distances, "long")[which]
+        of_shorts = interval_ends(interval, self.total, distances, "short")[which]
+        return np.where(self.sides == "long", of_longs, of_shorts)
+
+    @property
+    def _unit(self) -> str:
+        """The unit of a bin, in words."""
+        if self._relative:
+            return VENDOR if "vendor" in self.meta or "recording" in self.meta else RELATIVE
+        return self._dated(VIEWS.get(self.meta.get("view"), ESTIMATED))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Convert to a pandas frame with one row per bin.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A copy with a RangeIndex and the columns ``price`` (float64), ``side`` (LONG or SHORT), one column per
+            tier with the leverage as name (such as ``"10"``, float64), and ``total`` (float64).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> list(liqdata.demo().liqmap("BTC").to_frame().columns)
+        ['price', 'side', '2', '3', '5', '10', '25', '50', '100', 'total']
+        """
+        import pandas as pd
+
+        tiers = {str(leverage): self.tiers[:, i].copy() for i, leverage in enumerate(self.leverages.tolist())}
+        return pd.DataFrame(
+            {
+                "price": self.prices.copy(),
+                "side": pd.Series(self._capitals().tolist(), dtype="str"),
+                **tiers,
+                "total": self.total.copy(),
+            }
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """Convert to an xarray data set with named axes.
+
+        Returns
+        -------
+        xarray.Dataset
+            A copy with the dimensions ``bin`` and ``leverage``, the variables ``tiers`` (bin, leverage) and ``total``
+            (bin), the coordinates ``price`` and ``side`` (LONG or SHORT) along ``bin``, the attributes of
+            :meth:`Heatmap.to_xarray` except ``model``, and ``bin_width``.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> data = liqdata.demo().liqmap("BTC").to_xarray()
+        >>> data["tiers"].dims, data.coords["leverage"].values.tolist()
+        (('bin', 'leverage'), [2, 3, 5, 10, 25, 50, 100])
+        """
+        import xarray as xr
+
+        return xr.Dataset(
+            {"tiers": (("bin", "leverage"), self.tiers.copy()), "total": ("bin", self.total.copy())},
+            coords={
+                "leverage": self.leverages.copy(),
+                "price": ("bin", self.prices.copy()),
+                "side": ("bin", self._capitals()),
+            },
+            attrs={**self._attributes(), "bin_width": self.bin_width},
+        )
+
+    def cumulative(self) -> pd.DataFrame:
+        """Add up the bins from the current price outward, for each side.
+
+        Each row says how many USD of its side a price move to ``price`` would cross.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Longs first, from the bin nearest to the current price downward, then shorts upward, with a RangeIndex.
+            Columns: ``side`` (LONG or SHORT), ``price`` (bin centre), ``dist_pct`` (signed distance from the current
+            price in percent), ``usd`` (of the bin), ``cumulative_usd`` (of this bin and all bins nearer to the current
+            price), ``share`` (``cumulative_usd`` as a share of the side's total, 0 to 1; NaN if the total is 0).
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> passed = liqdata.demo().liqmap("BTC").cumulative()
+        >>> bool(passed.groupby("side")["cumulative_usd"].is_monotonic_increasing.all())
+        True
+        """
+        import numpy as np
+        import pandas as pd
+
+        parts = []
+        for side, order, running in self._outward():
+            whole = running[-1] if len(running) else 0.0
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "side": pd.Series([side.upper()] * len(order), dtype="str"),
+                        "price": self.prices[order],
+                        "dist_pct": 100.0 * (self.prices[order] / self.current_price - 1.0),
+                        "usd": self.total[order],
+                        "cumulative_usd": running,
+                        "share": running / whole if whole > 0 else np.full(len(order), np.nan),
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def _capitals(self) -> npt.NDArray[np.str_]:
+        """The sides as orders and positions have them, so that frames can be joined."""
+        import numpy as np
+
+        return np.char.upper(self.sides)
+
+    def _outward(self) -> Iterator[tuple[str, npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
+        """The bins of each side from the current price outward, and their running sum."""
+        import numpy as np
+
+        for side, outward in (("long", -1.0), ("short", 1.0)):
+            chosen = np.flatnonzero(self.sides == side)
+            order = chosen[np.argsort(outward * self.prices[chosen], kind="stable")]
+            yield side, order, np.cumsum(self.total[order])
+
+    @overload
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        interval: bool = False,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib"] = "matplotlib",
+    ) -> Axes: ...
+
+    @overload
+    def plot(
+        self,
+        *,
+        interval: bool = False,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["plotly"],
+    ) -> go.Figure: ...
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        interval: bool = False,
+        levels: Mapping[str, Any] | None = None,
+        maxpain: Mapping[str, Any] | None = None,
+        backend: Literal["matplotlib", "plotly"] = "matplotlib",
+    ) -> Axes | go.Figure:
+        """Draw the map with :func:`liqdata.plot.liqmap`. Needs ``liqdata[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        interval : bool
+            Draw the interval of each bin from :attr:`low` to :attr:`high`; bins without a validated interval are
+            hatched.
+        levels, maxpain : dict, optional
+            Results of ``levels()`` and ``maxpain()`` for the same coin; their prices are marked in the picture.
+        backend : {"matplotlib", "plotly"}
+            The library that draws; plotly needs ``liqdata[plotly]`` and always makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes or plotly.graph_objects.Figure
+            The axes of the bars. The cumulative curves are on twin axes.
+
+        Raises
+        ------
+        BadQuery
+            For ``interval`` with a map that has no interval, and for ``levels`` or ``maxpain`` of another coin.
+
+        Examples
+        --------
+        >>> import liqdata
+        >>> from matplotlib.figure import Figure
+        >>> ax = liqdata.demo().liqmap("BTC").plot(Figure().add_subplot())
+        >>> ax.get_title(loc="left")
+        'BTC liquidation map · estimate, simulated market'
+        """
+        from liqdata import plot
+
+        drawn: Any = plot.liqmap(
+            self, ax, interval=interval, levels=levels, maxpain=maxpain, backend=cast("Any", backend)
+        )
+        return cast("Axes | go.Figure", drawn)

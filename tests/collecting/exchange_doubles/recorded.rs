@@ -1,0 +1,168 @@
+//! The doubles beside messages that exchanges really sent, where those are at hand.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use liqdata::feeds::{Instruments, decode};
+use liqdata::model::Millis;
+use serde_json::Value;
+
+use crate::doubles::{Book, Exchange, Liquidations, Setup, dialect};
+use crate::exchange_doubles::client::Client;
+
+/// The folder of recorded messages; tests skip without it.
+fn recorded() -> Option<PathBuf> {
+    let folder = std::env::var_os("LIQDATA_REAL_DATA").map(|root| Path::new(&root).join("feeds"));
+    if folder.is_none() {
+        eprintln!("skipped: LIQDATA_REAL_DATA does not name a folder of recorded messages");
+    }
+    folder
+}
+
+/// Where every member of a message stands, lists taken as one.
+fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let at = format!("{at}.{name}");
+                places(member, &at, found);
+                found.insert(at);
+            }
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| places(item, &format!("{at}[]"), found)),
+        _ => {}
+    }
+}
+
+fn places_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for text in texts {
+        let message: Value = serde_json::from_str(text).unwrap();
+        // Of Binance some are recorded in the envelope of a combined stream and some raw.
+        let inside = message.get("stream").and(message.get("data"));
+        places(inside.unwrap_or(&message), "", &mut found);
+    }
+    found
+}
+
+/// Recorded files, and the topic on which the double says the like.
+const ALIKE: [(&str, &str, &str); 12] = [
+    (
+        "binance",
+        "force_order_live_2026-10.jsonl",
+        "stream !forceOrder@arr",
+    ),
+    (
+        "binance",
+        "force_order_testnet_2026-09.jsonl",
+        "ws !forceOrder@arr",
+    ),
+    (
+        "aster",
+        "force_order_live_2026-09.jsonl",
+        "ws !forceOrder@arr",
+    ),
+    (
+        "bybit",
+        "all_liquidation_live_2026.jsonl",
+        "linear allLiquidation.BTCUSDT",
+    ),
+    (
+        "okx",
+        "liquidation_orders_live_2026.jsonl",
+        "liquidation-orders SWAP",
+    ),
+    (
+        "bitget",
+        "liquidation_2026-04_tardis.jsonl",
+        "liquidation usdt-futures",
+    ),
+    (
+        "gate",
+        "public_liquidates_doc_example_2026-08-20.jsonl",
+        "usdt !all",
+    ),
+    (
+        "htx",
+        "liquidation_orders_linear_live_2026-09.jsonl",
+        "linear-swap-notification public.*.liquidation_orders",
+    ),
+    (
+        "deribit",
+        "trades_liquidation_2020-03_tardis.jsonl",
+        "trades.BTC-PERPETUAL.100ms",
+    ),
+    ("kraken", "trade_liquidation_2020_tardis.jsonl", "PF_XBTUSD"),
+    ("bitmex", "liquidation_tardis.jsonl", "liquidation:XBTUSD"),
+    ("dydx", "v4_trades_tardis.jsonl", "trades BTC-USD"),
+];
+
+#[test]
+fn every_member_of_a_recorded_message_is_in_those_of_the_double() {
+    let Some(folder) = recorded() else { return };
+    for (venue, file, topic) in ALIKE {
+        let text = std::fs::read_to_string(folder.join(venue).join(file)).unwrap();
+        let real = places_of(text.lines());
+        let dialect = dialect(venue).unwrap();
+        let book = Book::new(Setup::of(venue), dialect.markets());
+        let mut stream = Liquidations::new(venue, dialect.markets(), 1);
+        let market = dialect
+            .markets()
+            .iter()
+            .find(|market| dialect.topics(market).iter().any(|own| own == topic));
+        let native_id = market.unwrap().native_id;
+        let truths: Vec<_> = (0..12)
+            .map(|number| stream.next_of(native_id, 1_790_000_000_000 + number))
+            .collect();
+        let said: Vec<String> = truths
+            .chunks(dialect.most().min(2))
+            .flat_map(|frame| dialect.render(topic, frame, &book))
+            .collect();
+        let ours = places_of(said.iter().map(String::as_str));
+        let missing: Vec<&String> = real.difference(&ours).collect();
+        assert!(
+            missing.is_empty(),
+            "{venue} {file}: {missing:?} are not in {ours:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn recorded_messages_are_replayed_as_they_are() {
+    let Some(folder) = recorded() else { return };
+    for (venue, file, path) in [
+        (
+            "binance",
+            "force_order_live_2026-10.jsonl",
+            "/market/stream",
+        ),
+        (
+            "bybit",
+            "all_liquidation_live_2026.jsonl",
+            "/v5/public/linear",
+        ),
+        (
+            "htx",
+            "liquidation_orders_linear_live_2026-09.jsonl",
+            "/linear-swap-notification",
+        ),
+    ] {
+        let text = std::fs::read_to_string(folder.join(venue).join(file)).unwrap();
+        let exchange = Exchange::open(venue).await;
+        let mut client = Client::connect(&exchange, path).await;
+        exchange.until(|tally| tally.open == 1).await;
+        for line in text.lines() {
+            assert_eq!(exchange.say(line), 1);
+            let frame = client.hear().await;
+            let none = Instruments::default();
+            let heard = decode(venue, &frame, Some(Millis(0)), &none).unwrap();
+            assert_eq!(
+                heard,
+                decode(venue, line.as_bytes(), Some(Millis(0)), &none).unwrap()
+            );
+            assert!(!heard.is_empty());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+"""A service that announces nothing is asked for nothing but the contract: method by method, parameter by parameter."""
+
+import inspect
+import json
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from scripted import answer
+
+from liqdata import AsyncClient, BadQuery, Client, Model
+from liqdata.endpoints.contract import endpoints
+
+DATA = Path(__file__).parents[2] / "data"
+TABLE = endpoints()
+WINDOWS = ("1h", "4h", "12h", "24h")
+# The pages of the contract, as it is written: parameters, and their values where it lists them.
+CONTRACT = {
+    "overview": {},
+    "coins": {"range": WINDOWS, "limit": (5,)},
+    "exchanges": {"range": WINDOWS},
+    "largest": {"range": WINDOWS, "limit": (5,)},
+    "orders": {"symbol": ("BTCUSDT",), "exchange": ("okx",), "limit": (5,), "offset": (3,)},
+    "chart": {"symbol": ("BTCUSDT",)},
+    "heatmap": {"symbol": ("BTC",), "range": ("12h", "24h", "3d", "7d", "1M"), "model": (2, 3)},
+    "liqmap": {"symbol": ("BTC",), "range": ("1d", "7d")},
+    "levels": {"symbol": ("BTC",)},
+    "maxpain": {"symbol": ("BTC",)},
+}
+# Something to ask of every parameter that the contract does not have.
+BEYOND = {
+    "as_of": "2026-06-01",
+    "bin": 50.0,
+    "end": "2026-06-01",
+    "exchange": "okx",
+    "explain": True,
+    "groups": True,
+    "min_usd": 5,
+    "model": 2,
+    "source": "positions",
+    "start": "2026-06-01",
+    "symbol": "BTC",
+    "headline": "strongest",
+    "opened": "range",
+    "span": "all",
+}
+# Values of the contract's parameters that are not the contract's.
+VALUES = [
+    *(("heatmap", {"range": name}, f"range={name}") for name in ("3M", "6M", "1y", "all")),
+    *(("liqmap", {"range": name}, f"range={name}") for name in ("12h", "3d", "1M", "3M", "6M", "1y", "all")),
+    ("heatmap", {"model": Model(tiers=[10, 50])}, "model=Model"),
+]
+EXTENSIONS = [endpoint.name for endpoint in TABLE.values() if endpoint.extension and endpoint.reply != "events"]
+NOWHERE = answer({"success": False}, 404)
+
+
+def passing_over(index=NOWHERE):
+    """A service that answers the contract's questions whatever else they ask, and says ``index`` of itself."""
+    replies = {TABLE[name].path: answer((DATA / f"{name}.json").read_bytes()) for name in CONTRACT}
+
+    def play(exchange):
+        path = exchange.request.path
+        return (index if path == "/api" else replies.get(path, NOWHERE))(exchange)
+
+    return play
+
+
+def paths(service):
+    return {request.path for request in service.requests}
+
+
+def beyond(name):
+    """The parameters of a method that the contract does not have."""
+    return [one for one in inspect.signature(getattr(Client, name)).parameters if one not in {"self", *CONTRACT[name]}]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_no_parameter_that_is_not_the_contracts_is_passed_over(script, connect, name):
+    for parameter in beyond(name):
+        service = script(passing_over())
+        with pytest.raises(BadQuery, match=f"does not announce {parameter} for {name}") as refused:
+            getattr(connect(service), name)(**{parameter: BEYOND[parameter]})
+        assert refused.value.parameter == parameter
+        assert paths(service) == {"/api"}, (name, parameter)
+
+
+@pytest.mark.parametrize("name,asked,told", VALUES, ids=lambda one: str(one)[:30])
+def test_no_value_that_is_not_the_contracts_is_passed_over(script, connect, name, asked, told):
+    ((parameter, value),) = asked.items()
+    # A service that has the parameter need not have each of its values.
+    listed = [{"name": parameter, "values": ["1d", "2"]}]
+    for index in (NOWHERE, answer({"endpoints": [{"name": name, "parameters": listed}]})):
+        service = script(passing_over(index))
+        with pytest.raises(BadQuery, match=f"does not announce {told} for {name}") as refused:
+            getattr(connect(service), name)(**asked)
+        assert refused.value.parameter == parameter
+        assert paths(service) == {"/api"}
+    assert not isinstance(value, str) or value in TABLE[name].parameters[1].values
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_what_the_contract_has_is_asked_of_any_service(script, connect, name):
+    service = script(passing_over())
+    client = connect(service)
+    for parameter, values in CONTRACT[name].items():
+        for value in values:
+            told = {"range": value} if parameter == "range" else {"model": str(value)} if parameter == "model" else {}
+            reply = json.loads((DATA / f"{name}.json").read_bytes())
+            if name in {"heatmap", "liqmap"}:
+                reply |= {key: type(reply[key])(one) for key, one in told.items() if key in reply}
+            service.play(answer(reply))
+            getattr(client, name)(**{parameter: value})
+    service.play(passing_over())
+    getattr(client, name)()
+    assert paths(service) == {TABLE[name].path}
+
+
+def test_a_service_of_ours_announces_all_the_rest(server):
+    with urlopen(f"{server.url}/api") as reply:
+        listed = json.load(reply)
+    everywhere = {one["name"] for one in listed["everywhere"]}
+    told = {entry["name"]: {one["name"]: one["values"] for one in entry["parameters"]} for entry in listed["endpoints"]}
+    told |= {entry["name"]: {one["name"]: () for one in entry["parameters"]} for entry in listed["extensions"]}
+    for name in [*CONTRACT, *EXTENSIONS]:
+        taken = set(inspect.signature(getattr(Client, name)).parameters) - {"self"}
+        taken |= {"low", "high"} if "span" in taken else set()  # the ends of a span
+        assert taken - everywhere == told[name].keys(), name
+    for name, asked, said in VALUES:
+        (parameter,) = asked
+        assert said.partition("=")[2] in told[name][parameter]
+
+
+def test_a_value_that_is_announced_is_asked_for(script, connect):
+    reply = json.loads((DATA / "heatmap.json").read_bytes()) | {"range": "3M", "model": 7}
+    listed = [{"name": "range", "values": ["3M"]}, {"name": "model", "values": ["2", "Model"]}]
+    index = answer({"endpoints": [{"name": "heatmap", "parameters": listed}]})
+    service = script(lambda exchange: (index if exchange.request.path == "/api" else answer(reply))(exchange))
+    client = connect(service)
+    assert client.heatmap(range="3M", model=Model(nu=2.0)).range == "3M"
+    client.heatmap(range="3M", model=Model(nu=2.0))
+    assert [request.path for request in service.requests] == ["/api", *[TABLE["heatmap"].path] * 2]
+
+
+@pytest.mark.parametrize("index", [NOWHERE, answer(b"{}"), answer(b"<html>")], ids=["none", "empty", "a page"])
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_an_extension_that_is_not_announced_is_told_by_name(script, connect, name, index):
+    asked = {"undercount": {"range": "4h"}}.get(name, {})
+    for page in (NOWHERE, answer(b"<html>", content_type="text/html")):
+        service = script(lambda exchange, page=page: (index if exchange.request.path == "/api" else page)(exchange))
+        with pytest.raises(BadQuery, match=f"does not announce {name}; allowed: what GET /api lists") as refused:
+            getattr(connect(service), name)(**asked)
+        assert refused.value.parameter == name
+        assert paths(service) == {TABLE[name].path, "/api"}
+
+
+def test_every_extension_is_one_of_these():
+    assert {*EXTENSIONS, "stream"} == {endpoint.name for endpoint in TABLE.values() if endpoint.extension}
+    for kind in (Client, AsyncClient):
+        assert all(hasattr(kind, name) for name in EXTENSIONS)

@@ -1,0 +1,214 @@
+//! Disks that are full or may not be written to. Both need a disk of their own; without the right to mount one they
+//! say so and pass.
+
+use std::fs;
+use std::time::Duration;
+
+use liqdata::archive::{
+    Archive, ArchiveError, Batch, CommitError, CommitPolicy, Filter, GroupCommitWriter, MapRow,
+};
+use liqdata::model::Millis;
+
+use crate::archive::maps::{map, of_maps};
+use crate::archive::place::{Disk, files};
+use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorted};
+
+#[test]
+fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
+    let Some(disk) = Disk::of(4) else { return };
+    let ballast = disk.path().join("ballast");
+    fs::write(&ballast, vec![0; 1 << 20]).unwrap();
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let mut kept = Vec::new();
+    let mut refused = None;
+    for batch in 0..1000_u64 {
+        let rows: Vec<_> = (0..100)
+            .map(|place| order(batch * 100 + place, START + 5))
+            .collect();
+        match writer.append(&of_orders(rows.clone())) {
+            Ok(_) => kept.extend(rows),
+            Err(fault) => {
+                assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
+                refused = Some(rows);
+                break;
+            }
+        }
+    }
+    let Some(refused) = refused else {
+        panic!("4 MB hold 100,000 orders");
+    };
+    assert!(kept.len() >= 1000, "{}", kept.len());
+    let mut kept = sorted(kept);
+    assert_eq!(all_orders(&writer), kept);
+    assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), kept);
+
+    fs::remove_file(&ballast).unwrap();
+    writer.append(&of_orders(refused.clone())).unwrap();
+    kept.extend(refused);
+    let kept = sorted(kept);
+    assert_eq!(all_orders(&writer), kept);
+    drop(writer);
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    assert_eq!(all_orders(&writer), kept);
+    assert!(writer.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_roll_on_a_full_disk_leaves_the_rows_in_the_journal() {
+    let Some(disk) = Disk::of(4) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted((0..2000).map(|key| order(key, START + 5)).collect());
+    writer.append(&of_orders(rows.clone())).unwrap();
+    // All but a little of what is left.
+    let ballast = disk.path().join("ballast");
+    let mut size = 4 << 20;
+    while size > 4096 && fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    let fault = writer.compact(Millis(i64::MAX)).unwrap_err();
+    assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
+    assert_eq!(all_orders(&writer), rows);
+    assert_eq!(journaled(&disk.archive()), 2000);
+    assert!(files(&disk.archive(), "parquet").is_empty());
+    fs::remove_file(&ballast).unwrap();
+    assert_eq!(writer.compact(Millis(i64::MAX)).unwrap().rows, 2000);
+    assert_eq!(all_orders(&writer), rows);
+    assert!(writer.verify().unwrap().unlisted.is_empty());
+}
+
+#[test]
+fn maps_make_room_for_orders_on_a_full_disk() {
+    let Some(disk) = Disk::of(4) else { return };
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    // Both are in one transaction, and the map is larger than the disk.
+    let pace = CommitPolicy {
+        delay: Duration::from_hours(1),
+        rows: 2,
+        ..CommitPolicy::default()
+    };
+    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let mut random = fastrand::Rng::with_seed(3);
+    let large = MapRow {
+        reply: (0..12 << 20).map(|_| random.alphanumeric()).collect(),
+        ..map("heatmap", "BTC", 1)
+    };
+    let orders = vec![order(1, START)];
+    let of_map = keeper
+        .queue()
+        .send_blocking(of_maps(vec![large.clone()]))
+        .unwrap();
+    let of_order = keeper.queue().send_blocking(of_orders(orders.clone()));
+    assert_eq!(of_order.unwrap().wait().unwrap().orders, 1);
+    match of_map.wait() {
+        Err(CommitError::Archive(fault)) => {
+            assert!(matches!(&*fault, ArchiveError::DiskFull { .. }), "{fault}");
+        }
+        kept => panic!("{kept:?}"),
+    }
+    let status = keeper.queue().status();
+    assert_eq!((status.waiting, status.committed), (0, 1));
+    assert_eq!(status.stalled, None);
+    let writer = keeper.stop().unwrap();
+    assert_eq!(all_orders(&writer), orders);
+    assert_eq!(writer.maps(&Filter::default(), None).unwrap().rows, []);
+}
+
+#[test]
+fn an_archive_that_may_not_be_written_to_can_be_read() {
+    let Some(disk) = Disk::of(8) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted(
+        (0..20)
+            .map(|key| order(key, START + i64::try_from(key).unwrap() * 9_000_000))
+            .collect(),
+    );
+    writer.append(&of_orders(rows.clone())).unwrap();
+    writer.compact(Millis(START + Millis::DAY)).unwrap();
+    drop(writer);
+    disk.freeze();
+    let refused = Archive::create_or_open(disk.archive()).unwrap_err();
+    assert!(
+        matches!(refused, ArchiveError::ReadOnly { .. }),
+        "{refused:?}"
+    );
+    let reader = Archive::read(disk.archive()).unwrap();
+    assert_eq!(all_orders(&reader), rows);
+    assert!(reader.verify().unwrap().is_sound());
+}
+
+#[test]
+fn an_archive_that_was_closed_can_be_read_on_a_full_disk() {
+    let Some(disk) = Disk::of(8) else { return };
+    let mut writer = Archive::create_or_open(disk.archive()).unwrap();
+    let rows = sorted((0..20).map(|key| order(key, START)).collect());
+    writer.append(&of_orders(rows.clone())).unwrap();
+    drop(writer);
+    let mut ballast = fs::File::create(disk.path().join("ballast")).unwrap();
+    while std::io::Write::write_all(&mut ballast, &[0; 512]).is_ok() {}
+    let reader = Archive::read(disk.archive()).unwrap();
+    assert_eq!(all_orders(&reader), rows);
+    assert!(reader.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_written_to() {
+    let Some(disk) = Disk::of(8) else { return };
+    let live = crate::archive::place::Folder::new();
+    let mut writer = Archive::create_or_open(live.archive()).unwrap();
+    writer.append(&of_orders(vec![order(0, START)])).unwrap();
+    // As a copy of the folder of a running writer has it.
+    fs::create_dir(disk.archive()).unwrap();
+    for name in ["journal.sqlite", "journal.sqlite-wal"] {
+        fs::copy(live.archive().join(name), disk.archive().join(name)).unwrap();
+    }
+    disk.freeze();
+    match Archive::read(disk.archive()) {
+        Ok(reader) => assert_eq!(
+            reader.orders(&Filter::default()).unwrap().rows,
+            [order(0, START)]
+        ),
+        Err(fault) => {
+            assert!(matches!(fault, ArchiveError::ReadOnly { .. }), "{fault:?}");
+            assert!(fault.to_string().contains("not closed"), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
+    let Some(disk) = Disk::of(4) else { return };
+    let writer = Archive::create_or_open(disk.archive()).unwrap();
+    let keeper = GroupCommitWriter::start(writer).unwrap();
+    let inbox = keeper.queue();
+    let ballast = disk.archive().parent().unwrap().join("ballast");
+    let mut size = 4 << 20;
+    while std::fs::write(&ballast, vec![0; size]).is_err() {
+        size -= 4096;
+    }
+    // More than a page, of which there may be one left.
+    let rows = |round: u64| (0..200).map(move |key| order(round * 200 + key, START));
+    let waiting = inbox.send_blocking(of_orders(rows(0).collect())).unwrap();
+    while inbox.status().stalled.is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for bar in 0..3 {
+        let maps = of_maps(vec![map("heatmap", "BTC", bar)]);
+        let fault = inbox.send_blocking(maps).unwrap().wait().unwrap_err();
+        assert!(fault.to_string().contains("no space"), "{fault}");
+        // The orders still wait, and a batch of both waits with them.
+        let status = inbox.status();
+        assert_eq!(status.waiting, 200);
+        assert!(status.stalled.is_some());
+    }
+    let both = Batch {
+        maps: vec![map("heatmap", "ETH", 1)],
+        ..of_orders(rows(1).collect())
+    };
+    let both = inbox.send_blocking(both).unwrap();
+    std::fs::remove_file(&ballast).unwrap();
+    assert_eq!(waiting.wait().unwrap().orders, 200);
+    let kept = both.wait().unwrap();
+    assert_eq!((kept.orders, kept.maps), (200, 1));
+    let writer = keeper.stop().unwrap();
+    assert_eq!(all_orders(&writer).len(), 400);
+}

@@ -1,0 +1,215 @@
+//! Killed at any moment: what was acknowledged is there, whole, once.
+
+use std::time::Duration;
+
+use liqdata::archive::{Archive, DayCorrection, Filter, OrderRow, SegmentStep};
+use liqdata::model::Millis;
+use rust_decimal::Decimal;
+
+use crate::archive::child::{Process, whole_batches};
+use crate::archive::maps::{map, of_maps};
+use crate::archive::place::{Folder, files};
+use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorted, sound};
+
+/// Checks that journal and listed files hold each row once, and that nothing unfinished is left.
+fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
+    let verified = archive.verify().unwrap();
+    assert!(verified.is_sound(), "{verified:?}");
+    assert!(verified.unlisted.is_empty(), "{verified:?}");
+    let kept = journaled(archive.path()) + verified.rows;
+    assert_eq!(kept, u64::try_from(rows).unwrap());
+}
+
+#[test]
+fn a_journal_in_which_nothing_was_made_yet_is_gone_on_with() {
+    let folder = Folder::new();
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_none());
+    std::fs::create_dir(folder.archive()).unwrap();
+    std::fs::write(folder.archive().join("journal.sqlite"), "").unwrap();
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_none());
+    let refused = Archive::read(folder.archive()).unwrap_err().to_string();
+    assert!(refused.contains("the journal is empty"), "{refused}");
+    drop(Archive::create_or_open(folder.archive()).unwrap());
+    assert!(Archive::read_if_begun(folder.archive()).unwrap().is_some());
+}
+
+#[test]
+fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
+    let end = Millis(START + 100 * Millis::DAY);
+    for step in SegmentStep::ALL {
+        // Two days make two files; a kill within the second finds the first one kept.
+        for file in [1, 2] {
+            let folder = Folder::new();
+            let rows = sorted(
+                (0..60)
+                    .map(|key| order(key, START + i64::try_from(key % 2).unwrap() * Millis::DAY))
+                    .collect(),
+            );
+            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+            writer.append(&of_orders(rows.clone())).unwrap();
+            drop(writer);
+
+            let mut process = Process::start(&folder.archive(), &format!("roll {step:?} {file}"));
+            assert!(process.hear("reached").is_some(), "{step:?} {file}");
+            process.kill();
+
+            // A reader is right even before a writer has put things in order.
+            let reader = Archive::read(folder.archive()).unwrap();
+            assert_eq!(all_orders(&reader), rows, "{step:?} {file}");
+            drop(reader);
+            let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
+            each_row_is_in_one_place(&writer, rows.len());
+            let done = file - usize::from(step != SegmentStep::Committed);
+            assert_eq!(files(&folder.archive(), "parquet").len(), done);
+
+            writer.compact(end).unwrap();
+            assert_eq!(all_orders(&writer), rows, "{step:?} {file}");
+            each_row_is_in_one_place(&writer, rows.len());
+            assert_eq!(journaled(&folder.archive()), 0);
+            assert_eq!(files(&folder.archive(), "parquet").len(), 2);
+        }
+    }
+}
+
+/// Half of sixty rows are worth ten times as much, one is gone and one is new.
+pub(crate) fn revision() -> DayCorrection {
+    let mut corrected: Vec<OrderRow> = (1..30).map(|key| order(key * 2, START + 5)).collect();
+    for row in &mut corrected {
+        row.order.value_usd *= Decimal::TEN;
+    }
+    DayCorrection {
+        corrected,
+        new: vec![order(60, START + 7)],
+        removed: vec![("binance".to_owned(), "binance|0".to_owned())],
+    }
+}
+
+#[test]
+fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_corrected() {
+    let before = sorted((0..60).map(|key| order(key, START + 5)).collect());
+    let revision = revision();
+    let mut after: Vec<OrderRow> = before
+        .iter()
+        .filter(|row| row.dedupe_key != "binance|0")
+        .map(|row| {
+            let mut same = revision.corrected.iter();
+            let same = same.find(|other| other.dedupe_key == row.dedupe_key);
+            same.unwrap_or(row).clone()
+        })
+        .collect();
+    after.extend(revision.new.clone());
+    let after = sorted(after);
+    let as_of = |archive: &Archive| {
+        let filter = Filter {
+            as_of: Some(Millis(START + Millis::HOUR)),
+            ..Filter::default()
+        };
+        sound(archive.orders(&filter).unwrap())
+    };
+    for step in SegmentStep::ALL {
+        let folder = Folder::new();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_orders(before[..40].to_vec())).unwrap();
+        writer.compact(Millis(START + Millis::DAY)).unwrap();
+        writer.append(&of_orders(before[40..].to_vec())).unwrap();
+        drop(writer);
+        let mut process = Process::start(&folder.archive(), &format!("revise {step:?}"));
+        assert!(process.hear("reached").is_some(), "{step:?}");
+        process.kill();
+        let told = if step == SegmentStep::Committed {
+            &after
+        } else {
+            &before
+        };
+        assert_eq!(
+            &all_orders(&Archive::read(folder.archive()).unwrap()),
+            told,
+            "{step:?}"
+        );
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        assert_eq!(&all_orders(&writer), told, "{step:?}");
+        if step != SegmentStep::Committed {
+            writer.supersede(Millis(START), &revision).unwrap();
+        }
+        assert_eq!(all_orders(&writer), after, "{step:?}");
+        assert_eq!(as_of(&writer), before, "{step:?}");
+        // What a copy of it tells is the same, and so is what an archive of several tells.
+        let verified = writer.verify().unwrap();
+        assert!(
+            verified.is_sound() && verified.unlisted.is_empty(),
+            "{verified:?}"
+        );
+        drop(writer);
+        if step == SegmentStep::Committed {
+            let merged = folder.path().join("merged");
+            let only = [Archive::read(folder.archive()).unwrap()];
+            assert!(Archive::merge(&only, &merged, &mut |_, _| true).unwrap());
+            let merged = Archive::read(merged).unwrap();
+            assert_eq!(
+                (all_orders(&merged), as_of(&merged)),
+                (after.clone(), before.clone())
+            );
+        }
+    }
+}
+
+#[test]
+fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
+    let end = Millis(START + 100 * Millis::DAY);
+    for step in SegmentStep::ALL {
+        let folder = Folder::new();
+        let maps: Vec<_> = (0..20).map(|bar| map("heatmap", "BTC", bar)).collect();
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        writer.append(&of_maps(maps.clone())).unwrap();
+        drop(writer);
+
+        let mut process = Process::start(&folder.archive(), &format!("roll {step:?} 1"));
+        assert!(process.hear("reached").is_some(), "{step:?}");
+        process.kill();
+
+        let all = |archive: &Archive| sound(archive.maps(&Filter::default(), None).unwrap());
+        let reader = Archive::read(folder.archive()).unwrap();
+        assert_eq!(all(&reader), maps, "{step:?}");
+        drop(reader);
+        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
+        assert_eq!(all(&writer), maps, "{step:?}");
+        writer.compact(end).unwrap();
+        assert_eq!(all(&writer), maps, "{step:?}");
+        let verified = writer.verify().unwrap();
+        assert!(verified.is_sound() && verified.unlisted.is_empty());
+        assert_eq!(verified.rows, 20, "{step:?}");
+        assert_eq!(files(&folder.archive(), "parquet").len(), 1);
+    }
+}
+
+/// Kills and checks the writer of one archive, twenty times over.
+fn kill_twenty_times(random: &mut fastrand::Rng) {
+    let kills = 20;
+    let folder = Folder::new();
+    let mut next = 0;
+    for kill in 0..kills {
+        let process = Process::start(&folder.archive(), &format!("write {next}"));
+        let acknowledged = process.killed_after(random.usize(1..12), Duration::ZERO);
+        let writer = Archive::create_or_open(folder.archive()).unwrap();
+        let rows = all_orders(&writer);
+        each_row_is_in_one_place(&writer, rows.len());
+        next = whole_batches(&rows).unwrap_or_else(|wrong| panic!("kill {kill}: {wrong}"));
+        assert!(acknowledged.is_none_or(|last| last < next), "kill {kill}");
+    }
+    assert!(next >= kills);
+}
+
+#[test]
+fn a_writer_killed_at_random_loses_nothing_it_acknowledged() {
+    let mut random = fastrand::Rng::with_seed(7);
+    // The long form kills a thousand times, each archive twenty times.
+    let archives = if std::env::var_os("LIQDATA_SOAK").is_some() {
+        50
+    } else {
+        1
+    };
+    for _ in 0..archives {
+        kill_twenty_times(&mut random);
+    }
+}
