@@ -199,11 +199,11 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     path : str or path-like
         The folder of the archive.
     repair : bool
-        Move damaged files to the folder ``damaged`` of the archive. If the archive has no journal, list its files in a
-        new one. The times with lost rows become gaps, which all answers report; without the old journal this is all time
-        until now, because rows that were in no file, sessions and ingests are lost. A damaged journal is refused:
-        restore it, see what ``sqlite3 journal.sqlite .recover`` reads, or move ``journal.sqlite*`` away first. No
-        collector may write to the archive during the repair.
+        Move damaged files to the folder ``damaged`` of the archive, and record the times of their rows as gaps, which
+        all answers report. If the archive has no journal, list its files in a new one; all time until now becomes a gap
+        then, because the rows that were in no file, the sessions and the ingests are lost. A damaged journal is
+        refused: restore it, see what ``sqlite3 journal.sqlite .recover`` reads, or move ``journal.sqlite*`` away first.
+        No collector may write to the archive during the repair.
     progress : bool or callable
         Show a progress bar of the files and the journal (needs tqdm; on a terminal or in a notebook), or call a
         function with the number of files done and the total (``None`` if unknown). A repair reads all files twice.

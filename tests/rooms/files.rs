@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Path of a module in the crate: `["server", "listen"]`.
-type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// A source file.
 struct File {

@@ -1,7 +1,7 @@
 //! Checks the structure of the source tree.
 //!
-//! Fails if a room uses a room that it may not use, if a file uses a definition of the module above it, if files depend on
-//! each other in a circle, and if a folder has too many files.
+//! Fails if a room uses a room that it may not use, if a file uses a definition of the module above it, if files or
+//! the folders of a room depend on each other in a circle, and if a folder has too many files.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -11,10 +11,11 @@
 
 mod files;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use files::{SourceTree, circles};
+use files::{Dependency, ModulePath, SourceTree, circles};
 
 /// Each room with the rooms that it may use besides itself; tests may use everything.
 const ROOMS: &[(&str, &[&str])] = &[
@@ -56,6 +57,9 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("tokio_rustls", &["net", "server"]),
     ("rustls_platform_verifier", &["net"]),
 ];
+
+/// Rooms whose folders are layers: no folder depends on a folder that depends on it.
+const LAYERED: &[&str] = &["archive"];
 
 /// Most source files in a folder, besides `mod.rs`.
 const MAX_FILES: usize = 14;
@@ -192,28 +196,46 @@ fn no_file_uses_a_definition_of_the_module_above_it() {
     assert!(upward.is_empty(), "\n{}", upward.join("\n"));
 }
 
+/// The circles among `uses`, with the uses that they consist of.
+fn described(tree: &SourceTree, uses: &BTreeSet<Dependency>, part: Part) -> Vec<String> {
+    let parts = uses.iter().map(|one| Dependency {
+        from: part(&one.from),
+        to: part(&one.to),
+        ..one.clone()
+    });
+    let between = parts.filter(|one| one.from != one.to).collect();
+    let describe = |circle: BTreeSet<ModulePath>| {
+        let is_inside = |one: &&Dependency| {
+            let (from, to) = (part(&one.from), part(&one.to));
+            from != to && circle.contains(&from) && circle.contains(&to)
+        };
+        let lines = uses.iter().filter(is_inside).map(|one| {
+            let (from, to) = (tree.path(&one.from), tree.path(&one.to));
+            format!("  src/{from} -> src/{to}: {}", one.name)
+        });
+        let lines: Vec<String> = lines.collect();
+        format!("a circle of {}:\n{}", circle.len(), lines.join("\n"))
+    };
+    circles(&between).into_iter().map(describe).collect()
+}
+
+/// The part of the source tree that a module belongs to.
+type Part = fn(&ModulePath) -> ModulePath;
+
 #[test]
 fn no_files_depend_on_each_other_in_a_circle() {
     let tree = SourceTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let uses = tree.uses();
-    let found: Vec<String> = circles(&uses)
-        .into_iter()
-        .map(|circle| {
-            let inside = |place: &Vec<String>| circle.contains(place);
-            let lines = uses
-                .iter()
-                .filter(|one| inside(&one.from) && inside(&one.to));
-            let lines = lines.map(|one| {
-                let (from, to) = (tree.path(&one.from), tree.path(&one.to));
-                format!("  src/{from} -> src/{to}: {}", one.name)
-            });
-            format!(
-                "a circle of {}:\n{}",
-                circle.len(),
-                lines.collect::<Vec<_>>().join("\n")
-            )
-        })
-        .collect();
+    let found = described(&tree, &tree.uses(), Clone::clone);
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_folders_of_a_room_are_layers() {
+    let tree = SourceTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let mut uses = tree.uses();
+    uses.retain(|one| LAYERED.contains(&one.from[0].as_str()));
+    // The folder of a room that a file is in, or the file if it is in none.
+    let found = described(&tree, &uses, |path| path.iter().take(2).cloned().collect());
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 

@@ -168,7 +168,7 @@ impl SegmentEntry {
         Self::holding::<R>(rows.len(), ends(rows), partition, bytes)
     }
 
-    /// Creates the entry of an existing segment at `path`, if its name stands for its content `bytes`.
+    /// Creates the entry of an existing segment, if `path` is that of a segment with these rows.
     pub(crate) fn found<R: Row>(rows: &[R], path: &str, bytes: &[u8]) -> Option<Self> {
         let first = rows.first()?;
         let partition = Partition {
@@ -179,8 +179,7 @@ impl SegmentEntry {
             path: path.to_owned(),
             ..Self::of(rows, partition, bytes)
         };
-        let id = id_of(path, R::TABLE, partition)?;
-        (id == segment_id(written_at(id), &entry.sha256)).then_some(entry)
+        id_of(path, R::TABLE, partition).map(|_| entry)
     }
 
     /// When the segment was written, according to its name.
@@ -233,6 +232,16 @@ fn segment_id(at: Millis, sha256: &str) -> Uuid {
     let digest = u128::from_str_radix(digits, 16).unwrap_or_default();
     let at = u128::try_from(at.0).unwrap_or_default();
     Builder::from_custom_bytes((at << 80 | digest).to_be_bytes()).into_uuid()
+}
+
+/// Whether the name of a segment stands for a file with this SHA-256.
+pub(crate) fn is_named_after(path: &str, sha256: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let id = name
+        .strip_prefix("part-")
+        .and_then(|name| name.strip_suffix(".parquet"));
+    let id = id.and_then(|id| Uuid::try_parse(id).ok());
+    id.is_some_and(|id| id == segment_id(written_at(id), sha256))
 }
 
 /// Time in the identifier of a segment.

@@ -19,6 +19,7 @@ use crate::archive::catalog::manifest_entry::{self, Listed};
 use crate::archive::catalog::stats::{self, StatsUpdate};
 use crate::archive::catalog::version_file;
 use crate::archive::checksums::crc;
+use crate::archive::checksums::file_checksum::checksum;
 use crate::archive::clock::wall_clock;
 use crate::archive::coverage_log::sessions::{add_gap, damaged_rows};
 use crate::archive::filter::Filter;
@@ -264,6 +265,11 @@ impl Listing<'_> {
     ) -> Result<Option<String>, ArchiveError> {
         let fault = |source| ArchiveError::of_file(path, source);
         let bytes = fs::read(path).map_err(fault)?;
+        // The decoder may panic on damaged metadata, so the content is verified first.
+        if !manifest::is_named_after(relative, &checksum(&bytes)) {
+            let reason = "its content is not the one that its name stands for";
+            return Ok(Some(reason.to_owned()));
+        }
         let Some(interval) = manifest::interval_in::<R>(relative) else {
             return Ok(Some("its folder names no length of bars".to_owned()));
         };
@@ -273,9 +279,7 @@ impl Listing<'_> {
             Err(fault) => return Ok(Some(format!("the file cannot be read: {fault}"))),
         };
         let Some(part) = SegmentEntry::found(&rows, relative, &bytes) else {
-            return Ok(Some(
-                "its content is not the one that its name stands for".to_owned(),
-            ));
+            return Ok(Some("it lies in the folder of another day".to_owned()));
         };
         let venues = manifest::venues(&rows);
         let generation = self.versions.get(relative).copied().unwrap_or_default();

@@ -111,7 +111,7 @@ def test_a_lost_journal_is_replaced_by_one_that_lists_the_files(folder, capsys):
             history = market.history("BTC", start=NOW - 48 * HOUR, end=end, sparse=True)
             return [
                 [order for order in market.iter_orders(start=0) if order["timestamp"] < end],
-                [bar for bar in market.bars("BTC", start=NOW - 48 * HOUR, end=end)],
+                list(market.bars("BTC", start=NOW - 48 * HOUR, end=end)),
                 [row["total_usd"] for row in history],
             ]
 

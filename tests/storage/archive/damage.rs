@@ -1,6 +1,5 @@
 //! Files that are not what was written: found, named, set aside, and the rest served.
 
-use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,10 +10,7 @@ use liqdata::archive::{
 use liqdata::model::{Completeness, Millis, OrderBrief};
 
 use crate::archive::place::{Folder, files};
-use crate::archive::rows::{START, all_orders, bar, of_orders, order, sorted, sound};
-
-/// The first day.
-const DAY: (Millis, Millis) = (Millis(START), Millis(START + Millis::DAY));
+use crate::archive::rows::{START, all_orders, bar, of_orders, order, sorted};
 
 /// An archive of three days, one file each, and the rows of the second and the others.
 fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {

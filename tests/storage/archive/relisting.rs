@@ -8,10 +8,10 @@ use liqdata::model::Millis;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::flips::{copied, of_all_kinds};
-use crate::place::{Folder, files};
-use crate::rows::{START, all_orders, bar, of_orders, order};
-use crate::undo::{bars, import_bars, origin};
+use crate::archive::flips::{copied, of_all_kinds};
+use crate::archive::place::{Folder, files};
+use crate::archive::rows::{START, all_orders, bar, of_orders, order};
+use crate::archive::undo::{bars, import_bars, origin};
 
 /// All rows of the segments as text: now, and as of the first day.
 fn rows(archive: &Archive) -> Vec<String> {

@@ -27,7 +27,10 @@ def command(name: str, sentence: str) -> Command:
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     as_json = flag("--json", help="Print JSON.")
     if name == "verify":
-        repair = flag("--repair", help="Move damaged files to the folder `damaged`, and list the others again if the journal is lost.")
+        repair = flag(
+            "--repair",
+            help="Move damaged files to the folder `damaged`, and list the others again if the journal is lost.",
+        )
         return Command(name, sentence, _verify, [folder, repair, as_json])
     made = Command(
         name,
