@@ -59,6 +59,7 @@ lint-rust:
 
 lint-python:
 	$(BIN)/python tests/lint/plain.py
+	$(BIN)/python tests/lint/faces.py
 	$(BIN)/python tests/lint/licences.py
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python

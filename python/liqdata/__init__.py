@@ -19,7 +19,21 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from . import archive, collector, errors, feeds, margin, plot, scoring, server, stream, symbols, types, vendors
+    from . import (
+        alerts,
+        archive,
+        collector,
+        errors,
+        feeds,
+        margin,
+        plot,
+        scoring,
+        server,
+        stream,
+        symbols,
+        types,
+        vendors,
+    )
     from .async_client import AsyncClient
     from .client import Client
     from .collector import collect
@@ -58,6 +72,7 @@ __all__ = [
     "TooSlow",
     "UnexpectedReply",
     "__version__",
+    "alerts",
     "archive",
     "collect",
     "collector",
@@ -85,6 +100,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "alerts",
     "archive",
     "collector",
     "errors",

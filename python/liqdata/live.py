@@ -27,9 +27,8 @@ from .errors import BadQuery, LiqdataError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from .client import Client
-    from .market import Market
     from .model import Model
+    from .queries import Queries
     from .results.heatmap import Heatmap
     from .stream import OrderStream
     from .types import Instant
@@ -115,7 +114,7 @@ class Live(anywidget.AnyWidget):
     height = traitlets.Int(480).tag(sync=True)
 
     def __init__(
-        self, source: Market | Client[Any], view: dict[str, Any], asked: dict[str, Any], found: Heatmap, height: int
+        self, source: Queries[Any], view: dict[str, Any], asked: dict[str, Any], found: Heatmap, height: int
     ) -> None:
         self._source = source
         self._asked = asked
@@ -232,7 +231,7 @@ def _written(row: Any) -> dict[str, Any]:
 
 
 def live_of(
-    source: Market | Client[Any],
+    source: Queries[Any],
     symbol: str,
     *,
     range: str,

@@ -1,6 +1,6 @@
-"""Queries: one file per subject, used by the clients and by markets in this process.
+"""Endpoints: the table of them, and the requests that the methods of clients and markets make of it.
 
-A function checks its parameters and returns a :class:`~liqdata.source.request.Request`, which a blocking client sends,
-an async client awaits, and a market answers itself. Iterators and streams have one function for each kind of source.
-``contract`` reads the table of all endpoints.
+``contract`` reads the table. ``requests`` converts the arguments of a method to a
+:class:`~liqdata.source.request.Request`, which a blocking client sends, an async client awaits, and a market answers
+itself. ``cascades`` and ``span`` convert one argument each.
 """

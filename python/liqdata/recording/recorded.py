@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from liqdata.calls.arguments import datetime_of
 from liqdata.errors import BadQuery
-from liqdata.results.rows import Rows
 
 from .folders import recorded_folder, recorded_sources
 from .sources import EVERY_COIN, MAPS, RANKINGS, Question, decoded
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from liqdata.market import Market
     from liqdata.results.heatmap import Heatmap
     from liqdata.results.map import LiquidationMap
+    from liqdata.results.rows import Rows
     from liqdata.source.local import LocalSource
 
 __all__ = ["Recordings"]
@@ -130,14 +130,3 @@ def recordings(
     if symbol is None or isinstance(symbol, str):
         return of(symbol)
     return {one: of(one) for one in symbol}
-
-
-def with_source(rows: Any, name: str) -> Any:
-    """Rows with a column ``source``."""
-    if isinstance(rows, dict) and not isinstance(rows, Rows):
-        return {symbol: with_source(one, name) for symbol, one in rows.items()}
-    table: Any = rows._table  # noqa: SLF001 - the columns, as pickle has them
-    restore, (state, count) = table.__reduce__()
-    made: Rows[Any] = Rows(restore([*state, ("source", "text", ([0] * count, [name]), None)], count), meta=rows.meta)
-    made.meta["recording"] = name
-    return made

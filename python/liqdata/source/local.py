@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from liqdata import _core
-from liqdata.calls.arguments import datetime_of, instant, millis_of, switch, time_range
+from liqdata.calls.arguments import datetime_of, instant, millis_of, resolved, switch, time_range, usd
+from liqdata.calls.progress import bar
+from liqdata.endpoints.cascades import gap_text
+from liqdata.endpoints.requests import joined, least_usd
 from liqdata.errors import ArchiveError, LiqdataError
+from liqdata.stream import CascadeStream, OrderStream
+from liqdata.walk import OrderIterator, at_most, pages
 
 from . import convert
 from .convert import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from liqdata.cloud.mirror import Mirror
@@ -28,6 +34,9 @@ A = TypeVar("A")
 
 _BATCH = 16
 """Number of historical answers that an iterator computes at a time."""
+
+_CHUNK = 2**16
+"""Number of rows that an iterator reads from the Rust core at a time."""
 
 
 class MirroredArchive(NamedTuple):
@@ -202,3 +211,33 @@ class LocalSource:
             for name, of_symbol in zip(questions, replies, strict=True)
         }
         return found[""] if one else found
+
+    def iter_orders(self, given: Mapping[str, Any]) -> OrderIterator[Any]:
+        """Iterate over all orders."""
+        symbol, exchange, least = given["symbol"], given["exchange"], least_usd(given["min_usd"])
+        most = _core.walk_bounds(symbol, exchange, least, given["page_size"], given["max_rows"])
+        at = instant(given["as_of"], "as_of")
+        core = self.open_core()
+        first, last = resolved(given["start"], given["end"], core.now if at is None else at)
+        groups = switch(given["groups"], "groups")
+        history = core.history(symbol, exchange, least, first, last, at, groups)
+        if history is not None:
+            following = history.next
+        else:
+            chunk = _CHUNK if most is None or (first, last) != (None, None) else min(_CHUNK, most)
+            page = partial(core.page, symbol, exchange, least, chunk)
+            following = pages(lambda offset: page(offset, at, groups), chunk, first, last)
+        shown = bar(wanted=given["progress"], total=given["max_rows"])
+        return OrderIterator(at_most(following, most), shown, lambda: self.origin(at), groups=groups)
+
+    def stream_orders(self, given: Mapping[str, Any]) -> OrderStream[Any]:
+        """Iterate over new orders."""
+        least = least_usd(given["min_usd"])
+        core = self.open_core().stream(given["symbol"], given["exchange"], least, given["last_event_id"])
+        return OrderStream(core, decimals="decimal")
+
+    def stream_cascades(self, given: Mapping[str, Any]) -> CascadeStream[Any]:
+        """Iterate over cascades as they end."""
+        gap, least = gap_text(given["gap"]), usd(given["min_usd"])
+        core = self.open_core().cascade_stream(joined(given["symbol"]), gap, least, given["last_event_id"])
+        return CascadeStream(core, decimals="decimal")

@@ -7,13 +7,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from liqdata import _core
-from liqdata.calls.arguments import datetime_of, instant, switch, time_range
+from liqdata.calls.arguments import datetime_of, instant, resolved, switch, time_range, usd
+from liqdata.calls.progress import bar
+from liqdata.endpoints.cascades import gap_text
+from liqdata.endpoints.requests import joined, least_usd
 from liqdata.errors import BadQuery, LiqdataError, UnexpectedReply
+from liqdata.stream import AsyncCascadeStream, AsyncOrderStream, CascadeStream, OrderStream
+from liqdata.walk import AsyncOrderIterator, OrderIterator
 
 from .convert import rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from liqdata.results.rows import Rows
     from liqdata.types import BarRow
@@ -64,6 +69,31 @@ class Service:
 
         return origin._replace(bars=bars, far=True)
 
+    def _walk(self, given: Mapping[str, Any]) -> tuple[_core.Walk, Any, bool]:
+        """A walk over all orders, the origin of its rows as a function, and whether it has the group column."""
+        at, groups = instant(given["as_of"], "as_of"), switch(given["groups"], "groups")
+        walk = self.core.walk(
+            given["symbol"],
+            given["exchange"],
+            least_usd(given["min_usd"]),
+            given["page_size"],
+            given["max_rows"],
+            *resolved(given["start"], given["end"], None),
+            at,
+            groups,
+        )
+        return walk, lambda: self.options.origin(at)._replace(time_unit=walk.time_unit), groups
+
+    def _order_stream(self, given: Mapping[str, Any]) -> _core.Stream:
+        """A stream of new orders."""
+        least = least_usd(given["min_usd"])
+        return self.core.stream(given["symbol"], given["exchange"], least, given["last_event_id"])
+
+    def _cascade_stream(self, given: Mapping[str, Any]) -> _core.Stream:
+        """A stream of cascades as they end."""
+        gap, least = gap_text(given["gap"]), usd(given["min_usd"])
+        return self.core.cascade_stream(joined(given["symbol"]), gap, least, given["last_event_id"])
+
 
 class BlockingService(Service):
     """Sends requests and waits for the replies on the caller's thread."""
@@ -109,6 +139,20 @@ class BlockingService(Service):
         questions, notes = _flattened(series)
         replies = iter(self.core.begin_many(questions, notes, at_once=_BATCH).wait())
         return _lists(series, replies, request, self)
+
+    def iter_orders(self, given: Mapping[str, Any]) -> OrderIterator[Any]:
+        """Iterate over all orders."""
+        walk, origin, groups = self._walk(given)
+        shown = bar(wanted=given["progress"], total=given["max_rows"])
+        return OrderIterator(lambda: walk.begin_next().wait(), shown, origin, lambda: walk.end, groups=groups)
+
+    def stream_orders(self, given: Mapping[str, Any]) -> OrderStream[Any]:
+        """Iterate over new orders."""
+        return OrderStream(self._order_stream(given), decimals=self.options.decimals)
+
+    def stream_cascades(self, given: Mapping[str, Any]) -> CascadeStream[Any]:
+        """Iterate over cascades as they end."""
+        return CascadeStream(self._cascade_stream(given), decimals=self.options.decimals)
 
 
 class AsyncService(Service):
@@ -172,6 +216,22 @@ class AsyncService(Service):
 
         found: list[Any] = await answer(begin)
         return found
+
+    def iter_orders(self, given: Mapping[str, Any]) -> AsyncOrderIterator[Any]:
+        """Iterate over all orders."""
+        from liqdata.calls.event_loop import answer
+
+        walk, origin, groups = self._walk(given)
+        shown = bar(wanted=given["progress"], total=given["max_rows"])
+        return AsyncOrderIterator(lambda: answer(walk.begin_next), shown, origin, lambda: walk.end, groups=groups)
+
+    def stream_orders(self, given: Mapping[str, Any]) -> AsyncOrderStream[Any]:
+        """Iterate over new orders."""
+        return AsyncOrderStream(self._order_stream(given), decimals=self.options.decimals)
+
+    def stream_cascades(self, given: Mapping[str, Any]) -> AsyncCascadeStream[Any]:
+        """Iterate over cascades as they end."""
+        return AsyncCascadeStream(self._cascade_stream(given), decimals=self.options.decimals)
 
 
 class _Series(NamedTuple):

@@ -1,4 +1,4 @@
-"""Alerts: clusters, orders and coverage, and the bodies, signatures and rates of the services, on local doubles."""
+"""Alerts: rules and senders, and the bodies, signatures and rates of the services, on local doubles."""
 
 import hashlib
 import hmac
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
@@ -15,10 +16,10 @@ import pytest
 from drawn import liqmap
 
 import liqdata
-from liqdata import BadQuery
-from liqdata.cli.watch import messages, senders
-from liqdata.cli.watch.conditions import Conditions, Thresholds
-from liqdata.cli.watch.senders import Alerts, Webhook
+from liqdata import BadQuery, alerts
+from liqdata.alerts import Rule, Sender, messages, webhook
+from liqdata.alerts.conditions import Clusters, Coverage, Orders
+from liqdata.alerts.delivery import Deliveries
 
 
 class Service:
@@ -76,13 +77,14 @@ ORDER = {
 }
 
 
-def send(webhook, *alerts):
-    said = []
-    sender = Alerts(webhook, None, said.append)
-    for alert in alerts:
-        sender.put(alert)
-    sender.finish()
-    return said
+def send(sender, *events):
+    """Deliver events, and return what was reported."""
+    reported = []
+    deliveries = Deliveries([sender], reported.append)
+    for event in events:
+        deliveries.put(event)
+    deliveries.finish()
+    return reported
 
 
 def test_each_service_gets_its_own_body(service):
@@ -92,7 +94,7 @@ def test_each_service_gets_its_own_body(service):
         ("discord", "/api/webhooks/1/a"),
         ("slack", "/services/a"),
     ):
-        assert send(Webhook(service.url + path, name), hostile) == []
+        assert send(Sender(webhook=service.url + path, format=name), hostile) == []
     telegram, discord, slack = (json.loads(request.body) for request in service.requests)
     line = "@everyone <!channel> *x*: long of 2.50M USD liquidated on okx at 97000, 20:26:40 UTC [realised]"
     assert service.requests[0].path == "/bot1:a/sendMessage"
@@ -116,7 +118,7 @@ def test_the_address_names_the_service_and_telegram_needs_a_chat():
 
 
 def test_a_receiver_can_verify_the_signature(service):
-    assert send(Webhook(service.url, None, b"key"), ORDER) == []
+    assert send(Sender(webhook=service.url, secret=b"key"), ORDER) == []
     [request] = service.requests
     assert json.loads(request.body) == ORDER
     signed = request.headers["X-Liqdata-Timestamp"].encode() + b"." + request.body
@@ -126,7 +128,7 @@ def test_a_receiver_can_verify_the_signature(service):
 
 def test_alerts_that_wait_are_joined_and_the_rate_is_kept(service):
     many = [{**ORDER, "exchange": f"number{place}"} for place in range(60)]
-    assert send(Webhook(service.url, "slack"), *many) == []
+    assert send(Sender(webhook=service.url, format="slack"), *many) == []
     texts = [json.loads(request.body)["text"] for request in service.requests]
     assert all(len(text) <= 4000 for text in texts)
     joined = "\n".join(texts)
@@ -144,16 +146,16 @@ def test_alerts_that_wait_are_joined_and_the_rate_is_kept(service):
 )
 def test_a_refused_message_is_sent_again_after_the_time_that_the_service_names(service, name, reply):
     service.replies.append(reply)
-    assert send(Webhook(f"{service.url}/?chat_id=7", name), ORDER) == []
+    assert send(Sender(webhook=f"{service.url}/?chat_id=7", format=name), ORDER) == []
     first, second = service.requests
     assert first.body == second.body
     assert second.at - first.at >= 1.0
 
 
 def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
-    monkeypatch.setattr(senders, "_ATTEMPTS", 2)
+    monkeypatch.setattr(webhook, "_ATTEMPTS", 2)
     service.replies += [(429, {"Retry-After": "0"}, b"")] * 2
-    assert send(Webhook(service.url, "slack"), ORDER) == [
+    assert send(Sender(webhook=service.url, format="slack"), ORDER) == [
         "alert for BTC-USDT-SWAP: the webhook failed: 127.0.0.1 answered 429"
     ]
 
@@ -190,35 +192,34 @@ class Source:
 
 
 def test_a_cluster_is_alerted_near_and_through_and_each_once():
-    source, said = Source(), []
-    thresholds = Thresholds(cluster_usd=10e6, distance=1.0).checked(["BTC"])
-    conditions = Conditions(source, ["BTC"], thresholds, said.append)
+    source, reported = Source(), []
+    clusters = Clusters(Rule("cluster", 10e6, symbol="BTC", distance=1.0), reported.append)
     found = []
     for price in (60_000.0, 58_900.0, 58_950.0, 58_800.0, 57_900.0, 57_900.0):
         source.price = price
-        found += [(price, alert["state"], alert["basis"]) for alert in conditions.news(0, 1)]
+        found += [(price, alert["state"], alert["basis"]) for alert in clusters.news(source, 0, 1)]
     assert found == [(58_900.0, "near", "estimated"), (57_900.0, "through", "estimated")]
-    assert said == []
+    assert reported == []
 
 
 def test_lost_coverage_is_alerted_once_per_loss():
     source = Source()
-    conditions = Conditions(source, [], Thresholds(coverage=True).checked([]), print)
+    coverage = Coverage()
     found = []
     for minute, share in enumerate((1.0, 0.999, 0.98, 0.96, 0.96, 0.96, 0.96, 0.94)):
         source.share = share
-        found += [(minute, alert["connected_share"]) for alert in conditions.news(0, minute * 60_000)]
+        found += [(minute, alert["connected_share"]) for alert in coverage.news(source, 0, minute * 60_000)]
     assert found == [(2, 0.98), (7, 0.94)]
 
 
 def test_large_orders_of_a_market_are_alerted_once():
     with liqdata.demo() as market:
         largest = market.orders("BTC", limit=1000).to_pandas()["value_usd"].max()
-        conditions = Conditions(market, ["BTC"], Thresholds(order_usd=float(largest)).checked(["BTC"]), print)
+        orders = Orders(Rule("order", float(largest), symbol="BTC"))
         now = int(market.orders("BTC", limit=1)[0]["timestamp"])
-        first = list(conditions.news(0, now + 1))
+        first = list(orders.news(market, 0, now + 1))
         assert [alert["basis"] for alert in first] == ["realised"] * len(first)
-        assert list(conditions.news(0, now + 1)) == []
+        assert list(orders.news(market, 0, now + 1)) == []
 
 
 def test_large_orders_are_alerted_once_however_long_ago_the_last_poll_was():
@@ -233,24 +234,152 @@ def test_large_orders_are_alerted_once_however_long_ago_the_last_poll_was():
                 yield dict.fromkeys(("exchange", "symbol", "side", "price", "qty"), "x") | {"timestamp": at}
 
     source = Source()
-    conditions = Conditions(source, [], Thresholds(order_usd=1).checked([]), print)
+    orders = Orders(Rule("order", 1))
     found = []
     for source.now in (4 * hour, 5 * hour, 11 * hour, 12 * hour, 19 * hour):
-        found += [alert["timestamp"] // hour for alert in conditions.news(2 * hour, source.now)]
+        found += [alert["timestamp"] // hour for alert in orders.news(source, 2 * hour, source.now)]
     assert found == list(range(2, 20))
 
 
 @pytest.mark.parametrize(
-    "thresholds,symbols,parameter",
+    "arguments,parameter",
     [
-        (Thresholds(distance=0), ["BTC"], "alert_distance"),
-        (Thresholds(cluster_usd=1), [], "symbol"),
-        (Thresholds(order_usd=-1), [], "min_usd"),
+        ({"kind": "price", "usd": 1}, "kind"),
+        ({"kind": "cascade"}, "usd"),
+        ({"kind": "order", "usd": -1}, "usd"),
+        ({"kind": "cascade", "usd": 1, "min_usd": "much"}, "min_usd"),
+        ({"kind": "cascade", "usd": 1, "gap": "soon"}, "gap"),
+        ({"kind": "cluster", "usd": 1}, "symbol"),
+        ({"kind": "cluster", "usd": 1, "symbol": []}, "symbol"),
+        ({"kind": "cluster", "usd": 1, "symbol": "BTC", "distance": 0}, "distance"),
+        ({"kind": "cluster", "usd": 1, "symbol": "BTC", "distance": "near"}, "distance"),
+        ({"kind": "coverage", "usd": 1}, "usd"),
+        ({"kind": "order", "usd": 1, "gap": "60s"}, "gap"),
+        ({"kind": "order", "usd": 1, "distance": 2}, "distance"),
     ],
 )
-def test_a_wrong_threshold_is_refused(thresholds, symbols, parameter):
+def test_a_wrong_rule_is_refused_by_name(arguments, parameter):
+    with pytest.raises(BadQuery, match=f"^{parameter}: ") as refused:
+        Rule(**arguments)
+    assert refused.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    "arguments,parameter",
+    [
+        ({}, "webhook"),
+        ({"webhook": "http://here/", "command": "cat"}, "command"),
+        ({"webhook": "ftp://here/"}, "webhook"),
+        ({"webhook": "http://"}, "webhook"),
+        ({"webhook": "http://u:p@here/"}, "webhook"),
+        ({"webhook": 7}, "webhook"),
+        ({"webhook": "http://here/", "format": "xml"}, "format"),
+        ({"webhook": "http://here/", "secret": b""}, "secret"),
+        ({"webhook": "http://here/", "secret": "text"}, "secret"),
+        ({"command": "cat", "format": "slack"}, "format"),
+        ({"command": "cat", "secret": b"key"}, "secret"),
+        ({"command": ""}, "command"),
+        ({"command": "'"}, "command"),
+        ({"command": ["a\0b"]}, "command"),
+        ({"command": "/no/such/program --loud"}, "command"),
+        ({"function": "print"}, "function"),
+    ],
+)
+def test_a_wrong_sender_is_refused_by_name(arguments, parameter):
     with pytest.raises(BadQuery) as refused:
-        thresholds.checked(symbols)
+        Sender(**arguments)
+    assert refused.value.parameter == parameter
+
+
+def test_a_sender_never_shows_the_address_of_its_webhook():
+    made = Sender(webhook="https://hooks.slack.com/services/T0/B0/secret", secret=b"key")
+    assert repr(made) == "Sender(webhook of hooks.slack.com, slack)"
+    with pytest.raises(BadQuery) as refused:
+        Sender(webhook="ftp://hooks.slack.com/secret")
+    assert "secret" not in str(refused.value)
+
+
+def test_one_watch_has_many_rules_and_senders(service):
+    """Two rules on cascades, one on orders and one on coverage; a webhook and a function get the same alerts."""
+    received, shown = [], []
+    with liqdata.demo() as market:
+        day = market.cascades(start="-24h")
+        of_btc = max(row["usd"] for row in day if row["coin"] == "BTC")
+        of_eth = max(row["usd"] for row in day if row["coin"] == "ETH")
+        largest = market.largest("24h", limit=1)[0]
+        rules = [
+            Rule("cascade", of_btc, symbol="BTC"),
+            Rule("cascade", of_eth, symbol="ETH", min_usd=0),
+            Rule("order", largest["value_usd"]),
+            Rule("coverage"),
+        ]
+        senders = [Sender(webhook=service.url), Sender(function=received.append)]
+        polled, since = threading.Event(), day.meta["as_of"] - timedelta(days=1)
+        alerts.watch(market, rules, senders, show=shown.append, since=since, after_poll=polled.set, stop=polled)
+    found = {(alert["alert"], alert.get("coin") or alert["symbol"]) for alert in received}
+    assert found == {("cascade", "BTC"), ("cascade", "ETH"), ("order", largest["symbol"])}
+    assert sorted(json.loads(request.body)["alert"] for request in service.requests) == sorted(
+        alert["alert"] for alert in received
+    )
+    assert all(alert["simulated"] for alert in received)
+    below = [event for event in shown if event["alert"] == "cascade" and event not in received]
+    assert below
+    assert {event["coin"] for event in below} == {"ETH"}
+
+
+def test_a_rule_without_cascades_takes_the_time_of_the_source():
+    shown = []
+    with liqdata.demo() as market:
+        rows = market.largest("24h", limit=3)
+        rule, since = Rule("order", rows[-1]["value_usd"]), rows.meta["as_of"] - timedelta(days=1)
+        alerts.watch(market, rule, show=shown.append, since=since, most=3)
+    assert [event["alert"] for event in shown] == ["order"] * 3
+
+
+def test_failures_are_warnings_of_the_logger_unless_a_function_takes_them(caplog):
+    polls = []
+
+    def stop_after_two():
+        polls.append(1)
+        if len(polls) == 2:
+            stop.set()
+
+    stop = threading.Event()
+    with liqdata.Client("http://127.0.0.1:1", retries=0) as client:
+        alerts.watch(
+            client, Rule("cascade", 1), Sender(function=print), every=0.01, stop=stop, after_poll=stop_after_two
+        )
+    (record,) = [record for record in caplog.records if record.name == "liqdata.alerts"]
+    assert record.levelname == "WARNING"
+    assert record.getMessage().endswith("; retrying every 0.01 s")
+
+
+def test_a_function_that_fails_is_reported_and_gets_the_next_alert():
+    received = []
+
+    def fail_first(alert):
+        received.append(alert["exchange"])
+        if len(received) == 1:
+            raise RuntimeError("no room")
+
+    events = [{**ORDER, "exchange": "okx"}, {**ORDER, "exchange": "bybit"}]
+    assert send(Sender(function=fail_first), *events) == ["alert for BTC-USDT-SWAP: the function failed: no room"]
+    assert received == ["okx", "bybit"]
+
+
+@pytest.mark.parametrize(
+    "arguments,parameter",
+    [
+        (([],), "rules"),
+        (("cascade",), "rules"),
+        ((7,), "rules"),
+        ((Rule("coverage"), ["http://here/"]), "senders"),
+        ((Rule("coverage"),), "senders"),
+    ],
+)
+def test_what_is_no_rule_and_no_sender_is_refused(market, arguments, parameter):
+    with pytest.raises(BadQuery) as refused:
+        alerts.watch(market, *arguments)
     assert refused.value.parameter == parameter
 
 

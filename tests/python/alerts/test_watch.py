@@ -19,8 +19,11 @@ from samples import MINUTE, NOW
 
 import liqdata
 from liqdata import BadQuery, _core
-from liqdata.cli.watch import senders
-from liqdata.cli.watch.cascade_watch import Events, watch
+from liqdata.alerts import Rule, Sender, program, watch
+from liqdata.alerts import webhook as posts
+from liqdata.alerts.cascades import Cascades
+
+RULE = Rule("cascade", 100_000)
 
 
 def order(at, usd, *, side="LONG", symbol="BTCUSDT", venue="okx"):
@@ -67,7 +70,7 @@ def webhook():
 def test_an_event_is_shown_when_it_counts_and_when_it_is_over_and_told_once(growing, webhook):
     market, grow = growing
     address, posted, _ = webhook
-    shown, said = [], []
+    shown, reported = [], []
     steps = iter(
         [
             (order(0, 60_000), order(1000, 50_000, venue="bybit")),
@@ -83,17 +86,17 @@ def test_an_event_is_shown_when_it_counts_and_when_it_is_over_and_told_once(grow
             grow(*rows)
 
     grow(*next(steps))
-    watch(
-        market, show=show, say=said.append, every=0.01, since=NOW - MINUTE, alert_usd=500_000, webhook=address, most=2
-    )
+    rule = Rule("cascade", 500_000, min_usd=100_000)
+    options = {"every": 0.01, "since": NOW - MINUTE, "most": 2}
+    watch(market, rule, Sender(webhook=address), show=show, report=reported.append, **options)
     assert [(event["state"], event["usd"]) for event in shown[:1]] == [("open", 110_000)]
     assert shown[1]["usd"] == 610_000
     assert [(event["usd"], event["coin"], event["exchanges"]) for event in posted] == [("610000", "BTC", 2)]
-    assert said == []
+    assert reported == []
 
 
 def test_each_look_shows_what_is_new_of_it():
-    events = Events(gap=MINUTE, since=NOW, alert=Decimal(200))
+    events = Cascades(gap=MINUTE, since=NOW, alert=Decimal(200))
 
     def look(now, *rows):
         told = [
@@ -116,7 +119,7 @@ def test_each_look_shows_what_is_new_of_it():
 def test_what_was_forgotten_is_not_new_again():
     """Events of all ages are answered at each poll; as in a replay, minutes pass between two polls."""
     market = [(minute * MINUTE, minute * MINUTE + MINUTE) for minute in range(0, 600, 7)]
-    events, found = Events(gap=MINUTE, since=NOW, alert=Decimal(1)), []
+    events, found = Cascades(gap=MINUTE, since=NOW, alert=Decimal(1)), []
     for minute in range(0, 800, 11):
         now = NOW + minute * MINUTE
         rows = [
@@ -133,30 +136,32 @@ def test_what_fails_is_said_and_ends_nothing(growing, webhook, tmp_path):
     market, grow = growing
     address, posted, codes = webhook
     codes += [500, 302]
-    said, shown = [], []
+    reported, shown = [], []
     grow(order(0, 200_000), order(0, 300_000, side="SHORT"), order(0, 400_000, symbol="ETHUSDT"))
     failing = [sys.executable, "-c", "raise SystemExit(3)"]
-    options = {"every": 0.01, "since": NOW - 1, "webhook": address, "most": 3}
-    watch(market, show=shown.append, say=said.append, command=failing, **options)
+    senders = [Sender(webhook=address), Sender(command=failing)]
+    watch(market, RULE, senders, show=shown.append, report=reported.append, every=0.01, since=NOW - 1, most=3)
     assert len(shown) == len(posted) == 3
-    failures = sorted(text.split(": ", 1)[1] for text in said)
+    failures = sorted(text.split(": ", 1)[1] for text in reported)
     assert failures == [
         *[f"the command failed: {sys.executable} ended with 3"] * 3,
         "the webhook failed: 127.0.0.1 answered 302",
         "the webhook failed: 127.0.0.1 answered 500",
     ]
-    assert {text.split(":")[0] for text in said} == {"alert for BTC", "alert for ETH"}
-    assert "secret" not in "".join(said)
+    assert {text.split(":")[0] for text in reported} == {"alert for BTC", "alert for ETH"}
+    assert "secret" not in "".join(reported)
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/program\n")
     broken.chmod(0o700)
-    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, command=[str(broken)], most=1)
-    assert "No such file" in said[-1]
+    sender = Sender(command=[str(broken)])
+    watch(market, RULE, sender, report=reported.append, every=0.01, since=NOW - 1, most=1)
+    assert "No such file" in reported[-1]
 
 
 def test_a_webhook_that_answers_byte_by_byte_delays_no_command(growing, tmp_path, monkeypatch):
     market, grow = growing
-    monkeypatch.setattr(senders, "_TIMEOUT", 0.7)
+    monkeypatch.setattr(posts, "_TIMEOUT", 0.7)
+    monkeypatch.setattr(program, "_TIMEOUT", 0.7)
     listener = socket.create_server(("127.0.0.1", 0))
 
     def drip():
@@ -169,14 +174,15 @@ def test_a_webhook_that_answers_byte_by_byte_delays_no_command(growing, tmp_path
     threading.Thread(target=drip, daemon=True).start()
     out = tmp_path / "out"
     touch = [sys.executable, "-c", f"import time; open({str(out)!r}, 'w').write(str(time.time()))"]
-    said, shown = [], []
+    reported, shown = [], []
     grow(order(0, 200_000))
     began = time.time()
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    watch(market, show=shown.append, say=said.append, every=0.01, since=NOW - 1, webhook=address, command=touch, most=1)
+    senders = [Sender(webhook=address), Sender(command=touch)]
+    watch(market, RULE, senders, show=shown.append, report=reported.append, every=0.01, since=NOW - 1, most=1)
     elapsed = time.time() - began
     listener.close()
-    assert said == ["alert for BTC: the webhook failed: 127.0.0.1 took longer than 1 s"]
+    assert reported == ["alert for BTC: the webhook failed: 127.0.0.1 took longer than 1 s"]
     assert out.exists()
     assert len(shown) == 1
     assert elapsed < 10, "the whole answer would take 130 s"
@@ -216,7 +222,7 @@ def test_an_alert_leaves_while_nobody_reads_the_output(growing, webhook):
 def test_an_alert_that_was_not_sent_is_reported(growing):
     market, grow = growing
     listener = socket.create_server(("127.0.0.1", 0))
-    said = []
+    reported = []
 
     def interrupt(_):
         raise KeyboardInterrupt
@@ -224,9 +230,17 @@ def test_an_alert_that_was_not_sent_is_reported(growing):
     grow(order(0, 200_000))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
     with pytest.raises(KeyboardInterrupt):
-        watch(market, show=interrupt, say=said.append, every=0.01, since=NOW - 1, webhook=address)
+        watch(
+            market,
+            RULE,
+            Sender(webhook=address),
+            show=interrupt,
+            report=reported.append,
+            every=0.01,
+            since=NOW - 1,
+        )
     listener.close()
-    assert said == ["1 alerts may not have reached the webhook: the watch ended first"]
+    assert reported == ["1 alerts may not have reached the webhook: the watch ended first"]
 
 
 def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, tmp_path, monkeypatch):
@@ -237,9 +251,9 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
     grow(order(0, "123456.75", symbol=hostile))
     code = "import os,sys; open(sys.argv[1],'w').write(os.environ['LIQDATA_COIN']+'\\n'+sys.stdin.read())"
     command = f"'{sys.executable}' -c \"{code}\" {out}"
-    said = []
-    watch(market, show=print, say=said.append, every=0.01, since=NOW - 1, command=command, most=1)
-    assert said == []
+    reported = []
+    watch(market, RULE, Sender(command=command), report=reported.append, every=0.01, since=NOW - 1, most=1)
+    assert reported == []
     coin, event = out.read_text().split("\n", 1)
     told = json.loads(event)
     assert coin == told["coin"] == hostile
@@ -250,24 +264,15 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
 @pytest.mark.parametrize(
     "asked,parameter",
     [
-        ({"webhook": "ftp://here/"}, "webhook"),
-        ({"webhook": "http://"}, "webhook"),
-        ({"webhook": "http://u:p@here/"}, "webhook"),
-        ({"webhook": 7}, "webhook"),
-        ({"command": ""}, "command"),
-        ({"command": "'"}, "command"),
-        ({"command": ["a\0b"]}, "command"),
-        ({"command": "/no/such/program --loud"}, "command"),
         ({"every": 0}, "every"),
         ({"every": "soon"}, "every"),
-        ({"gap": "soon"}, "gap"),
-        ({"min_usd": -1}, "min_usd"),
-        ({"symbol": "BTCC"}, "symbol"),
+        ({"since": "soon"}, "since"),
+        ({"rules": Rule("cascade", 1, symbol="BTCC")}, "symbol"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(growing, asked, parameter):
     with pytest.raises(BadQuery) as refused:
-        watch(growing[0], show=print, say=print, **asked)
+        watch(growing[0], **{"rules": RULE, "show": print, **asked})
     assert refused.value.parameter == parameter
 
 

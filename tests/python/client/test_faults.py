@@ -1,4 +1,4 @@
-"""Faults of a service as Python exceptions, through both clients. ``tests/contract/faults.rs`` covers the faults themselves."""
+"""Faults of a service as Python exceptions, through both clients; ``tests/contract/faults.rs`` tests the faults."""
 
 import socket
 import threading

@@ -126,12 +126,12 @@ def test_a_property_says_what_it_is(name, member):
 
 @pytest.mark.parametrize("face", ["Client", "AsyncClient", "Market"])
 def test_help_says_what_a_question_is_on_every_face(face):
-    text = inspect.getdoc(getattr(liqdata, face).overview)
-    assert text.startswith("Long, short and total USD and order counts of the last 1, 4, 12 and 24 hours.")
-    assert (f"liqdata.{'demo' if face == 'Market' else face}(") in text
-    assert ("as_of : " in text) == (face == "Client")
-    assert (":meth:`liqdata.Client.overview`" in text) == (face != "Client")
-    assert "as_of: 'Instant | None'" in str(inspect.signature(getattr(liqdata, face).overview))
+    method = getattr(liqdata, face).heatmap
+    text = inspect.getdoc(method)
+    assert text.startswith("Estimated liquidations over price and time.")
+    assert set(inspect.signature(method).parameters) == {"self", *explained(text, "Parameters")}
+    assert ("liqdata.AsyncClient(" in text) == (face == "AsyncClient")
+    assert "as_of: 'Instants | None'" in str(inspect.signature(method))
 
 
 def test_the_reference_has_every_public_name():

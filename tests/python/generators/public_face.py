@@ -30,6 +30,7 @@ MODULES = [
     *(
         f"liqdata.{name}"
         for name in (
+            "alerts",
             "archive",
             "collector",
             "errors",
@@ -75,13 +76,20 @@ def _signature(function):
     return [own, *others] if others else own
 
 
+def _is_public(base):
+    """Whether users can name a base class: it is one of the package's names, or of another package."""
+    if base.__name__.startswith("_"):
+        return False
+    return not base.__module__.startswith("liqdata.") or base.__name__ in liqdata.__all__
+
+
 def _class(found):
     if typing.is_typeddict(found):
         required = found.__required_keys__
         return {
             key: f"{kind}{'' if key in required else ', may be absent'}" for key, kind in found.__annotations__.items()
         }
-    members = {"bases": [base.__name__ for base in found.__mro__[1:-1] if not base.__name__.startswith("_")]}
+    members = {"bases": [base.__name__ for base in found.__mro__[1:-1] if _is_public(base)]}
     if dataclasses.is_dataclass(found):
         members["fields"] = {field.name: str(field.type) for field in dataclasses.fields(found)}
     for name in sorted(dir(found)):

@@ -18,8 +18,8 @@ import liqdata
 
 FOLDER = Path(__file__).parents[3] / "docs" / "reference" / "python"
 MODULES = [
-    *("archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols", "types"),
-    "vendors",
+    *("alerts", "archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols"),
+    *("types", "vendors"),
 ]
 GIVEN = {  # what methods of public classes give, beside what the package names
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],

@@ -201,7 +201,9 @@ def test_markets_demos_and_servers_take_what_the_documentation_says():
 def public(kind):
     return [
         (name, member)
-        for name, member in vars(kind).items()
+        for base in kind.__mro__
+        if base.__module__.startswith("liqdata")
+        for name, member in vars(base).items()
         if inspect.isfunction(member) and (not name.startswith("_") or name == "__init__")
     ]
 

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from liqdata.alerts import Rule, Sender, watch
+from liqdata.alerts.messages import FORMATS, words_of
 from liqdata.cli import source
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.output import formats
+from liqdata.cli.output.console import Console
 from liqdata.cli.output.table import amount, cell
 from liqdata.cli.question import one_symbol, parameters
-from liqdata.cli.watch.cascade_watch import destinations, watch
-from liqdata.cli.watch.console import Console
-from liqdata.cli.watch.messages import FORMATS, format_of, words_of
 from liqdata.cli.words import File, Number, OneOf
-from liqdata.errors import NotCovered
+from liqdata.errors import BadQuery, NotCovered
 from liqdata.files.safe_open import read_text
 from liqdata.text.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import click
 
-__all__ = ["alert_arguments", "alert_options", "command"]
+__all__ = ["alert_arguments", "alert_options", "command", "rules_and_senders"]
 
 ALERTS = "Alerts"
+_SHOWN_FROM = 100_000
+"""Smallest cascade that is shown by default, in USD."""
 
 
 def alert_options() -> list[click.Parameter]:
@@ -81,7 +86,7 @@ def alert_arguments(given: dict[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`.
+        The given options, by name.
     """
     names = [str(each.name) for each in alert_options()]
     found = {name: value for name in names if (value := given.pop(name)) not in (None, False)}
@@ -92,10 +97,60 @@ def alert_arguments(given: dict[str, Any]) -> dict[str, Any]:
         found["webhook_secret"] = key
     if "webhook" not in found and (lonely := [name for name in found if name.startswith("webhook_")]):
         refuse(f"{lonely[0].replace('_', '-')}: only for a webhook; add --webhook URL", lonely[0])
-    address, _ = destinations(found.get("webhook"), found.get("command"))
-    if address is not None:
-        format_of(address, found.get("webhook_format"))
     return found
+
+
+def rules_and_senders(
+    given: dict[str, Any], symbol: str | list[str] | None, *, gap: Any = None, min_usd: Any = None
+) -> dict[str, Any]:
+    """Make rules and senders of the options about alerts; errors name the options.
+
+    Parameters
+    ----------
+    given : dict
+        What :func:`alert_arguments` returned.
+    symbol : str or list of str, optional
+        Coins of all rules.
+    gap, min_usd
+        Of the cascades to show.
+
+    Returns
+    -------
+    dict
+        Arguments of :func:`liqdata.alerts.watch`.
+    """
+    least = _SHOWN_FROM if min_usd is None else min_usd
+    with _named(usd="alert_usd"):
+        rules = [Rule("cascade", given.get("alert_usd", least), symbol=symbol, gap=gap, min_usd=least)]
+    if "alert_order_usd" in given:
+        with _named(usd="alert_order_usd"):
+            rules.append(Rule("order", given["alert_order_usd"], symbol=symbol))
+    if "alert_cluster_usd" in given:
+        with _named(usd="alert_cluster_usd", distance="alert_distance"):
+            usd, distance = given["alert_cluster_usd"], given.get("alert_distance")
+            rules.append(Rule("cluster", usd, symbol=symbol, distance=distance))
+    if "alert_coverage" in given:
+        rules.append(Rule("coverage"))
+    senders = []
+    if "webhook" in given:
+        with _named(format="webhook_format", secret="webhook_secret"):  # noqa: S106 - names of options
+            address, secret = given["webhook"], given.get("webhook_secret")
+            senders.append(Sender(webhook=address, format=given.get("webhook_format"), secret=secret))
+    if "command" in given:
+        senders.append(Sender(command=given["command"]))
+    return {"rules": rules, "senders": senders}
+
+
+@contextmanager
+def _named(**options: str) -> Iterator[None]:
+    """Replace the names of parameters in errors by those of options."""
+    try:
+        yield
+    except BadQuery as error:
+        name = options.get(str(error.parameter))
+        if name is None:
+            raise
+        refuse(str(error).replace(str(error.parameter), name, 1), name)
 
 
 def command(name: str, sentence: str) -> Command:
@@ -118,9 +173,11 @@ def _watch(**given: Any) -> None:
     as_json, most = given.pop("json"), given.pop("limit")
     if most is not None and most < 1:
         refuse(f"limit: {most} is not allowed; allowed: a whole number from 1 on", "limit")
-    alerts = alert_arguments(given)  # refuse invalid values before the first poll
+    found = alert_arguments(given)
     arguments = {key: value for key, value in given.items() if value is not None}
     one_symbol(arguments)
+    # Refuse invalid values before the source opens.
+    alerts = rules_and_senders(found, **{name: arguments.pop(name, None) for name in ("symbol", "gap", "min_usd")})
 
     def show(event: dict[str, Any]) -> None:
         if as_json:
@@ -128,7 +185,7 @@ def _watch(**given: Any) -> None:
         else:
             console.show(_line(event))
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         console.say(printable(text))
 
     console = Console()
@@ -136,8 +193,8 @@ def _watch(**given: Any) -> None:
     with warnings.catch_warnings(), asked_of.opened() as of:
         asked_of.warn_if_static()
         warnings.filterwarnings("once", category=NotCovered)
-        warnings.showwarning = lambda message, *_: say(str(message))
-        watch(of, show=show, say=say, most=most, after_poll=console.flush, **alerts, **arguments)
+        warnings.showwarning = lambda message, *_: report(str(message))
+        watch(of, show=show, report=report, most=most, after_poll=console.flush, **alerts, **arguments)
         console.flush(wait=True)
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from liqdata.calls.progress import delayed_bar
+from liqdata.cli.background_alerts import alerting
 from liqdata.cli.command import Command, flag, option
 from liqdata.cli.mistakes import refuse
 from liqdata.cli.source import seed
-from liqdata.cli.watch.background import alerting
 from liqdata.cli.words import File, Number, OneOf, Place
 
 from . import collection
-from .alerts import ALERTS, alert_arguments, alert_options
+from .alerts import ALERTS, alert_arguments, alert_options, rules_and_senders
 from .serve_options import append_token, token
 from .serve_options import options as served_options
 
@@ -136,7 +136,7 @@ def _serve(**given: Any) -> None:
 
 
 def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of the watch that runs with the server; ``None`` without a receiver."""
+    """Rules and senders of the watch that runs with the server; ``None`` without a receiver."""
     coins = given.pop("alert_symbol")
     found = alert_arguments(given)
     if "webhook" not in found and "command" not in found:
@@ -144,9 +144,7 @@ def _alerts(given: dict[str, Any]) -> dict[str, Any] | None:
             name = next(iter(found), "alert_symbol")
             refuse(f"{name.replace('_', '-')}: alerts have no receiver; add --webhook URL or --command PROGRAM", name)
         return None
-    if coins is not None:
-        found["symbol"] = [coin.strip() for coin in coins.split(",")]
-    return found
+    return rules_and_senders(found, None if coins is None else [coin.strip() for coin in coins.split(",")])
 
 
 def serve_until_signal(market: Market, what: str, served: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from liqdata import _core
 from liqdata.calls.arguments import to_be_made
-from liqdata.cli.watch.background import alerting
+from liqdata.cli.background_alerts import alerting
 from liqdata.collector import check_replies, with_hyperliquid_hint
 from liqdata.errors import BadQuery
 from liqdata.market import collected
@@ -116,7 +116,7 @@ def serve(
     served : dict
         Arguments of :func:`liqdata.serve`.
     alerts : dict, optional
-        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`, which runs while the server runs.
+        Rules and senders of :func:`liqdata.alerts.watch`, which runs while the server runs.
     screen : bool, optional
         As in :func:`collect`.
     """

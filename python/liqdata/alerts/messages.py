@@ -13,7 +13,7 @@ from liqdata.text.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .senders import Event
+    from .delivery import Event
 
 __all__ = ["FORMATS", "Format", "format_of", "words_of"]
 
@@ -97,8 +97,8 @@ def format_of(webhook: str, name: str | None) -> tuple[Format, str, str | None]:
     ('telegram', 'https://api.telegram.org/bot1:a/sendMessage', '-7')
     """
     if name is not None and name not in FORMATS:
-        msg = f"webhook_format: {name!r} is not allowed; allowed: {', '.join(FORMATS)}"
-        raise BadQuery(msg, parameter="webhook_format")
+        msg = f"format: {name!r} is not allowed; allowed: {', '.join(FORMATS)}"
+        raise BadQuery(msg, parameter="format")
     parts = urlsplit(webhook)
     format_ = FORMATS[name or _HOSTS.get(parts.hostname or "", "json")]
     if format_.name != "telegram":

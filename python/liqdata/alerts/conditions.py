@@ -6,24 +6,23 @@ Every alert has ``basis``: ``realised`` (reported orders), ``measured`` (observe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from liqdata.agents.clusters import clusters
-from liqdata.calls.arguments import number, usd
-from liqdata.errors import BadQuery
+from liqdata.calls.arguments import symbols, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from liqdata.client import Client
     from liqdata.market import Market
     from liqdata.results.map import LiquidationMap
 
-    from .senders import Event
+    from .delivery import Event
+    from .rule import Rule
 
-__all__ = ["Conditions", "Thresholds"]
+__all__ = ["Clusters", "Coverage", "Orders"]
 
 _LATE = 2 * 60 * 60 * 1000
 """How long an order may come after its time, in milliseconds."""
@@ -32,98 +31,76 @@ _LOSS = 30 / 3600
 """Loss of the covered share of an hour that is alerted: half a minute."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """What is alerted besides cascades.
+class Orders:
+    """Large orders, each alerted once.
 
     Parameters
     ----------
-    order_usd : optional
-        Smallest order that is alerted.
-    cluster_usd : optional
-        Smallest cluster of the weekly liquidation map that is alerted when the price comes near.
-    distance : float
-        Distance of the price from the near edge of a cluster at which it is alerted, in percent.
-    coverage : bool
-        Whether lost coverage is alerted.
+    rule : Rule
+        A rule of the kind ``order``.
     """
 
-    order_usd: Any = None
-    cluster_usd: Any = None
-    distance: float = 1.0
-    coverage: bool = False
-
-    def checked(self, symbols: Sequence[str]) -> Thresholds:
-        """Check the values; clusters need coins."""
-        distance = number(self.distance, "alert_distance", "percent above 0 and below 100")
-        if not 0 < distance < 100:  # noqa: PLR2004 - percent
-            msg = f"alert_distance: {self.distance!r} is not allowed; allowed: percent above 0 and below 100"
-            raise BadQuery(msg, parameter="alert_distance")
-        if self.cluster_usd is not None and not symbols:
-            msg = "symbol: alerts on clusters need a coin; allowed: one or more coins, such as BTC"
-            raise BadQuery(msg, parameter="symbol")
-        return Thresholds(
-            order_usd=None if self.order_usd is None else Decimal(usd(self.order_usd)),
-            cluster_usd=None if self.cluster_usd is None else float(usd(self.cluster_usd)),
-            distance=distance,
-            coverage=self.coverage,
-        )
-
-
-class Conditions:
-    """Polls a source and yields each alert once.
-
-    Parameters
-    ----------
-    source : Client or Market
-        What is polled.
-    symbols : sequence of str
-        Coins; empty means all.
-    thresholds : Thresholds
-        Checked thresholds.
-    say : callable
-        Called with messages about conditions that cannot be judged.
-    """
-
-    def __init__(
-        self, source: Client | Market, symbols: Sequence[str], thresholds: Thresholds, say: Callable[[str], None]
-    ) -> None:
-        self._source, self._symbols, self._thresholds, self._say = source, list(symbols), thresholds, say
-        self._orders = _Orders()
+    def __init__(self, rule: Rule) -> None:
+        self._least = Decimal(usd(rule.usd))
+        self._symbols: list[str | None] = [*symbols(rule.symbol)] or [None]
         self._polled: int | None = None
-        self._clusters = {symbol: _Clusters(thresholds.distance) for symbol in symbols}
-        self._coverage: dict[str, _Coverage] = {}
-        self._without_usd: set[str] = set()
+        self._alerted: dict[tuple[Any, ...], int] = {}
 
-    def news(self, since: int, now: int) -> Iterator[Event]:
+    def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:
         """Poll once and yield the alerts, for orders since ``since``; ``now`` is the instant of the source."""
-        if self._thresholds.order_usd is not None:
-            yield from self._large_orders(since, now)
-        if self._thresholds.cluster_usd is not None:
-            for symbol in self._symbols:
-                yield from self._near_clusters(symbol, now)
-        if self._thresholds.coverage:
-            yield from self._lost(now)
-
-    def _large_orders(self, since: int, now: int) -> Iterator[Event]:
-        # From the poll before on, however long ago it was.
+        # From the previous poll on, however long ago it was.
         start = since if self._polled is None else max(since, self._polled - _LATE)
         self._polled = now
-        every: list[str | None] = [None]
-        for symbol in self._symbols or every:
-            rows = self._source.iter_orders(symbol, min_usd=self._thresholds.order_usd, start=start)
-            for row in self._orders.new(list(rows), start):
+        for symbol in self._symbols:
+            rows = source.iter_orders(symbol, min_usd=self._least, start=start)
+            for row in self._new(list(rows), start):
                 yield {"alert": "order", "basis": "realised", **row}
 
-    def _near_clusters(self, symbol: str, now: int) -> Iterator[Event]:
-        grid: Any = self._source.liqmap(symbol, "7d")
+    def _new(self, rows: list[Any], start: int) -> Iterator[dict[str, Any]]:
+        """Yield the rows that were not alerted, oldest first; forget those before ``start``."""
+        self._alerted = {key: at for key, at in self._alerted.items() if at >= start}
+        met: dict[tuple[Any, ...], int] = {}
+        for row in sorted(rows, key=lambda row: row["timestamp"]):
+            # Two equal orders of one instant are two orders.
+            plain = tuple(str(row[name]) for name in ("exchange", "symbol", "side", "price", "qty", "timestamp"))
+            met[plain] = met.get(plain, 0) + 1
+            key = (*plain, met[plain])
+            if key not in self._alerted:
+                self._alerted[key] = row["timestamp"]
+                yield dict(row)
+
+
+class Clusters:
+    """Clusters that the price comes near or passes, each alerted once per approach.
+
+    Parameters
+    ----------
+    rule : Rule
+        A rule of the kind ``cluster``.
+    report : callable
+        Called with messages about coins without USD.
+    """
+
+    def __init__(self, rule: Rule, report: Callable[[str], object]) -> None:
+        self._least, self._report = float(usd(rule.usd)), report
+        distance = 1.0 if rule.distance is None else float(rule.distance)
+        self._approaches = {symbol: _Approaches(distance) for symbol in symbols(rule.symbol)}
+        self._without_usd: set[str] = set()
+
+    def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:  # noqa: ARG002 - every condition gets both
+        """Poll once and yield the alerts; ``now`` is the instant of the source."""
+        for symbol in self._approaches:
+            yield from self._of_coin(source, symbol, now)
+
+    def _of_coin(self, source: Client | Market, symbol: str, now: int) -> Iterator[Event]:
+        grid: Any = source.liqmap(symbol, "7d")
         if grid.units != "usd":
             if symbol not in self._without_usd:
                 self._without_usd.add(symbol)
-                self._say(f"no alerts on clusters of {symbol}: its open interest is unknown, so the map has no USD")
+                self._report(f"no alerts on clusters of {symbol}: its open interest is unknown, so the map has no USD")
             return
         basis = "measured" if grid.view == "measured" else "estimated"
-        for state, cluster in self._clusters[symbol].news(grid, self._thresholds.cluster_usd):
+        for state, cluster in self._approaches[symbol].news(grid, self._least):
             yield {
                 "alert": "cluster",
                 "basis": basis,
@@ -138,9 +115,17 @@ class Conditions:
                 "timestamp": now,
             }
 
-    def _lost(self, now: int) -> Iterator[Event]:
-        for row in self._source.coverage("1h"):
-            known = self._coverage.setdefault(row["exchange"], _Coverage())
+
+class Coverage:
+    """Exchanges that lost their connection, each alerted once per loss."""
+
+    def __init__(self) -> None:
+        self._exchanges: dict[str, _Connection] = {}
+
+    def news(self, source: Client | Market, since: int, now: int) -> Iterator[Event]:  # noqa: ARG002 - every condition gets both
+        """Poll once and yield the alerts; ``now`` is the instant of the source."""
+        for row in source.coverage("1h"):
+            known = self._exchanges.setdefault(row["exchange"], _Connection())
             share = row["connected_share"]
             if share is not None and known.is_newly_lost(float(share), now):
                 yield {
@@ -153,27 +138,7 @@ class Conditions:
                 }
 
 
-class _Orders:
-    """The orders that were alerted."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[Any, ...], int] = {}
-
-    def new(self, rows: list[Any], start: int) -> Iterator[dict[str, Any]]:
-        """Yield the rows that were not seen before, oldest first; forget those before ``start``."""
-        self._seen = {key: at for key, at in self._seen.items() if at >= start}
-        met: dict[tuple[Any, ...], int] = {}
-        for row in sorted(rows, key=lambda row: row["timestamp"]):
-            # Two equal orders of one instant are two orders.
-            plain = tuple(str(row[name]) for name in ("exchange", "symbol", "side", "price", "qty", "timestamp"))
-            met[plain] = met.get(plain, 0) + 1
-            key = (*plain, met[plain])
-            if key not in self._seen:
-                self._seen[key] = row["timestamp"]
-                yield dict(row)
-
-
-class _Clusters:
+class _Approaches:
     """The clusters of one coin that the price may reach, from poll to poll."""
 
     def __init__(self, distance: float) -> None:
@@ -224,7 +189,7 @@ def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
     )
 
 
-class _Coverage:
+class _Connection:
     """The coverage of one exchange, from poll to poll."""
 
     def __init__(self) -> None:

@@ -7,10 +7,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from liqdata.alerts import watch
 from liqdata.errors import LiqdataError
 from liqdata.text.printable import printable
-
-from .cascade_watch import watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,29 +20,29 @@ __all__ = ["alerting"]
 
 
 @contextmanager
-def alerting(market: Market, settings: dict[str, Any] | None) -> Iterator[None]:
+def alerting(market: Market, arguments: dict[str, Any] | None) -> Iterator[None]:
     """Watch a market in a thread, and end the watch on exit.
 
     Parameters
     ----------
     market : Market
         The market that is served.
-    settings : dict, optional
-        Arguments of :func:`liqdata.cli.watch.cascade_watch.watch`; no watch without them.
+    arguments : dict, optional
+        Rules and senders of :func:`liqdata.alerts.watch`; no watch without them.
     """
-    if settings is None:
+    if arguments is None:
         yield
         return
     stop = threading.Event()
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         print(f"liqdata: {printable(text)}", file=sys.stderr, flush=True)
 
     def run() -> None:
         try:
-            watch(market, show=lambda _: None, say=say, stop=stop, **settings)
+            watch(market, report=report, stop=stop, **arguments)
         except LiqdataError as error:
-            say(f"alerts have ended: {error}")
+            report(f"alerts have ended: {error}")
 
     thread = threading.Thread(target=run, name="liqdata-alerts", daemon=True)
     thread.start()
