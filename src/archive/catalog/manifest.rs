@@ -234,14 +234,15 @@ fn segment_id(at: Millis, sha256: &str) -> Uuid {
     Builder::from_custom_bytes((at << 80 | digest).to_be_bytes()).into_uuid()
 }
 
+/// Identifier in the file name of a segment; `None` for another file.
+pub(crate) fn id_in_name(path: &Path) -> Option<Uuid> {
+    let id = path.file_name()?.to_str()?.strip_prefix("part-")?;
+    Uuid::try_parse(id.strip_suffix(".parquet")?).ok()
+}
+
 /// Whether the name of a segment stands for a file with this SHA-256.
-pub(crate) fn is_named_after(path: &str, sha256: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let id = name
-        .strip_prefix("part-")
-        .and_then(|name| name.strip_suffix(".parquet"));
-    let id = id.and_then(|id| Uuid::try_parse(id).ok());
-    id.is_some_and(|id| id == segment_id(written_at(id), sha256))
+pub(crate) fn is_named_after(path: &Path, sha256: &str) -> bool {
+    id_in_name(path).is_some_and(|id| id == segment_id(written_at(id), sha256))
 }
 
 /// Time in the identifier of a segment.

@@ -150,7 +150,8 @@ fn build(
     for kind in &ROW_KINDS {
         verify::add_files(&folder.join(kind.table), &mut found)?;
     }
-    found.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
+    // Files of others stay where they are.
+    found.retain(|path| manifest::id_in_name(path).is_some());
     found.sort();
     let mut journal = Connection::open(fresh).map_err(failed)?;
     // The build needs no crash safety: no process reads the file before it is complete and synced.
@@ -266,7 +267,7 @@ impl Listing<'_> {
         let fault = |source| ArchiveError::of_file(path, source);
         let bytes = fs::read(path).map_err(fault)?;
         // The decoder may panic on damaged metadata, so the content is verified first.
-        if !manifest::is_named_after(relative, &checksum(&bytes)) {
+        if !manifest::is_named_after(path, &checksum(&bytes)) {
             let reason = "its content is not the one that its name stands for";
             return Ok(Some(reason.to_owned()));
         }
