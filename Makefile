@@ -27,7 +27,7 @@ export VIRTUAL_ENV := $(abspath .venv)
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint lint-python lint-rust wheel bench licences scorecard soak fuzz pictures notebooks docs clean
+.PHONY: help demo page test lint lint-python clippy wheel bench licences scorecard soak fuzz pictures notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,22 +42,22 @@ test: $(STAMP)/test $(ANY) ## every test: Rust, Python, docstrings, README
 page: $(STAMP)/page ## the page of web/ checked, tested, and compared with web/dist
 	cd web && npm run --silent check
 
-lint: page $(STAMP)/test $(STAMP)/lint ## every check, of Rust and Python at the same time
+# Clippy needs no Python and waits for no download, so it runs while the packages of Python and of the page are installed.
+lint: ## every check, of Rust and Python at the same time
 	cargo fmt --check
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(MAKE) --no-print-directory lint-python & python=$$!; \
-		$(MAKE) --no-print-directory lint-rust; rust=$$?; wait $$python && exit $$rust
+	$(MAKE) --no-print-directory clippy & rust=$$!; \
+		$(MAKE) --no-print-directory page lint-python; python=$$?; wait $$rust && exit $$python
+	$(MAKE) --no-print-directory $(ANY)
 	$(BIN)/python -m mypy.stubtest liqdata._core
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features $(CLOCK)
 
 # With a target that needs the packages of the tests, so that each is checked in one shape alone.
-lint-rust:
+clippy:
 	cargo clippy --locked --no-default-features --lib --example ready -- -D warnings
 	cargo clippy --locked --all-targets -- -D warnings
-	$(MAKE) --no-print-directory $(ANY)
 
-lint-python:
+lint-python: $(STAMP)/test $(STAMP)/lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/python tests/lint/plain.py
 	$(BIN)/python tests/lint/faces.py
 	$(BIN)/python tests/lint/licences.py
@@ -118,6 +118,7 @@ notebooks: $(STAMP)/test $(ANY) ## the notebooks of examples/notebooks, each run
 
 docs: $(STAMP)/test $(ANY) ## the documentation site in site/, with every link and anchor checked; open site/index.html
 	$(BIN)/python tests/site/build.py
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features $(CLOCK)
 
 clean: ## remove the environment, the build and the pictures
 	rm -rf .venv site target fuzz/target fuzz/corpus fuzz/artifacts dist heatmap.png liqmap.png python/liqdata/*.so

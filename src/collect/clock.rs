@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-use super::lock::locked;
 use crate::collect::environment::CustomEnvironment;
+use crate::collect::lock::locked;
 use crate::model::Millis;
 
 /// Maximum uncorrected difference from the median of the exchanges' clocks, in milliseconds.
@@ -124,7 +124,7 @@ impl AdjustedClock {
 
     /// The system time; also detects that the system clock was set.
     fn system_time(&self) -> Millis {
-        self.look(self.machine(), Instant::now())
+        self.observe(self.machine(), Instant::now())
     }
 
     /// How long the machine has slept since the clock was created, in milliseconds.
@@ -138,7 +138,7 @@ impl AdjustedClock {
         i64::try_from(asleep.as_millis()).ok()
     }
 
-    fn look(&self, at: Millis, by: Instant) -> Millis {
+    fn observe(&self, at: Millis, by: Instant) -> Millis {
         let mut anchor = locked(&self.anchor);
         // Another thread has updated the anchor to a later instant.
         if by < anchor.by {
@@ -253,7 +253,7 @@ impl AdjustedClock {
 fn median(mut numbers: Vec<i64>) -> i64 {
     numbers.sort_unstable();
     let last = numbers.len().saturating_sub(1);
-    let of = |place: usize| numbers.get(place).copied().unwrap_or(0);
+    let of = |index: usize| numbers.get(index).copied().unwrap_or(0);
     let (low, high) = (of(last / 2), of(numbers.len() / 2));
     if low.abs() <= high.abs() { low } else { high }
 }
@@ -343,7 +343,7 @@ mod tests {
         assert!(clock.is_present_at(start));
         clock.begun = (by, Some(up));
         let awake = start.on(100_000);
-        assert_eq!(clock.look(awake, by), awake);
+        assert_eq!(clock.observe(awake, by), awake);
         assert_eq!(clock.ahead.load(Ordering::Relaxed), 0);
         assert_eq!(locked(&clock.of_venues).get("okx"), Some(&300));
         assert!(!clock.is_present_at(awake));
@@ -356,7 +356,7 @@ mod tests {
         let (start, by) = (machine(), Instant::now());
         clock.update("okx", 90_000);
         let now = |on: i64, seconds: u64| {
-            let at = clock.look(start.on(on), by + Duration::from_secs(seconds));
+            let at = clock.observe(start.on(on), by + Duration::from_secs(seconds));
             at.back(clock.ahead.load(Ordering::Relaxed)).0 - start.0
         };
         assert_eq!(now(1000, 1), -89_000);

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::lock::locked;
-use super::plan::{CollectError, CollectPlan};
-use super::settings::span;
 use crate::archive::{Archive, CommitError, CommitPolicy, GroupCommitWriter, WriteQueue};
-use crate::collect::health::status::Status;
+use crate::collect::lock::locked;
+use crate::collect::settings::plan::{CollectError, CollectPlan};
+use crate::collect::settings::settings::span;
+use crate::collect::status::status::Status;
 use crate::collect::supervisor::Supervisor;
 
 /// The runtime and the writer, which run until the collector is stopped.
 #[derive(Debug)]
 struct Running {
     runtime: Runtime,
-    keeper: GroupCommitWriter,
+    group_commit: GroupCommitWriter,
 }
 
 /// A running collector.
@@ -56,7 +56,7 @@ impl Collector {
         let settings = &plan.settings;
         let writer = Archive::create_or_open(archive)?;
         let archive = writer.path().to_owned();
-        let keeper = GroupCommitWriter::start_with(
+        let group_commit = GroupCommitWriter::start_with(
             writer,
             CommitPolicy {
                 delay: span(settings.pace.commit),
@@ -72,12 +72,15 @@ impl Collector {
             .build()
             .map_err(|error| CollectError::Start(error.to_string()))?;
         let inside = runtime.enter();
-        let supervisor = Supervisor::start(&archive, keeper.queue(), plan, None)?;
+        let supervisor = Supervisor::start(&archive, group_commit.queue(), plan, None)?;
         drop(inside);
         Ok(Self {
             archive,
             supervisor,
-            running: Mutex::new(Some(Running { runtime, keeper })),
+            running: Mutex::new(Some(Running {
+                runtime,
+                group_commit,
+            })),
             pid: std::process::id(),
         })
     }
@@ -117,7 +120,11 @@ impl Collector {
     /// [`CommitError`] if the thread that writes to the archive has failed.
     pub fn stop(&self) -> Result<(), CommitError> {
         let running = locked(&self.running).take();
-        let Some(Running { runtime, keeper }) = running else {
+        let Some(Running {
+            runtime,
+            group_commit,
+        }) = running
+        else {
             return Ok(());
         };
         // Queued rows become durable before the writer stops, however long that takes.
@@ -125,7 +132,7 @@ impl Collector {
         runtime.shutdown_timeout(Duration::from_secs(1));
         // The raw frames are written before the lock of the archive is released.
         self.supervisor.stop_raw();
-        keeper.stop().map(drop)
+        group_commit.stop().map(drop)
     }
 }
 

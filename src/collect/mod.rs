@@ -1,12 +1,16 @@
 //! Live collection: stores exchange feeds and REST data in an archive, and records gaps.
 //!
-//! A [`Collector`] runs one independent set of tasks per exchange (`supervisor`, `venue_runner`, `venue_tasks`):
+//! A [`Collector`] runs one independent set of tasks per exchange (`supervisor`, `venue_runner`, `venue_tasks`). Its
+//! folders are layers; each uses only those above it in this list:
 //!
-//! - `reference_data` reads the markets; `subscription` selects topics; `connection` receives frames.
-//! - `intake` decodes, deduplicates and delivers rows; `quality` and `quarantine` check them.
-//! - `backfill` requests missing data within the request limits (`rest_client`); `positions` polls single accounts.
-//! - `health` watches connections and exchanges; `rebuild` replays recorded frames; `import` reads files and tables of
-//!   historical data.
+//! - `settings`; `feed_group` (coverage of connections); `limits` of the exchanges; `quarantine`.
+//! - `status`; `reference_data` (markets, prices); `delivery` of rows to the archive.
+//! - `venue_context`: what all tasks of one exchange share; `rest_client`: its requests.
+//! - `intake` decodes frames, and deduplicates, checks and delivers rows.
+//! - `connection` receives frames; `market_lists` reads the markets; `backfill` requests missing data; `positions`
+//!   polls single accounts.
+//! - `quality` checks an exchange as a whole; `health` watches exchanges; `rebuild` replays recorded frames.
+//! - `import` reads files and tables of historical data.
 //!
 //! [`feeds`](crate::feeds) decodes the messages of each exchange. A *frame* is one WebSocket message. A *topic* is one
 //! subscription, such as the liquidations of one market. A *feed group* consists of the one or two connections to the
@@ -17,12 +21,15 @@ mod backfill;
 mod clock;
 mod collector;
 mod connection;
+mod delivery;
 mod environment;
+mod feed_group;
 mod health;
 mod import;
 mod intake;
+mod limits;
 mod lock;
-mod plan;
+mod market_lists;
 mod positions;
 mod quality;
 mod quarantine;
@@ -30,9 +37,8 @@ mod rebuild;
 mod reference_data;
 mod rest_client;
 mod settings;
-mod settings_error;
 mod state_file;
-mod subscription;
+mod status;
 mod supervisor;
 mod venue_context;
 mod venue_runner;
@@ -44,16 +50,16 @@ pub use crate::tables::{ExchangeAttribution, UnknownExchange};
 pub use collector::Collector;
 #[doc(hidden)]
 pub use environment::{Environment, HttpReply};
-pub use health::status::{PositionsStatus, Status, VenueState, VenueStatus};
 pub use import::files::{Unopened, content_of};
 pub use import::in_usd::{FilesInCoins, ToCoins};
 pub use import::ingest::{Files, Finished, IngestError, Ingested, SeriesContract, ingest};
 pub use import::ingest_tables::{TablePlaces, ingest_tables};
 pub use import::refused::Refused;
 pub use import::snapshots::{Unclear as UnclearPosition, snapshots};
-pub use plan::{CollectError, CollectPlan};
 pub use rebuild::rebuild::rebuild;
 pub use rebuild::report::{RebuildCounts, RebuildOptions, RebuildReport};
-pub use settings::{ExchangeAddress, Pace, Positions, Settings, SettingsError};
+pub use settings::plan::{CollectError, CollectPlan};
+pub use settings::settings::{ExchangeAddress, Pace, Positions, Settings, SettingsError};
+pub use status::status::{PositionsStatus, Status, VenueState, VenueStatus};
 #[doc(hidden)]
 pub use supervisor::Supervisor;

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::collect::environment::{CustomEnvironment, HttpReply};
-use crate::collect::health::cooldown::{
+use crate::collect::limits::cooldown::{
     REQUESTS, ban_length, cooldown_length, header_length, is_refusal,
 };
 use crate::collect::lock::locked;
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::RestRequest;
 use crate::net::{self, Backoff, Connector, Limiter, date, is_loopback, is_passing};
@@ -38,7 +38,7 @@ const NAME: &str = concat!("liqdata/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RestError {
     /// The exchange replied with an error status.
-    #[error("{url} answered with {status}{}", shown(.body))]
+    #[error("{url} answered with {status}{}", excerpt(.body))]
     Status {
         url: String,
         status: u16,
@@ -64,7 +64,7 @@ impl RestError {
     }
 }
 
-fn shown(body: &str) -> String {
+fn excerpt(body: &str) -> String {
     if body.is_empty() {
         String::new()
     } else {
@@ -213,12 +213,12 @@ impl RestClient {
     /// # Errors
     ///
     /// [`RestError`] if all attempts failed, or one failed in a way that a retry cannot fix.
-    pub(crate) async fn get(&self, ask: &RestRequest) -> Result<String, RestError> {
+    pub(crate) async fn get(&self, request: &RestRequest) -> Result<String, RestError> {
         let mut backoff = self.context.settings.pace.backoff();
         let mut attempt = 1;
         loop {
-            self.wait(ask).await;
-            let (fault, after) = match self.once(ask).await {
+            self.wait(request).await;
+            let (fault, after) = match self.once(request).await {
                 Ok(body) => {
                     locked(&self.pause).reset();
                     return Ok(body);
@@ -242,15 +242,15 @@ impl RestClient {
     }
 
     /// Waits for the end of a cooldown and for the rate limit.
-    async fn wait(&self, ask: &RestRequest) {
+    async fn wait(&self, request: &RestRequest) {
         self.context.cooldowns.wait(REQUESTS).await;
-        let limit = ask.limit;
+        let limit = request.limit;
         let limiter = Arc::clone(
             locked(&self.limiters)
                 .entry(limit.name)
                 .or_insert_with(|| Arc::new(Limiter::in_window(limit.most, limit.per))),
         );
-        limiter.turn(ask.weight).await;
+        limiter.turn(request.weight).await;
     }
 
     /// Begins a cooldown, for as long as the exchange asks or for a growing random time.
@@ -265,22 +265,22 @@ impl RestClient {
         }
     }
 
-    async fn once(&self, ask: &RestRequest) -> Result<String, (RestError, Option<Duration>)> {
+    async fn once(&self, request: &RestRequest) -> Result<String, (RestError, Option<Duration>)> {
         let settings = &self.context.settings;
-        let address = settings.address(self.context.venue, ask.host, &ask.path);
+        let address = settings.address(self.context.venue, request.host, &request.path);
         let parsed = Url::parse(&address);
         let known = parsed.as_ref().ok();
-        let place = match known.and_then(|url| self.http.connector.proxy(url)) {
+        let route = match known.and_then(|url| self.http.connector.proxy(url)) {
             Some(proxy) => format!("{address} through {proxy}"),
             None => address,
         };
         let no_answer = |message: String| {
-            let url = place.clone();
+            let url = route.clone();
             (RestError::NoAnswer { url, message }, None)
         };
         let mut url = parsed.map_err(|error| no_answer(error.to_string()))?;
-        if !ask.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&ask.query);
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&request.query);
         }
         let on_headers = |headers: &HeaderMap, took: Duration| {
             if let Some(date) = date(headers) {
@@ -296,7 +296,7 @@ impl RestClient {
             let after = header_length(&reply.headers)
                 .or_else(|| ban_length(venue, reply.status, &text, now));
             let fault = RestError::Status {
-                url: place,
+                url: route,
                 status: reply.status,
                 body: text.chars().take(SHOWN).collect(),
             };

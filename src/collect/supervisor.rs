@@ -10,22 +10,22 @@ use tokio::task::JoinSet;
 
 use crate::archive::{RawLine, RawLineKind, RawQueue, RawRetention, WriteQueue, log_bytes};
 use crate::collect::clock::AdjustedClock;
+use crate::collect::delivery::delivery::Delivery;
 use crate::collect::environment::Environment;
 use crate::collect::health::coverage;
 use crate::collect::health::staleness;
-use crate::collect::health::status::{Status, VenueState};
-use crate::collect::intake::delivery::Delivery;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::plan::{CollectError, CollectPlan};
+use crate::collect::market_lists::unlisted_coins;
 use crate::collect::positions::discovery;
 use crate::collect::positions::polling::PositionPoller;
-use crate::collect::quality::reference_price::ReferencePrices;
 use crate::collect::reference_data::instrument_cache;
+use crate::collect::reference_data::reference_price::ReferencePrices;
 use crate::collect::rest_client::{HttpClients, RestClient};
-use crate::collect::settings::Settings;
-use crate::collect::subscription::coin_selection::coins_of;
-use crate::collect::subscription::unlisted_coins;
+use crate::collect::settings::coin_selection::coins_of;
+use crate::collect::settings::plan::{CollectError, CollectPlan};
+use crate::collect::settings::settings::Settings;
+use crate::collect::status::status::{Status, VenueState};
 use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_runner::run_venue;
 use crate::collect::venue_tasks::VenueTasks;
@@ -86,7 +86,7 @@ impl Supervisor {
         } else {
             RawQueue::default()
         };
-        let delivery = Delivery::new(inbox, archive, &settings, &clock).keeping(raw.clone());
+        let delivery = Delivery::new(inbox, archive, &settings, &clock).with_raw(raw.clone());
         let prices = Arc::new(ReferencePrices::default());
         let selected = (!coins.is_empty()).then_some(coins);
         let of_settings = coins_of(&settings.coins);
@@ -211,7 +211,8 @@ impl Supervisor {
     }
 
     /// Whether all exchanges have ended and no day is being compacted.
-    pub(crate) fn is_over(&self) -> bool {
+    #[must_use]
+    pub fn is_over(&self) -> bool {
         let mut venues = self.venues.iter();
         venues.all(|one| one.context.board.status(self.since).state == VenueState::Stopped)
             && !self.delivery.is_rolling()

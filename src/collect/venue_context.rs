@@ -7,12 +7,12 @@ use arc_swap::ArcSwap;
 
 use crate::archive::{Batch, Measurement, MeasurementKind};
 use crate::collect::clock::{AdjustedClock, ClockUpdate};
-use crate::collect::health::cooldown::Cooldowns;
-use crate::collect::health::status_board::StatusBoard;
-use crate::collect::intake::delivery::Delivery;
+use crate::collect::delivery::delivery::Delivery;
+use crate::collect::limits::cooldown::Cooldowns;
+use crate::collect::limits::pacer::SubscriptionPacer;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{Settings, span_or};
-use crate::collect::subscription::pacer::SubscriptionPacer;
+use crate::collect::settings::settings::{Settings, span_or};
+use crate::collect::status::status_board::StatusBoard;
 use crate::feeds::{Listing, Venue};
 use crate::model::Millis;
 
@@ -123,18 +123,18 @@ impl VenueContext {
     }
 
     /// Starts a cooldown of one WebSocket host or of all REST requests.
-    pub(crate) fn cool_down(&self, place: &str, wait: Duration) {
-        if let Err(fault) = self.cooldowns.begin(place, wait, self.clock.now()) {
+    pub(crate) fn cool_down(&self, scope: &str, wait: Duration) {
+        if let Err(fault) = self.cooldowns.begin(scope, wait, self.clock.now()) {
             self.trouble(format!("the cooldown cannot be saved: {fault}"));
         }
     }
 
     /// Reports the cooldowns of an earlier process that still last.
     pub(crate) fn report_cooldowns(&self) {
-        for (place, left) in self.cooldowns.active() {
+        for (scope, left) in self.cooldowns.active() {
             let seconds = left.as_secs();
             self.trouble(format!(
-                "cooldown: {place} for another {seconds} s, as the exchange demanded before the restart"
+                "cooldown: {scope} for another {seconds} s, as the exchange demanded before the restart"
             ));
         }
     }

@@ -14,10 +14,10 @@ use crate::collect::backfill::history::HistoryBackfill;
 use crate::collect::backfill::missing::missing_ranges;
 use crate::collect::backfill::poll::poll;
 use crate::collect::health::startup_gap::{extend_startup_gap, note_startup_gap};
+use crate::collect::quality::retract::retract_doubtful;
 use crate::collect::quality::unit_check::UnitCheck;
 use crate::collect::quality::venue_totals::compare_totals;
-use crate::collect::quarantine::retract::retract_doubtful;
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::model::{Millis, TimeRange};
 
@@ -108,8 +108,8 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
     let end = async {
         let end = tokio::select! {
             () = is_set(&mut stop) => End::Stopped,
-            (asked, reason) = unit_check.until_disproved(), if unit_check.is_needed() => {
-                End::Disproved(asked, reason)
+            (requested_at, reason) = unit_check.until_disproved(), if unit_check.is_needed() => {
+                End::Disproved(requested_at, reason)
             }
         };
         leave.send_replace(true);
@@ -119,10 +119,13 @@ async fn run(tasks: &VenueTasks, mut stop: watch::Receiver<bool>) -> End {
         (end, ()) = async { tokio::join!(end, tasks.run_connections(begun, leaving)) } => end,
         () = others => End::Stopped,
     };
-    if let End::Disproved(asked, reason) = &end {
+    if let End::Disproved(requested_at, reason) = &end {
         // The gap lasts until now, because frames were decoded until the connections were closed.
         let now = context.clock.now();
-        tasks.intake.coverage.doubtful_gap(*asked, now, reason);
+        tasks
+            .intake
+            .coverage
+            .doubtful_gap(*requested_at, now, reason);
     }
     end
 }

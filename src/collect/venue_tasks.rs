@@ -7,8 +7,8 @@ use tokio::sync::watch;
 
 use crate::archive::SessionId;
 use crate::collect::intake::intake::Intake;
-use crate::collect::quality::reference_price::ReferencePrices;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
+use crate::collect::reference_data::reference_price::ReferencePrices;
 use crate::collect::rest_client::{RestClient, RestError};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::Error;

@@ -4,12 +4,11 @@ use std::fmt::Debug;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use super::parameter::Parameter;
 use super::refusal::BadQuery;
 use crate::contract::arguments::Arguments;
-use crate::model::{Column, Kind, Record, Vocabulary};
+use crate::contract::reply::{EndpointReply, ReplyShape};
 
 /// An endpoint of the contract: a query with checked parameters.
 ///
@@ -49,96 +48,6 @@ pub trait Endpoint: Clone + Debug + Send + Sync + Sized + 'static {
 
     /// Returns the query string as pairs, including defaults.
     fn to_query(&self) -> Vec<(&'static str, String)>;
-}
-
-/// A type of reply with its schema.
-pub trait EndpointReply: Serialize + Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// Schema of the reply.
-    const SHAPE: ReplyShape;
-}
-
-impl<R: Record + Serialize + Clone + Debug + PartialEq + Send + Sync + 'static> EndpointReply
-    for Vec<R>
-{
-    const SHAPE: ReplyShape = ReplyShape::Rows(R::COLUMNS);
-}
-
-/// The schema of a reply.
-#[derive(Clone, Copy, Debug)]
-pub enum ReplyShape {
-    /// A list of objects; each has these columns.
-    Rows(&'static [Column]),
-    /// One object that has these members.
-    Object(&'static [Member]),
-    /// Server-sent events; each has these columns.
-    Events(&'static [Column]),
-}
-
-impl ReplyShape {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rows(_) => "rows",
-            Self::Object(_) => "object",
-            Self::Events(_) => "events",
-        }
-    }
-
-    /// Returns the columns of a row, or the members of the object.
-    #[must_use]
-    pub fn members(self) -> Vec<Member> {
-        match self {
-            Self::Object(members) => members.to_vec(),
-            Self::Rows(columns) | Self::Events(columns) => columns.iter().map(Member::of).collect(),
-        }
-    }
-}
-
-/// A column of a row, or a member of an object.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Member {
-    /// Name in the JSON reply.
-    pub name: &'static str,
-    /// Type of the value: the name of a [`Kind`], `list` or `object`.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// Unit of the value; empty if it has none.
-    pub unit: &'static str,
-    /// One line of description.
-    pub meaning: &'static str,
-    /// JSON schema of the list or object; `None` for other types.
-    #[serde(skip)]
-    pub within: Option<fn() -> Value>,
-}
-
-impl Member {
-    pub(crate) const fn new(
-        name: &'static str,
-        kind: &'static str,
-        unit: &'static str,
-        meaning: &'static str,
-        within: Option<fn() -> Value>,
-    ) -> Self {
-        Self {
-            name,
-            kind,
-            unit,
-            meaning,
-            within,
-        }
-    }
-
-    /// Whether the member may be absent, as it is for a window without data.
-    pub(crate) fn may_be_missing(&self) -> bool {
-        self.kind == "object"
-    }
-
-    fn of(column: &Column) -> Self {
-        let kind = match column.kind {
-            Kind::Side => Kind::Text,
-            kind => kind,
-        };
-        Self::new(column.name, kind.name(), column.unit, column.meaning, None)
-    }
 }
 
 /// An entry of the table of endpoints, which `/api` lists.
@@ -292,24 +201,4 @@ macro_rules! endpoint {
     (@bare) => { false };
 }
 
-/// Defines the schema of an object; each member is written `"name" kind "unit": "meaning";`.
-///
-/// The unit is optional. A list or an object has `=> schema` after its meaning.
-macro_rules! object {
-    (@within) => { None };
-    (@within $within:expr) => { Some($within) };
-    ($reply:ty; $($name:literal $kind:ident $($unit:literal)?: $meaning:literal $(=> $within:expr)?;)+) => {
-        impl $crate::contract::EndpointReply for $reply {
-            const SHAPE: $crate::contract::ReplyShape = $crate::contract::ReplyShape::Object(&[$(
-                $crate::contract::Member::new(
-                    $name,
-                    stringify!($kind),
-                    concat!($($unit)?),
-                    $meaning,
-                    object!(@within $($within)?),
-                )
-            ),+]);
-        }
-    };
-}
-pub(crate) use {endpoint, object};
+pub(crate) use endpoint;

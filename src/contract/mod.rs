@@ -19,13 +19,18 @@ mod openapi;
 mod parameter;
 mod realised;
 mod refusal;
+mod reply;
 mod time;
 
 pub use argument::{Argument, ArgumentValue};
 pub use arguments::Arguments;
 pub use contract::Extension;
-pub use endpoint::{Endpoint, EndpointEntry, EndpointReply, Member, ReplyShape};
+pub use endpoint::{Endpoint, EndpointEntry};
 pub use envelope::{RefusedBody, ReplyEnvelope};
+pub(crate) use estimates::grid_bytes::grid_parts;
+pub use estimates::grid_bytes::{
+    GRID_TYPE, GridHashes, GridValues, cut_grid, encode_grid, explain_grid,
+};
 pub use estimates::heatmap::Heatmap;
 pub use estimates::levels::Levels;
 pub use estimates::liqmap::Liqmap;
@@ -56,6 +61,7 @@ pub use realised::overview::Overview;
 pub use realised::stream::{Stream, StreamEvents};
 pub use realised::undercount::Undercount;
 pub use refusal::BadQuery;
+pub use reply::{Data, Datum, EndpointReply, Member, Members, ObjectShape, ReplyShape};
 pub use time::{At, Bound, Period};
 
 /// Response header that marks a server with a simulated market.

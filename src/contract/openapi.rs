@@ -5,11 +5,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Endpoint, EndpointEntry, Member, ReplyShape};
+use super::endpoint::{Endpoint, EndpointEntry};
 use super::parameter::{EVERYWHERE, EXPLAINED, Parameter};
+use crate::contract::estimates::grid_bytes::{GRID_TYPE, GridValues};
 use crate::contract::realised::cascades::Cascades;
 use crate::contract::realised::stream::Stream;
-use crate::model::{Column, EstimateView, GRID_TYPE, GridValues, Kind, Side, Units, Vocabulary};
+use crate::contract::reply::{ReplyShape, object_schema as object, row, titled};
+use crate::model::{CascadeRow, Column, Record, Vocabulary};
 
 /// Path of the `OpenAPI` document.
 pub const OPENAPI: &str = "/openapi.json";
@@ -51,14 +53,18 @@ pub fn openapi(
     guarded: bool,
 ) -> Value {
     let mut paths = Map::new();
+    let mut schemas = Map::new();
     for (tag, entries) in [("contract", contract), ("extensions", extensions)] {
         for entry in entries {
-            paths.insert(entry.path.to_owned(), json!({"get": operation(entry, tag)}));
+            let get = named(operation(entry, tag), &mut schemas);
+            paths.insert(entry.path.to_owned(), json!({"get": get}));
         }
     }
     for (path, get) in pages() {
         paths.insert(path.to_owned(), json!({"get": get}));
     }
+    schemas.insert("Refusal".to_owned(), refusal());
+    schemas.insert("Explanation".to_owned(), explanation());
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -70,7 +76,7 @@ pub fn openapi(
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": {"Refusal": refusal(), "Explanation": explanation()},
+            "schemas": schemas,
             "responses": responses(),
         },
     });
@@ -121,8 +127,8 @@ fn operation(entry: &EndpointEntry, tag: &str) -> Value {
         json!({"text/event-stream": {
             "schema": event,
             "x-events": {
-                "message": schema_of(entry.reply),
-                (Stream::CASCADE): schema_of(<Cascades as Endpoint>::ENTRY.reply),
+                "message": schema_of(entry),
+                (Stream::CASCADE): row_of(Cascades::NAME, CascadeRow::COLUMNS),
             },
         }})
     } else {
@@ -214,54 +220,15 @@ fn reply(entry: &EndpointEntry) -> Value {
         return object(
             [
                 ("success", json!({"const": true})),
-                ("data", with_extensions(entry)),
+                ("data", schema_of(entry)),
                 ("explain", explained),
             ],
             &["success", "data"],
         );
     }
-    let mut schema = with_extensions(entry);
+    let mut schema = schema_of(entry);
     if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         members.insert("explain".to_owned(), explained);
-    }
-    schema
-}
-
-/// Returns the JSON schema of a reply without its envelope, with the members that follow those of the contract.
-fn with_extensions(entry: &EndpointEntry) -> Value {
-    let mut schema = schema_of(entry.reply);
-    let sides = |usd: fn() -> Value| {
-        object(
-            [("long_usd", usd()), ("short_usd", usd())],
-            &["long_usd", "short_usd"],
-        )
-    };
-    let usd = || json!({"type": "number"});
-    let within = || {
-        let sums = crate::model::DISTANCES.map(|percent| percent.to_string());
-        let names: Vec<&str> = sums.iter().map(String::as_str).collect();
-        object(names.iter().map(|name| (*name, sides(usd))), &names)
-    };
-    let columns = || json!({"type": "array", "items": {"type": ["number", "null"]}});
-    let extensions: Vec<(&str, Value)> = match entry.name {
-        "heatmap" => vec![("outside", sides(columns))],
-        "liqmap" => vec![
-            ("outside", sides(usd)),
-            ("within", within()),
-            ("measured", json!({"type": "object"})),
-        ],
-        "maxpain" => vec![("within", object([("d1", within()), ("d7", within())], &[]))],
-        "levels" => Vec::new(),
-        _ => return schema,
-    };
-    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        let names = |words: Vec<&str>| json!({"type": "string", "enum": words});
-        members.insert("units".to_owned(), names(words::<Units>()));
-        members.insert("view".to_owned(), names(words::<EstimateView>()));
-        members.insert("simulated".to_owned(), json!({"type": "boolean"}));
-        for (name, member) in extensions {
-            members.insert(name.to_owned(), member);
-        }
     }
     schema
 }
@@ -271,105 +238,47 @@ fn words<W: Vocabulary>() -> Vec<&'static str> {
 }
 
 /// Returns the JSON schema of a reply without its envelope; for a stream, that of one event.
-fn schema_of(shape: ReplyShape) -> Value {
-    match shape {
-        ReplyShape::Rows(columns) => json!({"type": "array", "items": row(columns)}),
-        ReplyShape::Events(columns) => row(columns),
-        ReplyShape::Object(members) => {
-            let needed: Vec<&str> = members
-                .iter()
-                .filter(|member| !member.may_be_missing())
-                .map(|member| member.name)
-                .collect();
-            object(
-                members
-                    .iter()
-                    .map(|member| (member.name, member_schema(member))),
-                &needed,
-            )
-        }
+fn schema_of(entry: &EndpointEntry) -> Value {
+    match entry.reply {
+        ReplyShape::Rows(columns) => json!({"type": "array", "items": row_of(entry.name, columns)}),
+        ReplyShape::Events(columns) => row_of(entry.name, columns),
+        ReplyShape::Object(object) => (object.schema)(),
     }
 }
 
-fn row(columns: &[Column]) -> Value {
-    let needed: Vec<&str> = columns
-        .iter()
-        .filter(|column| !column.optional)
-        .map(|column| column.name)
-        .collect();
-    let members = columns.iter().map(|column| {
-        // The contract sends the hours of the chart as text.
-        let kind = match (column.name, column.kind) {
-            ("hour", Kind::Time) => Kind::Decimal,
-            (_, kind) => kind,
-        };
-        let mut schema = cell(kind, column.unit, column.meaning);
-        if column.optional
-            && let Some(kind) = schema.get("type").cloned()
-            && let Some(schema) = schema.as_object_mut()
-        {
-            schema.insert("type".to_owned(), json!([kind, "null"]));
-        }
-        (column.name, schema)
+/// Returns the JSON schema of a row of the endpoint `name`.
+fn row_of(name: &str, columns: &[Column]) -> Value {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        format!("{}{rest}", first.to_ascii_uppercase())
     });
-    object(members, &needed)
+    titled(&format!("{}Row", words.collect::<String>()), row(columns))
 }
 
-fn cell(kind: Kind, unit: &str, meaning: &str) -> Value {
-    let mut schema = match kind {
-        Kind::Text => json!({"type": "string"}),
-        Kind::Side => {
-            let names: Vec<&str> = Side::ALL.iter().map(|side| side.name()).collect();
-            json!({"type": "string", "enum": names})
+/// Moves every schema with a title to `schemas`, and refers to it by its title.
+fn named(value: Value, schemas: &mut Map<String, Value>) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(|item| named(item, schemas)).collect(),
+        Value::Object(members) => {
+            let inner = members
+                .into_iter()
+                .map(|(name, value)| (name, named(value, schemas)));
+            let mut schema: Map<String, Value> = inner.collect();
+            let Some(Value::String(title)) = schema.remove("title") else {
+                return Value::Object(schema);
+            };
+            let around = ["description", "x-extension", "x-unit"];
+            let around = around.map(|name| schema.remove_entry(name));
+            let mut reference: Map<String, Value> = around.into_iter().flatten().collect();
+            reference.insert(
+                "$ref".to_owned(),
+                json!(format!("#/components/schemas/{title}")),
+            );
+            schemas.insert(title, Value::Object(schema));
+            Value::Object(reference)
         }
-        Kind::Decimal => json!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}),
-        Kind::Float => json!({"type": "number"}),
-        Kind::Int => json!({"type": "integer"}),
-        Kind::Time => json!({"type": "integer", "description": "epoch milliseconds"}),
-        Kind::Bool => json!({"type": "boolean"}),
-    };
-    describe(&mut schema, unit, meaning);
-    schema
-}
-
-fn member_schema(member: &Member) -> Value {
-    let mut schema = match member.within {
-        Some(within) => within(),
-        None => match Kind::parse(member.kind) {
-            Some(kind) => return cell(kind, member.unit, member.meaning),
-            None if member.kind == "list" => json!({"type": "array"}),
-            None => json!({"type": "object"}),
-        },
-    };
-    describe(&mut schema, member.unit, member.meaning);
-    schema
-}
-
-fn describe(schema: &mut Value, unit: &str, meaning: &str) {
-    let Some(schema) = schema.as_object_mut() else {
-        return;
-    };
-    schema.insert("description".to_owned(), json!(meaning));
-    if !unit.is_empty() {
-        schema.insert("x-unit".to_owned(), json!(unit));
+        other => other,
     }
-}
-
-/// Returns the JSON schema of an object that has exactly these members.
-pub(crate) fn object<'a>(
-    members: impl IntoIterator<Item = (&'a str, Value)>,
-    needed: &[&str],
-) -> Value {
-    let members: Map<String, Value> = members
-        .into_iter()
-        .map(|(name, schema)| (name.to_owned(), schema))
-        .collect();
-    json!({
-        "type": "object",
-        "properties": members,
-        "required": needed,
-        "additionalProperties": false,
-    })
 }
 
 fn refusal() -> Value {

@@ -18,6 +18,7 @@ pub mod dumps;
 mod error;
 mod exchanges;
 mod instruments;
+mod messages;
 mod rest;
 #[cfg(test)]
 mod testing;
@@ -35,6 +36,7 @@ pub use error::Error;
 pub use exchanges::decentralized::hyperliquid;
 pub use instruments::{Instrument, Instruments, Listing, SizeUnit};
 pub(crate) use instruments::{price_of_one, unscaled};
+pub use messages::{Decoded, SocketMessage};
 pub use rest::prices::LastPrice;
 pub use rest::request::{
     HourlyTotal, OpenInterestReading, RateLimit, RestPage, RestRequest, VenueBar,
@@ -126,7 +128,8 @@ pub fn decode(
 ) -> Result<Vec<Event>, Error> {
     let venue = venue(exchange)?;
     let bytes = unzipped(frame, LARGEST)?;
-    venue.decode(&venue.frame(text(&bytes)?, received_at, instruments))
+    let frame = venue.frame(text(&bytes)?, received_at, instruments);
+    Ok(venue.decode(&frame)?.events)
 }
 
 /// Returns the message with which a client must reply to a frame, such as the pong to a ping.

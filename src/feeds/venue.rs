@@ -1,25 +1,22 @@
 //! A supported exchange: decoder, WebSocket connections and REST endpoints.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rust_decimal::Decimal;
 
 use super::error::Error;
 use super::instruments::{Instrument, Instruments, Listing, SizeUnit};
-use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
+use crate::feeds::decoding::event::{Completeness, PriceKind};
 use crate::feeds::decoding::frame::{Frame, Rules};
+use crate::feeds::messages::{Decoded, Messages, SocketMessage};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::LastPrice;
 use crate::feeds::rest::request::{
     HourlyTotal, OpenInterestReading, RestPage, RestRequest, RestSeries, VenueBar,
 };
-use crate::feeds::websocket::control::{
-    ConnectionPlan, FrameKind, Heartbeat, SentSubscriptions, SequenceNumber,
-};
-use crate::feeds::websocket::socket_plan::{
-    ConnectionPlans, KeyAmbiguity, PositionAnnouncement, SocketPlan,
-};
+use crate::feeds::websocket::control::{ConnectionPlan, FrameKind, Heartbeat, SentSubscriptions};
+use crate::feeds::websocket::socket_plan::{ConnectionPlans, KeyAmbiguity, SocketPlan};
 use crate::model::{ContractKind, Millis, Symbol};
 
 /// A supported exchange: decoder, connection plan, REST endpoints and liveness rules. No I/O.
@@ -28,7 +25,7 @@ pub struct Venue {
     pub(crate) rules: Rules,
     pub(crate) price_kinds: &'static [PriceKind],
     pub(crate) hosts: &'static [(&'static str, &'static str)],
-    pub(crate) decode: fn(&Frame<'_>) -> Result<Vec<Event>, Error>,
+    pub(crate) messages: Messages,
     pub(crate) listen: SocketPlan,
     pub(crate) rest: RestEndpoints,
 }
@@ -106,20 +103,39 @@ impl Venue {
         Frame::new(&self.rules, text, received_at, instruments)
     }
 
-    /// Decodes the events of a frame, in order.
-    ///
-    /// Equal rows of one frame have different keys.
+    /// Decodes a frame or a REST body.
     ///
     /// # Errors
     ///
     /// [`Error::Unexpected`] if the exchange does not send such frames.
-    pub fn decode(&self, frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
+    pub fn decode(&self, frame: &Frame<'_>) -> Result<Decoded, Error> {
         if is_bare(frame) {
-            return Ok(Vec::new());
+            return Ok(Decoded::default());
         }
-        let mut events = (self.decode)(frame)?;
-        number_equal_rows(&mut events);
-        Ok(events)
+        (self.messages.decode)(frame)
+    }
+
+    /// Decodes a frame of a connection, with its sequence numbers and its meaning for the connection.
+    ///
+    /// `awaits_ack` says whether the connection waits for acknowledgements of the subscriptions `sent`.
+    #[must_use]
+    pub fn read(
+        &self,
+        frame: &Frame<'_>,
+        sent: &SentSubscriptions,
+        awaits_ack: bool,
+    ) -> SocketMessage {
+        if !is_bare(frame) {
+            return (self.messages.read)(frame, sent, awaits_ack);
+        }
+        SocketMessage {
+            numbers: Vec::new(),
+            decoded: Ok(Decoded::default()),
+            kind: match frame.trimmed() {
+                "pong" => Ok(FrameKind::Pong),
+                _ => Err(frame.unknown()),
+            },
+        }
     }
 
     /// Returns the message with which the client must reply to a frame, such as the pong to a ping.
@@ -131,7 +147,7 @@ impl Venue {
         if is_bare(frame) {
             return Ok(None);
         }
-        (self.listen.answer)(frame)
+        (self.messages.answer)(frame)
     }
 
     /// Returns host names and their default addresses; settings may replace each address.
@@ -224,22 +240,6 @@ impl Venue {
         (self.listen.subscription)(number, topics, now)
     }
 
-    /// Classifies a frame that has no events, such as an acknowledgement or a pong.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unexpected`] if the exchange does not send such frames.
-    pub fn control(
-        &self,
-        frame: &Frame<'_>,
-        asked: &SentSubscriptions,
-    ) -> Result<FrameKind, Error> {
-        if frame.trimmed() == "pong" {
-            return Ok(FrameKind::Pong);
-        }
-        (self.listen.control)(frame, asked)
-    }
-
     /// Whether a frame belongs to the control topic.
     ///
     /// Only the beginning of the text is compared.
@@ -257,24 +257,10 @@ impl Venue {
         self.listen.answers_steady
     }
 
-    /// Whether a frame contains events from before the subscription, possibly much older.
-    #[must_use]
-    pub fn recalls(&self, frame: &Frame<'_>) -> bool {
-        (self.listen.recalls)(frame)
-    }
-
     /// Returns how event keys of this exchange become keys of stored rows.
     #[must_use]
     pub fn keyed(&self) -> KeyAmbiguity {
         self.listen.keyed
-    }
-
-    /// Returns the positions that a frame announces as liquidated.
-    ///
-    /// Empty if there are none or if the frame is unreadable.
-    #[must_use]
-    pub fn announced(&self, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
-        (self.listen.announced)(frame)
     }
 
     /// Returns the messages that a live connection must receive, and how often.
@@ -316,16 +302,7 @@ impl Venue {
     /// After this time it counts as missed. `None` if there are no sequence numbers.
     #[must_use]
     pub fn numbers_late(&self) -> Option<Duration> {
-        self.listen.numbers.map(|numbers| numbers.late)
-    }
-
-    /// Returns the sequence numbers in a frame; a missing number means that messages were missed.
-    #[must_use]
-    pub fn numbers(&self, frame: &Frame<'_>) -> Vec<SequenceNumber> {
-        match self.listen.numbers {
-            Some(numbers) if !is_bare(frame) => (numbers.read)(frame),
-            _ => Vec::new(),
-        }
+        self.listen.numbers_late
     }
 
     /// Returns the requests for the exchange's market list.
@@ -521,19 +498,4 @@ fn read<T>(series: Option<&RestSeries<T>>, frame: &Frame<'_>) -> Result<Vec<T>, 
 /// Whether a frame is the bare word `ping` or `pong` instead of JSON.
 fn is_bare(frame: &Frame<'_>) -> bool {
     matches!(frame.trimmed(), "ping" | "pong")
-}
-
-/// Makes the keys of equal rows in one frame distinct, because such rows are distinct events.
-fn number_equal_rows(events: &mut [Event]) {
-    if events.len() < 2 {
-        return;
-    }
-    let mut seen: HashMap<String, u32> = HashMap::with_capacity(events.len());
-    for event in events {
-        let times = seen.entry(event.dedupe_key.clone()).or_default();
-        *times += 1;
-        if *times > 1 {
-            event.dedupe_key = format!("{}|{times}", event.dedupe_key);
-        }
-    }
 }

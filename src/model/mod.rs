@@ -23,10 +23,6 @@ pub use coverage::unconverted::NotInCoins;
 pub use coverage::venue_coverage::{Completeness, CoverageGap, Evidence, GapState, VenueCoverage};
 pub use estimate::fine_cells::{FineCells, Sides};
 pub use estimate::grid::{FineGrid, map_step};
-pub use estimate::grid_form::{
-    GRID_TYPE, GridHashes, GridValues, cut_grid, encode_grid, explain_grid,
-};
-pub(crate) use estimate::grid_form::{MAGIC as GRID_MAGIC, grid_parts};
 pub use estimate::heatmap::{HeatmapGrid, Model};
 pub use estimate::labels::{EstimateLabels, EstimateView, Headline, ServedBy, Units};
 pub use estimate::levels::{LevelTier, TierLevels};

@@ -62,12 +62,12 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<f64> {
     }
     let then = httpdate::parse_http_date(text).ok()?;
     // The local clock may be wrong, so the service's `Date` header is preferred.
-    let now = shown(headers).unwrap_or_else(SystemTime::now);
+    let now = header_date(headers).unwrap_or_else(SystemTime::now);
     Some(then.duration_since(now).unwrap_or_default().as_secs_f64())
 }
 
 /// The service's time according to the `Date` header, to the second.
-fn shown(headers: &HeaderMap) -> Option<SystemTime> {
+fn header_date(headers: &HeaderMap) -> Option<SystemTime> {
     let date = headers.get(DATE)?.to_str().ok()?;
     httpdate::parse_http_date(date.trim()).ok()
 }
@@ -80,7 +80,7 @@ pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     if age.is_some_and(|age| age.trim() != "0") {
         return None;
     }
-    shown(headers)
+    header_date(headers)
 }
 
 #[cfg(test)]

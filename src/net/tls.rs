@@ -37,16 +37,15 @@ pub(crate) fn trusting() -> Result<ClientConfig, rustls::Error> {
 ///
 /// If `SSL_CERT_DIR` is also set, the library would silently ignore such a file.
 fn check(file: &Path) -> Result<(), String> {
-    let shown = file.display();
-    let unread =
-        |fault: &dyn std::fmt::Display| format!("{NAMED}: {shown} cannot be read: {fault}");
+    let path = file.display();
+    let unread = |fault: &dyn std::fmt::Display| format!("{NAMED}: {path} cannot be read: {fault}");
     plain_length(file).map_err(|fault| unread(&fault))?;
     let mut certificates = CertificateDer::pem_file_iter(file).map_err(|fault| unread(&fault))?;
     match certificates.next() {
         Some(Ok(_)) => Ok(()),
-        Some(Err(fault)) => Err(format!("{NAMED}: {shown} has no certificate: {fault}")),
+        Some(Err(fault)) => Err(format!("{NAMED}: {path} has no certificate: {fault}")),
         None => Err(format!(
-            "{NAMED}: {shown} has no certificate; allowed: a PEM file"
+            "{NAMED}: {path} has no certificate; allowed: a PEM file"
         )),
     }
 }

@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use crate::python::calls::call::Call;
     #[pymodule_export]
-    use crate::python::calls::question::{AskedQuestion, endpoints, question};
+    use crate::python::calls::question::{AskedQuestion, endpoints, openapi, question};
     #[pymodule_export]
     use crate::python::calls::reply::read_reply;
     #[pymodule_export]
@@ -76,6 +76,8 @@ mod _core {
     use crate::python::rows::arrow::ArrowTable;
     #[pymodule_export]
     use crate::python::rows::batches::{ArrowBatches, ParquetFile};
+    #[pymodule_export]
+    use crate::python::rows::reply_object::Reply;
     #[pymodule_export]
     use crate::python::rows::rows::Table;
     #[pymodule_export]

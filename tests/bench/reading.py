@@ -150,8 +150,8 @@ def map_of(kind: str, words: str) -> Reading:
         title=f"heatmap {rows} × {width}, {words} → arrays",
         body=lambda: payloads.heatmap(kind, "24h"),
         readers=(
-            Reader("liqdata", lambda body: _core.read_reply("heatmap", body)),
-            Reader("liqdata in 64 KiB pieces", lambda body: _core.read_reply("heatmap", body, PIECE)),
+            Reader("liqdata", lambda body: _core.read_reply("heatmap", body).members),
+            Reader("liqdata in 64 KiB pieces", lambda body: _core.read_reply("heatmap", body, PIECE).members),
             Reader("orjson + numpy", lambda body: cases.heatmap_arrays(orjson.loads(body))),
             Reader("pysimdjson as_buffer", by_pysimdjson),
             Reader("msgspec + numpy", heatmap_by_msgspec),

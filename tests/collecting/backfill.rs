@@ -5,7 +5,7 @@ use liqdata::collect::Settings;
 use liqdata::market::Market;
 use liqdata::model::{Millis, TimeRange};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, orders, quick};
 use crate::doubles::{Act, Ending, Tally};
 
 const OF_OKX: &str = "/api/v5/public/liquidation-orders";
@@ -36,20 +36,20 @@ fn failures(tally: &Tally) -> usize {
     failed.count()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_comes_late() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     let mut settings = quick();
     settings.pace.late = 2.0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     // What is asked for at the start may tell of what happens meanwhile.
     collecting
         .until("the past is told", |_| !outcomes(&folder, "okx").is_empty())
         .await;
     let mut happened = okx.liquidate(5);
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     okx.fault(|faults| faults.broken = vec![OF_OKX.to_owned()]);
     let before = failures(&okx.tally());
     okx.act(Act::Disconnect(Ending::Close));
@@ -60,25 +60,25 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
     okx.until(|tally| failures(tally) >= before + 7).await;
     assert!(outcomes(&folder, "okx").iter().all(|one| one.rows == 0));
     okx.mend();
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("the gap is on record", |_| {
             !gaps(&folder.archive()).is_empty()
         })
         .await;
-    // Told by the venue only after it has been asked.
+    // OrderContent by the venue only after it has been asked.
     let [gap] = gaps(&folder.archive()).try_into().unwrap();
     let late = okx.imagine([gap.start.0]);
     okx.record(&late);
     happened.extend(late);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("the gap is known to be recovered", |_| {
             have_become(&folder, "okx", 1, GapState::Recovered)
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let market = Market::open(folder.archive(), None).unwrap();
     let told = market.gaps(None, TimeRange::ALL).unwrap();
     let [told] = told.as_slice() else {
@@ -101,17 +101,17 @@ async fn what_was_missed_is_asked_for_until_it_is_told_and_once_more_for_what_co
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_asked_for_is_lost_and_a_restart_settles_what_was_left_open() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["binance", "okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_gap_without_history_is_lost_and_a_restart_settles_open_gaps() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["binance", "okx"]));
     let mut settings = quick();
     settings.pace.late = 0.05;
     let plan = doubles.plan(settings);
     let okx = doubles.of("okx");
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     okx.fault(|faults| faults.broken = vec![OF_OKX.to_owned()]);
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.act(Act::Disconnect(Ending::Reset));
     }
     collecting
@@ -129,7 +129,7 @@ async fn what_cannot_be_asked_for_is_lost_and_a_restart_settles_what_was_left_op
     okx.mend();
     let missed = okx.imagine([okx.book().now()]);
     okx.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("all of okx is recovered", |_| {
             have_become(&folder, "okx", 2, GapState::Recovered)
@@ -157,10 +157,10 @@ fn answered(tally: &Tally, path: &str) -> usize {
     of_path.filter(|one| one.status == 200).count()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
+#[tokio::test(start_paused = true)]
+async fn no_gap_is_recovered_while_a_market_list_is_unknown() {
     const INVERSE: &str = "/swap-api/v3/swap_liquidation_orders";
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let at = htx.book().now() - 60_000;
     let linear = htx.imagine_of("BTC-USDT", [at, at + 1, at + 2]);
@@ -168,13 +168,13 @@ async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
     htx.fault(|faults| faults.broken = vec!["/linear-swap-api/v1/swap_contract_info".to_owned()]);
     let mut settings = quick();
     settings.pace.late = 0.05;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     // Two of them; what was asked without the others is asked once more.
     htx.until(|tally| answered(tally, INVERSE) > 2).await;
     assert!(outcomes(&folder, "htx").is_empty());
     assert_eq!(orders(&folder.archive()).len(), 0);
     htx.mend();
-    collecting.until_kept(linear.len()).await;
+    collecting.until_stored(linear.len()).await;
     collecting
         .until("the past is told", |_| !outcomes(&folder, "htx").is_empty())
         .await;
@@ -185,19 +185,19 @@ async fn nothing_is_recovered_while_a_list_of_markets_is_not_known() {
             .iter()
             .all(|one| one.outcome == GapState::Recovered)
     );
-    assert_kept(&folder.archive(), &linear);
+    assert_stored(&folder.archive(), &linear);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_market_told_before_it_closed_is_not_missing() {
+#[tokio::test(start_paused = true)]
+async fn orders_of_a_market_before_it_closed_are_not_missing() {
     const LATE: i64 = 4000;
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["dydx"]));
     let dydx = doubles.of("dydx");
     let mut settings = quick();
     settings.pace.late = 4.0;
     settings.pace.instruments = 0.05;
     let begun = Millis(dydx.book().now());
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     dydx.until(|tally| {
         let markets = ["BTC", "ETH", "SOL"];
         let path = |coin| format!("/v4/trades/perpetualMarket/{coin}-USD");
@@ -231,18 +231,18 @@ async fn what_a_market_told_before_it_closed_is_not_missing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_its_time() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["kraken"]).await);
+#[tokio::test(start_paused = true)]
+async fn past_rows_of_a_subscription_that_find_no_room_are_no_gap_of_their_time() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
     let kraken = doubles.of("kraken");
     let mut settings = quick();
     settings.pace.late = 0.05;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings.clone()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings.clone()));
     collecting.until_live().await;
     let now = kraken.book().now();
     let happened = kraken.liquidate_at((0..40).map(|number| now - 4000 + 100 * number));
     let last = happened.iter().map(|truth| truth.time).max().unwrap();
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until("that is covered", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
@@ -255,7 +255,7 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
     settings.pace.patience = 0.02;
     settings.pace.commit = 0.2;
     kraken.fault(|faults| faults.broken = vec!["/history".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
         .until_of("kraken", "some of it finds no room", |one| one.lost > 0)
         .await;
@@ -270,12 +270,12 @@ async fn the_past_that_comes_with_a_subscription_and_finds_no_room_is_no_gap_of_
     for gap in gaps(&folder.archive()) {
         assert!(gap.start.0 >= last, "{gap:?}");
     }
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_archive_begins_with_the_last_day() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_new_archive_begins_with_a_backfill_of_one_day() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     let hours_ago =
         |hours: i64| okx.imagine_of("BTC-USDT-SWAP", [okx.book().now() - hours * Millis::HOUR]);
@@ -286,14 +286,12 @@ async fn a_new_archive_begins_with_the_last_day() {
     settings.backfill_hours = None;
     let mut plan = doubles.plan(settings);
     plan.once = true;
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
-        .until("the past is told", |_| {
-            collecting.collector.as_ref().unwrap().is_over()
-        })
+        .until("the past is told", |_| collecting.is_over())
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &within);
+    assert_stored(&folder.archive(), &within);
 }
 
 /// Orders of the last hour, of which the venue tells a hundred at a time.
@@ -314,9 +312,9 @@ fn with_requests(most: u32) -> Settings {
     settings
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_takes_too_many_requests_is_asked_for_in_halves() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_backfill_that_needs_too_many_requests_is_split_into_halves() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let count = busy_hour(&doubles);
     let okx = doubles.of("okx");
     let once = |most| {
@@ -325,16 +323,16 @@ async fn what_takes_too_many_requests_is_asked_for_in_halves() {
         plan
     };
     let whole = Folder::new();
-    let collecting = Collecting::start(&whole.archive(), &once(1000));
-    collecting.until_kept(count).await;
+    let collecting = doubles.collect(&whole.archive(), &once(1000));
+    collecting.until_stored(count).await;
     collecting
         .until("all is told", |_| !outcomes(&whole, "okx").is_empty())
         .await;
     collecting.stop().await;
     let requests = okx.tally().asked(OF_OKX);
     let most = u32::try_from(requests).unwrap() - 2;
-    let collecting = Collecting::start(&folder.archive(), &once(most));
-    collecting.until_kept(count).await;
+    let collecting = doubles.collect(&folder.archive(), &once(most));
+    collecting.until_stored(count).await;
     collecting
         .until("both halves are told", |_| {
             outcomes(&folder, "okx").len() == 2
@@ -348,11 +346,11 @@ async fn what_takes_too_many_requests_is_asked_for_in_halves() {
     assert_eq!(gaps(&folder.archive()), []);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_takes_too_many_requests_in_halves_as_well_is_open_and_says_why() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_backfill_that_needs_too_many_requests_in_halves_leaves_an_open_gap() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     busy_hour(&doubles);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(with_requests(1)));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(with_requests(1)));
     let why = "backfill stopped after 1 requests (backfill_requests)";
     // While nobody is heard that is on record as well.
     collecting

@@ -2,36 +2,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use liqdata::archive::{Archive, Filter, Gap, OrderRow};
+use liqdata::archive::{Archive, Filter, Gap, OrderRow, WriteQueue};
 use liqdata::collect::{
     CollectPlan, Collector, ExchangeAddress, Pace, Settings, Status, VenueState, VenueStatus,
 };
 use liqdata::model::Millis;
+use tokio::time::{Instant, sleep};
 
-use crate::doubles::{Exchange, Truth, dialect};
+use crate::doubles::{Clock, Exchange, Setup, Truth, dialect};
+use crate::harness::run::Process;
+use crate::harness::virtual_environment::{Globe, Venues, true_clock};
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pauses between two looks at what must come grow from the first to the second.
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_millis(50);
 
 /// Whether the long form of a test is asked for.
 pub(crate) fn is_soak() -> bool {
     std::env::var_os("LIQDATA_SOAK").is_some()
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed at the end, in memory if possible.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!(
-            "liqdata-collecting-{}-{number}",
-            std::process::id()
-        ));
+        let name = format!("liqdata-collecting-{}-{number}", std::process::id());
+        let in_memory = Path::new("/dev/shm").join(&name);
+        if std::fs::create_dir(&in_memory).is_ok() {
+            return Self(in_memory);
+        }
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -76,25 +86,63 @@ pub(crate) fn quick() -> Settings {
     }
 }
 
-/// Doubles of several venues.
-pub(crate) struct Doubles(pub(crate) BTreeMap<&'static str, Exchange>);
+/// Doubles of several exchanges.
+///
+/// In memory, the collector and the doubles share one thread and the paused clock of its runtime: time passes only
+/// while every task waits, so no assertion depends on the load of the machine. On loopback, connections are real and
+/// time is that of the machine.
+pub(crate) struct Doubles {
+    exchanges: Venues,
+    /// The virtual clock; `None` on loopback.
+    clock: Option<Clock>,
+}
 
 impl Doubles {
-    pub(crate) async fn open(venues: &[&'static str]) -> Self {
-        let mut open = BTreeMap::new();
-        for venue in venues {
-            open.insert(*venue, Exchange::open(venue).await);
+    /// Doubles in memory. The test must run with `start_paused`.
+    pub(crate) fn in_memory(venues: &[&'static str]) -> Self {
+        Self::in_memory_with(venues, |setup| setup)
+    }
+
+    /// Doubles in memory whose setup is changed.
+    pub(crate) fn in_memory_with(venues: &[&'static str], change: impl Fn(Setup) -> Setup) -> Self {
+        fastrand::seed(1);
+        let clock = true_clock();
+        let open = |venue: &&'static str| {
+            let setup = Setup {
+                clock: Arc::clone(&clock),
+                ..Setup::of(venue)
+            };
+            (*venue, Exchange::in_memory(change(setup)))
+        };
+        Self {
+            exchanges: Arc::new(venues.iter().map(open).collect()),
+            clock: Some(clock),
         }
-        Self(open)
+    }
+
+    /// Doubles on loopback.
+    pub(crate) async fn on_loopback(venues: &[&'static str]) -> Self {
+        let mut exchanges = BTreeMap::new();
+        for venue in venues {
+            exchanges.insert(*venue, Exchange::open(venue).await);
+        }
+        Self {
+            exchanges: Arc::new(exchanges),
+            clock: None,
+        }
+    }
+
+    pub(crate) fn exchanges(&self) -> &BTreeMap<&'static str, Exchange> {
+        &self.exchanges
     }
 
     pub(crate) fn of(&self, venue: &str) -> &Exchange {
-        &self.0[venue]
+        &self.exchanges[venue]
     }
 
     /// `settings` with the hosts of the doubles.
     pub(crate) fn settings(&self, mut settings: Settings) -> Settings {
-        for (venue, exchange) in &self.0 {
+        for (venue, exchange) in self.exchanges() {
             settings
                 .exchanges
                 .insert((*venue).to_owned(), reach(venue, exchange));
@@ -104,10 +152,33 @@ impl Doubles {
 
     pub(crate) fn plan(&self, settings: Settings) -> CollectPlan {
         CollectPlan {
-            venues: self.0.keys().map(|name| (*name).to_owned()).collect(),
+            venues: self
+                .exchanges
+                .keys()
+                .map(|name| (*name).to_owned())
+                .collect(),
             settings: self.settings(settings),
             ..CollectPlan::default()
         }
+    }
+
+    /// Starts a collector that connects to the doubles.
+    pub(crate) fn collect(&self, archive: &Path, plan: &CollectPlan) -> Collecting {
+        let running = match &self.clock {
+            Some(clock) => Running::InMemory(self.process(archive, plan, clock)),
+            None => Running::OnLoopback(Collector::start(archive, plan).unwrap()),
+        };
+        Collecting {
+            running: Some(running),
+        }
+    }
+
+    fn process(&self, archive: &Path, plan: &CollectPlan, clock: &Clock) -> Process {
+        let no_lag = |venue: &&'static str| (*venue, Arc::default());
+        let lags = Arc::new(self.exchanges.keys().map(no_lag).collect());
+        let globe = Globe::new(Arc::clone(clock), Arc::clone(&self.exchanges), lags, 0);
+        let commit = Duration::from_secs_f64(plan.settings.pace.commit);
+        Process::start(archive, globe, plan, commit)
     }
 }
 
@@ -127,20 +198,38 @@ fn reach(venue: &str, exchange: &Exchange) -> ExchangeAddress {
     }
 }
 
-/// A collector at work that ends with the test.
+enum Running {
+    InMemory(Process),
+    OnLoopback(Collector),
+}
+
+/// A running collector that ends with the test.
 pub(crate) struct Collecting {
-    pub(crate) collector: Option<Collector>,
+    running: Option<Running>,
 }
 
 impl Collecting {
-    pub(crate) fn start(archive: &Path, plan: &CollectPlan) -> Self {
-        Self {
-            collector: Some(Collector::start(archive, plan).unwrap()),
+    pub(crate) fn status(&self) -> Status {
+        match self.running.as_ref().unwrap() {
+            Running::InMemory(process) => process.listening.status(),
+            Running::OnLoopback(collector) => collector.status(),
         }
     }
 
-    pub(crate) fn status(&self) -> Status {
-        self.collector.as_ref().unwrap().status()
+    /// Whether a collector without live collection has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.running.as_ref().unwrap() {
+            Running::InMemory(process) => process.listening.is_over(),
+            Running::OnLoopback(collector) => collector.is_over(),
+        }
+    }
+
+    /// The write queue of a collector on loopback.
+    pub(crate) fn queue(&self) -> WriteQueue {
+        match self.running.as_ref().unwrap() {
+            Running::InMemory(_) => panic!("the collector is in memory"),
+            Running::OnLoopback(collector) => collector.queue(),
+        }
     }
 
     pub(crate) fn of(&self, venue: &str) -> VenueStatus {
@@ -152,6 +241,7 @@ impl Collecting {
     /// Waits until the status is as wanted.
     pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
         let started = Instant::now();
+        let mut pause = SHORTEST;
         loop {
             let status = self.status();
             if wanted(&status) {
@@ -161,7 +251,9 @@ impl Collecting {
                 started.elapsed() < PATIENCE,
                 "waited in vain until {what}: {status:#?}"
             );
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            sleep(pause).await;
+            // In memory, time costs nothing, but a look into the archive does.
+            pause = LONGEST.min(2 * pause);
         }
     }
 
@@ -191,26 +283,30 @@ impl Collecting {
         .await
     }
 
-    pub(crate) async fn until_kept(&self, orders: usize) -> Status {
+    pub(crate) async fn until_stored(&self, orders: usize) -> Status {
         let wanted = u64::try_from(orders).unwrap();
-        self.until(&format!("{orders} orders are kept"), |status| {
+        self.until(&format!("{orders} orders are stored"), |status| {
             status.orders >= wanted
         })
         .await
     }
 
-    /// Stops it where blocking is allowed.
+    /// Stops the collector. All rows are in the archive afterwards.
     pub(crate) async fn stop(mut self) {
-        let collector = self.collector.take().unwrap();
-        tokio::task::spawn_blocking(move || collector.stop().unwrap())
-            .await
-            .unwrap();
+        match self.running.take().unwrap() {
+            Running::InMemory(process) => process.stop().await,
+            // A stop blocks its thread.
+            Running::OnLoopback(collector) => {
+                let stopped = tokio::task::spawn_blocking(move || collector.stop().unwrap());
+                stopped.await.unwrap();
+            }
+        }
     }
 }
 
 impl Drop for Collecting {
     fn drop(&mut self) {
-        if let Some(collector) = self.collector.take() {
+        if let Some(Running::OnLoopback(collector)) = self.running.take() {
             std::thread::spawn(move || drop(collector));
         }
     }
@@ -239,9 +335,9 @@ pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
 }
 
 /// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
-pub(crate) type Told = (String, String, String, String, String, String, i64);
+pub(crate) type OrderContent = (String, String, String, String, String, String, i64);
 
-pub(crate) fn told(row: &OrderRow) -> Told {
+pub(crate) fn told(row: &OrderRow) -> OrderContent {
     (
         row.order.exchange.clone(),
         row.native_id.clone().unwrap(),
@@ -258,7 +354,7 @@ fn time_of(venue: &str, time: i64) -> i64 {
     if venue == "bitmex" { 0 } else { time }
 }
 
-pub(crate) fn true_of(truth: &Truth) -> Told {
+pub(crate) fn true_of(truth: &Truth) -> OrderContent {
     (
         truth.venue.to_owned(),
         truth.native_id().to_owned(),
@@ -272,25 +368,26 @@ pub(crate) fn true_of(truth: &Truth) -> Told {
 
 /// Checks that the archive holds these and nothing else, each once. What a back-fill told before the socket did is there as
 /// the back-fill tells it, with its time cut to the second, say.
-pub(crate) fn assert_kept(archive: &Path, truths: &[Truth]) {
+pub(crate) fn assert_stored(archive: &Path, truths: &[Truth]) {
     let rows = orders(archive);
-    let happened: BTreeSet<Told> = truths.iter().map(true_of).collect();
-    let mut by_rest: BTreeMap<Told, Vec<Told>> = BTreeMap::new();
+    let happened: BTreeSet<OrderContent> = truths.iter().map(true_of).collect();
+    let mut by_rest: BTreeMap<OrderContent, Vec<OrderContent>> = BTreeMap::new();
     for truth in truths {
         let told = true_of(&dialect(truth.venue).unwrap().told_by_rest(truth));
         by_rest.entry(told).or_default().push(true_of(truth));
     }
     let all = rows.iter().map(told);
-    let (by_socket, others): (Vec<Told>, Vec<Told>) = all.partition(|row| happened.contains(row));
-    let mut kept: BTreeSet<Told> = by_socket.into_iter().collect();
+    let (by_socket, others): (Vec<OrderContent>, Vec<OrderContent>) =
+        all.partition(|row| happened.contains(row));
+    let mut stored: BTreeSet<OrderContent> = by_socket.into_iter().collect();
     for row in others {
         let told_so = by_rest.get(&row).into_iter().flatten();
-        let one = told_so.filter(|one| !kept.contains(*one)).min();
-        kept.insert(one.cloned().unwrap_or(row));
+        let one = told_so.filter(|one| !stored.contains(*one)).min();
+        stored.insert(one.cloned().unwrap_or(row));
     }
-    assert_eq!(kept.len(), rows.len(), "a row is there twice");
-    let missing: Vec<_> = happened.difference(&kept).collect();
-    let strange: Vec<_> = kept.difference(&happened).collect();
+    assert_eq!(stored.len(), rows.len(), "a row is there twice");
+    let missing: Vec<_> = happened.difference(&stored).collect();
+    let strange: Vec<_> = stored.difference(&happened).collect();
     assert!(
         missing.is_empty() && strange.is_empty(),
         "missing: {missing:#?}\nstrange: {strange:#?}"

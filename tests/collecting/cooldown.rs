@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::{Collecting, Doubles, Folder, quick};
+use crate::bench::{Doubles, Folder, quick};
 use crate::doubles::{Exchange, Limit, Tally};
 
 const HOUR: Limit = Limit {
@@ -18,11 +18,11 @@ async fn left_alone(
     asked: fn(&Tally) -> usize,
     others: fn(&Tally) -> usize,
 ) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     refuse(okx);
     let plan = doubles.plan(quick());
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until_of("okx", "it is left alone", |one| {
             let trouble = one.trouble.as_ref();
@@ -32,7 +32,7 @@ async fn left_alone(
     collecting.stop().await;
     okx.mend();
     let (before, others_before) = (asked(&okx.tally()), others(&okx.tally()));
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     // What is not banned goes on.
     okx.until(|tally| others(tally) > others_before).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -50,14 +50,14 @@ fn handshakes(tally: &Tally) -> usize {
     tally.sockets.len()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ban_of_requests_outlives_a_restart_and_holds_no_socket_back() {
+#[tokio::test(start_paused = true)]
+async fn a_cooldown_of_requests_outlives_a_restart_and_delays_no_connection() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.rest = Some(HOUR));
     left_alone(refuse, "no requests for 3600 s", requests, handshakes).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ban_of_handshakes_outlives_a_restart_and_holds_no_request_back() {
+#[tokio::test(start_paused = true)]
+async fn a_cooldown_of_handshakes_outlives_a_restart_and_delays_no_request() {
     let refuse = |okx: &Exchange| okx.fault(|faults| faults.handshake = Some(HOUR));
     left_alone(refuse, "next attempt in 3600 s", handshakes, requests).await;
 }

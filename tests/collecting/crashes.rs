@@ -11,9 +11,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Collector, Settings, VenueState};
 use liqdata::model::Millis;
 
-use crate::bench::{
-    Collecting, Doubles, Folder, Told, gaps, is_soak, orders, quick, told, true_of,
-};
+use crate::bench::{Doubles, Folder, OrderContent, gaps, is_soak, orders, quick, told, true_of};
 use crate::doubles::{Act, Ending, Truth};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
@@ -91,7 +89,7 @@ fn collects() {
         println!("\n{line}");
         std::io::stdout().flush().unwrap();
     };
-    let (mut kept, mut live) = (0, false);
+    let (mut stored, mut live) = (0, false);
     loop {
         let status = collector.status();
         if !live
@@ -103,9 +101,9 @@ fn collects() {
             live = true;
             tell("live");
         }
-        if status.orders > kept {
-            kept = status.orders;
-            tell(&format!("kept {kept}"));
+        if status.orders > stored {
+            stored = status.orders;
+            tell(&format!("stored {stored}"));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -116,7 +114,7 @@ fn written(doubles: &Doubles) -> String {
     let mut text = "coins = []\nbackfill_hours = 1\n[pace]\nretry_first = 0.02\nretry_most = 0.2\ncommit = 0.01\n\
                     checkpoint = 0.02\npoll = 0.5\n"
         .to_owned();
-    for (venue, exchange) in &doubles.0 {
+    for (venue, exchange) in doubles.exchanges() {
         writeln!(text, "[exchanges.{venue}]").unwrap();
         for (host, _) in liqdata::feeds::venue(venue).unwrap().hosts() {
             let base = if *host == "socket" {
@@ -130,16 +128,16 @@ fn written(doubles: &Doubles) -> String {
     text
 }
 
-/// Checks that what is kept happened, and is there once; how many rows there are.
+/// Checks that what is stored happened, and is there once; how many rows there are.
 fn check(archive: &Path, happened: &[Truth]) -> usize {
     let writer = Archive::create_or_open(archive).unwrap();
     assert!(writer.verify().unwrap().is_sound());
     drop(writer);
     let rows = orders(archive);
-    let kept: BTreeSet<Told> = rows.iter().map(told).collect();
-    assert_eq!(kept.len(), rows.len(), "a row is there twice");
-    let true_ones: BTreeSet<Told> = happened.iter().map(true_of).collect();
-    let strange: Vec<_> = kept.difference(&true_ones).collect();
+    let stored: BTreeSet<OrderContent> = rows.iter().map(told).collect();
+    assert_eq!(stored.len(), rows.len(), "a row is there twice");
+    let true_ones: BTreeSet<OrderContent> = happened.iter().map(true_of).collect();
+    let strange: Vec<_> = stored.difference(&true_ones).collect();
     assert!(strange.is_empty(), "{strange:?}");
     rows.len()
 }
@@ -147,7 +145,7 @@ fn check(archive: &Path, happened: &[Truth]) -> usize {
 async fn kill_twenty_times(random: &mut fastrand::Rng) {
     const KILLS: usize = 20;
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance", "okx", "bitget"]).await;
+    let doubles = Doubles::on_loopback(&["binance", "okx", "bitget"]).await;
     let settings = written(&doubles);
     let archive = folder.archive();
     let mut happened: Vec<Truth> = Vec::new();
@@ -161,17 +159,17 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
             assert!(process.hear("live").is_some(), "kill {kill}");
         }
         for _ in 0..steps {
-            for exchange in doubles.0.values() {
+            for exchange in doubles.exchanges().values() {
                 happened.extend(exchange.liquidate(random.usize(1..40)));
             }
-            acknowledged = process.hear("kept").unwrap().parse().unwrap();
+            acknowledged = process.hear("stored").unwrap().parse().unwrap();
         }
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(random.usize(1..40)));
         }
         process.kill();
         // What it managed to say before it died counts as well.
-        while let Some(more) = process.hear("kept") {
+        while let Some(more) = process.hear("stored") {
             acknowledged = more.parse().unwrap_or(acknowledged);
         }
         if archive.exists() {
@@ -186,18 +184,18 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
     // At last one that is left to work: what two venues tell again is there to the last row.
     let mut process = Process::start(&archive, &settings);
     assert!(process.hear("live").is_some());
-    let told_again: BTreeSet<Told> = happened
+    let told_again: BTreeSet<OrderContent> = happened
         .iter()
         .filter(|truth| truth.venue != "binance")
         .map(true_of)
         .collect();
     loop {
-        let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
-        if told_again.is_subset(&kept) {
+        let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+        if told_again.is_subset(&stored) {
             break;
         }
         // Nothing new means that it will never come: a test that hangs says less than one that fails.
-        assert!(process.hear("kept").is_some());
+        assert!(process.hear("stored").is_some());
     }
     process.kill();
     check(&archive, &happened);
@@ -209,7 +207,7 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
+async fn a_collector_killed_at_random_loses_no_acknowledged_row() {
     let mut random = fastrand::Rng::with_seed(11);
     // The long form kills a thousand times.
     let archives = if is_soak() { 50 } else { 1 };
@@ -220,9 +218,9 @@ async fn a_collector_killed_at_random_loses_nothing_it_acknowledged() {
 
 /// A lid that was closed, a machine without a turn for us: what lay unread meanwhile is no silence of the venue's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_nothing() {
+async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx", "bybit", "bitmex"]).await;
+    let doubles = Doubles::on_loopback(&["okx", "bybit", "bitmex"]).await;
     let archive = folder.archive();
     // Three times as long as a pong may be missing.
     let (pings, absence) = ("[pace]\nping = 0.5\n", Duration::from_secs(3));
@@ -230,24 +228,24 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
     let mut process = Process::start(&archive, &settings);
     assert!(process.hear("live").is_some());
     let sockets = |doubles: &Doubles| -> Vec<usize> {
-        let all = doubles.0.values();
+        let all = doubles.exchanges().values();
         all.map(|exchange| exchange.tally().sockets.len()).collect()
     };
     let before = sockets(&doubles);
     let mut happened = Vec::new();
     let telling = async {
         tokio::time::sleep(absence / 2).await;
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(20));
         }
     };
     tokio::join!(process.pause(absence), telling);
-    let mut kept = 0;
-    while kept < happened.len() {
-        kept = process.hear("kept").unwrap().parse().unwrap();
+    let mut stored = 0;
+    while stored < happened.len() {
+        stored = process.hear("stored").unwrap().parse().unwrap();
     }
     // Pings are answered as before.
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         let pings = exchange.tally().pings;
         exchange.until(|tally| tally.pings >= pings + 3).await;
     }
@@ -260,9 +258,9 @@ async fn a_collector_that_was_stopped_for_a_while_keeps_its_sockets_and_misses_n
 
 /// What lay unread while nobody was there does not prove that somebody listened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_that_is_lost_while_the_collector_was_stopped_is_missing_since_then() {
+async fn a_connection_lost_during_a_suspension_is_a_gap_since_the_suspension() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let okx = doubles.of("okx");
     let archive = folder.archive();
     let mut process = Process::start(&archive, &written(&doubles));
@@ -327,21 +325,21 @@ impl Drop for Disk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
+async fn collection_resumes_when_a_full_disk_has_space_again() {
     let Some(disk) = Disk::mount() else { return };
     let archive = disk.0.archive();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let mut settings = quick();
     settings.queue_rows = 500;
     settings.pace.patience = 0.2;
     // Every note that the listening goes on takes its pages of a log that is as large as this disk.
     settings.pace.checkpoint = 60.0;
     settings.backfill_hours = Some(0);
-    let collecting = Collecting::start(&archive, &doubles.plan(settings));
+    let collecting = doubles.collect(&archive, &doubles.plan(settings));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let mut happened = okx.liquidate(200);
-    collecting.until_kept(200).await;
+    collecting.until_stored(200).await;
     let ballast = archive.parent().unwrap().join("ballast");
     let mut size = 4 << 20;
     while size > 4096 && std::fs::write(&ballast, vec![0; size]).is_err() {
@@ -375,8 +373,8 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     let before = collecting.status().orders;
     let after = okx.liquidate(50);
     collecting
-        .until("what comes now is kept", |status| {
-            let rows: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
+        .until("what comes now is stored", |status| {
+            let rows: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
             status.orders >= before + 50 && after.iter().all(|truth| rows.contains(&true_of(truth)))
         })
         .await;
@@ -384,8 +382,8 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     collecting.stop().await;
     let rows = check(&archive, &happened);
     assert!(rows >= acknowledged + 50);
-    let kept: BTreeSet<Told> = orders(&archive).iter().map(told).collect();
-    assert!(after.iter().all(|truth| kept.contains(&true_of(truth))));
+    let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+    assert!(after.iter().all(|truth| stored.contains(&true_of(truth))));
     let gaps = gaps(&archive);
     let lost: Vec<_> = gaps
         .iter()
@@ -396,7 +394,7 @@ async fn a_full_disk_stops_the_keeping_and_collecting_resumes_with_space() {
     for missing in happened
         .iter()
         .map(true_of)
-        .filter(|row| !kept.contains(row))
+        .filter(|row| !stored.contains(row))
     {
         let at = Millis(missing.6);
         let covered = lost.iter().any(|gap| gap.start <= at && at < gap.end);

@@ -6,12 +6,12 @@ use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
 use liqdata::model::{Millis, VenueCoverage};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
-use crate::doubles::{Act, Exchange, Garbage, Setup, system_clock};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
+use crate::doubles::{Act, Garbage, Setup};
 
-fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
+fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
     let archive = Archive::read(folder.archive()).unwrap();
-    let now = Millis(system_clock()());
+    let now = Millis(doubles.of(venue).book().now());
     // The clocks of the doubles are off by less than that.
     let coverage = archive
         .coverage(now.back(600_000), now.on(600_000))
@@ -19,17 +19,17 @@ fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
     coverage.into_iter().find(|one| one.exchange == venue)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_could_not_be_told_is_counted_by_venue_and_day() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate", "okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn dropped_events_are_counted_by_exchange_and_day() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate", "okx"]));
     let mut settings = quick();
     settings.pace.pending = 0.2;
     settings.dead_letter_bytes = 10;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting
         .until("that it is counted is on record", |_| {
-            let found = |venue| coverage(&folder, venue).and_then(|one| one.rejected);
+            let found = |venue| coverage(&folder, &doubles, venue).and_then(|one| one.rejected);
             (found("gate"), found("okx")) == (Some(0), Some(0))
         })
         .await;
@@ -40,8 +40,8 @@ async fn what_could_not_be_told_is_counted_by_venue_and_day() {
     gate.publish(&gate.imagine_of("NEW_USDT", [now, now + 1]));
     collecting
         .until("both are counted", |_| {
-            let gate = coverage(&folder, "gate").unwrap();
-            let okx = coverage(&folder, "okx").unwrap();
+            let gate = coverage(&folder, &doubles, "gate").unwrap();
+            let okx = coverage(&folder, &doubles, "okx").unwrap();
             let of_gate = (gate.rejected, gate.unpriced, gate.quarantined);
             let of_okx = (okx.rejected, okx.unpriced, okx.quarantined);
             of_gate == (Some(0), Some(2), Some(0)) && of_okx == (Some(1), Some(0), Some(0))
@@ -51,7 +51,10 @@ async fn what_could_not_be_told_is_counted_by_venue_and_day() {
     let told = status.venues.iter().find_map(|one| one.trouble.clone());
     collecting.stop().await;
     // The same from what is on the disk.
-    assert_eq!(coverage(&folder, "gate").unwrap().unpriced, Some(2));
+    assert_eq!(
+        coverage(&folder, &doubles, "gate").unwrap().unpriced,
+        Some(2)
+    );
     assert!(
         told.is_some_and(|told| told.contains("dead_letter_bytes")),
         "{status:?}"
@@ -59,24 +62,25 @@ async fn what_could_not_be_told_is_counted_by_venue_and_day() {
 }
 
 /// A double whose clock is ahead of this machine's by so much.
-async fn ahead(venue: &'static str, millis: i64) -> Doubles {
-    let machine = system_clock();
-    let setup = Setup {
-        clock: Arc::new(move || machine() + millis),
-        ..Setup::of(venue)
-    };
-    Doubles([(venue, Exchange::with(setup).await)].into())
+fn ahead(venue: &'static str, millis: i64) -> Doubles {
+    Doubles::in_memory_with(&[venue], |setup| {
+        let machine = Arc::clone(&setup.clock);
+        Setup {
+            clock: Arc::new(move || machine() + millis),
+            ..setup
+        }
+    })
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_slow_refuses_no_event_and_says_so() {
+#[tokio::test(start_paused = true)]
+async fn a_slow_clock_rejects_no_event_and_is_reported() {
     let folder = Folder::new();
-    let doubles = ahead("bitget", 90_000).await;
+    let doubles = ahead("bitget", 90_000);
     let bitget = doubles.of("bitget");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = bitget.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     let status = collecting.of("bitget");
     assert_eq!(status.rejected, 0, "{status:?}");
     let about =
@@ -84,18 +88,18 @@ async fn a_clock_that_is_slow_refuses_no_event_and_says_so() {
     assert!(about(status.clock_ahead), "{status:?}");
     collecting
         .until("it is on record", |_| {
-            coverage(&folder, "bitget").is_some_and(|one| about(one.clock_ahead))
+            coverage(&folder, &doubles, "bitget").is_some_and(|one| about(one.clock_ahead))
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert!(gaps(&folder.archive()).is_empty());
 }
 
 async fn tells_no_bar_that_is_open(venue: &'static str) {
     let folder = Folder::new();
     // This machine is two minutes and more ahead.
-    let doubles = ahead(venue, -150_000).await;
+    let doubles = ahead(venue, -150_000);
     let exchange = doubles.of(venue);
     let settings = Settings {
         coins: vec!["BTC".to_owned()],
@@ -106,10 +110,10 @@ async fn tells_no_bar_that_is_open(venue: &'static str) {
     let mut plan = doubles.plan(settings);
     plan.settings.pace.settle = 5.0;
     plan.once = true;
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("the past is filled", |status| {
-            status.is_filled && collecting.collector.as_ref().unwrap().is_over()
+            status.is_filled && collecting.is_over()
         })
         .await;
     let there = Millis(exchange.book().now());
@@ -127,20 +131,20 @@ async fn tells_no_bar_that_is_open(venue: &'static str) {
     assert!(bars.len() > 1400, "{}", bars.len());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_ahead_takes_no_open_bar_of_binance_for_closed() {
+#[tokio::test(start_paused = true)]
+async fn no_open_bar_of_binance_is_stored_if_the_clock_is_ahead() {
     tells_no_bar_that_is_open("binance").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_ahead_takes_no_open_bar_of_bybit_for_closed() {
+#[tokio::test(start_paused = true)]
+async fn no_open_bar_of_bybit_is_stored_if_the_clock_is_ahead() {
     tells_no_bar_that_is_open("bybit").await;
 }
 
 /// What came to nothing at the start is asked for again, not taken for known.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bars_that_could_not_be_had_at_the_start_are_asked_for_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn bars_whose_first_request_failed_are_requested_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let settings = Settings {
         coins: vec!["BTC".to_owned()],
@@ -149,7 +153,7 @@ async fn bars_that_could_not_be_had_at_the_start_are_asked_for_again() {
         ..quick()
     };
     bybit.fault(|faults| faults.broken = vec!["/v5/market/kline".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
         .until("the start is over", |status| status.is_filled)
         .await;

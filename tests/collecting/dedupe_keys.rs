@@ -1,13 +1,13 @@
 //! What the exchanges do not tell apart by themselves: equal rows of a second, matches of one instant, the same amount twice.
 
-use crate::bench::{Collecting, Doubles, Folder, orders, quick};
+use crate::bench::{Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+#[tokio::test(start_paused = true)]
+async fn equal_orders_of_gate_in_one_second_are_all_stored_once() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let second = gate.book().now() / 1000 * 1000;
     let mut happened = gate.imagine_of("BTC_USDT", [second + 100]);
@@ -20,7 +20,7 @@ async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain(
     for truth in &happened {
         gate.publish(std::slice::from_ref(truth));
     }
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     let heard = collecting.of("gate");
     gate.act(Act::Disconnect(Ending::Close));
     collecting
@@ -31,7 +31,7 @@ async fn equal_orders_of_gate_in_one_second_are_all_kept_and_told_again_in_vain(
     collecting.stop().await;
     assert_eq!(orders(&folder.archive()).len(), 3);
     // Nothing is remembered by a new process.
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until("it was told again", |status| status.repeated >= 3)
         .await;
@@ -43,11 +43,11 @@ fn row(at: i64, amount: &str, is_match: u8, price: &str) -> String {
     format!(r#"["pos",7,{at},null,"tBTCF0:USTF0",{amount},41000,null,{is_match},1,null,{price}]"#)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitfinex"]).await);
+#[tokio::test(start_paused = true)]
+async fn matches_of_bitfinex_in_one_instant_are_all_stored_and_an_amount_only_once() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitfinex"]));
     let bitfinex = doubles.of("bitfinex");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let now = bitfinex.book().now();
     let say = |rows: &[String]| {
@@ -58,7 +58,7 @@ async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once
     say(&matches);
     // The other way round, as a body has them.
     say(&[matches[1].clone(), matches[0].clone()]);
-    collecting.until_kept(2).await;
+    collecting.until_stored(2).await;
     // The whole position, and what was sold of it, in one amount.
     let other = |row: String| row.replace(r#""pos",7"#, r#""pos",8"#);
     say(&[other(row(now, "0.0392", 0, "null"))]);
@@ -70,12 +70,12 @@ async fn matches_of_bitfinex_in_one_instant_are_all_kept_and_an_amount_only_once
         })
         .await;
     assert_eq!((status.events, status.rejected), (3, 0), "{status:?}");
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     collecting.stop().await;
-    let mut kept: Vec<String> = orders(&folder.archive())
+    let mut stored: Vec<String> = orders(&folder.archive())
         .iter()
         .map(|row| row.order.qty.normalize().to_string())
         .collect();
-    kept.sort();
-    assert_eq!(kept, ["0.0392", "0.25", "0.5"]);
+    stored.sort();
+    assert_eq!(stored, ["0.0392", "0.25", "0.5"]);
 }

@@ -1,13 +1,14 @@
 //! Properties of single exchanges: units, prices by REST and WebSocket, pings of their own.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use liqdata::archive::Archive;
 use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, orders, quick, told, true_of};
+use crate::bench::{
+    Collecting, Doubles, Folder, assert_stored, gaps, orders, quick, told, true_of,
+};
 use crate::doubles::{Act, Ending, Exchange, Limit, Setup, Truth, dialect};
 
 /// Times of `count` events, spread evenly over the last half hour.
@@ -21,7 +22,7 @@ async fn until_asked(collecting: &Collecting, exchange: &Exchange, path: &str, t
     exchange.until(|tally| tally.asked(path) >= times).await;
     collecting
         .until_of(exchange.venue(), "nothing is left to be asked", |one| {
-            one.asked >= one.to_ask
+            one.requests_done >= one.requests_planned
         })
         .await;
 }
@@ -36,7 +37,7 @@ fn told_by_rest(truths: &[Truth]) -> Vec<Truth> {
 
 /// Keeps what happened while nobody listened; what the venue was asked stays within its limits.
 async fn fills(venue: &'static str, count: i64, path: &str, requests: usize) -> (Folder, Doubles) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     fill(&folder, &doubles, venue, count, path, requests).await;
     (folder, doubles)
 }
@@ -52,33 +53,33 @@ async fn fill(
     let exchange = doubles.of(venue);
     let missed = exchange.imagine(of_late(exchange, count));
     exchange.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(missed.len()).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_stored(missed.len()).await;
     until_asked(&collecting, exchange, path, requests).await;
     let status = collecting.of(venue);
     assert_eq!((status.rejected, status.pending), (0, 0), "{status:?}");
     let tally = exchange.tally();
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &told_by_rest(&missed));
+    assert_stored(&folder.archive(), &told_by_rest(&missed));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_page_of_gate_is_asked_for_again_in_halves() {
+#[tokio::test(start_paused = true)]
+async fn a_full_page_of_gate_is_requested_again_in_halves() {
     fills("gate", 2500, "/api/v4/futures/usdt/liq_orders", 3).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_bitget_follow_each_other_by_their_cursor() {
     fills("bitget", 600, "/api/v3/market/liquidations", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_htx_follow_each_other_by_their_times() {
     fills("htx", 900, "/linear-swap-api/v3/swap_liquidation_orders", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_coinex_follow_each_other_by_their_times() {
     fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
 }
@@ -86,7 +87,7 @@ async fn pages_of_coinex_follow_each_other_by_their_times() {
 /// Two that are equal in all that is told, in the middle of two pages: the first page ends between them, whichever way it
 /// is told.
 async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let now = exchange.book().now();
     let native_id = exchange.book().listed()[0].native_id;
@@ -98,37 +99,37 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     happened.insert(last, happened[last].clone());
     assert_eq!(happened[last].time, newest - 1000 * (page - 1));
     exchange.record(&happened);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(happened.len()).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_stored(happened.len()).await;
     until_asked(&collecting, exchange, path, 2).await;
     collecting.stop().await;
-    let mut kept: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
+    let mut stored: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
     let mut told: Vec<_> = told_by_rest(&happened).iter().map(true_of).collect();
-    kept.sort_unstable();
+    stored.sort_unstable();
     told.sort_unstable();
-    assert_eq!(kept, told);
+    assert_eq!(stored, told);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_equal_pair_that_a_page_of_htx_ends_between_is_two() {
+#[tokio::test(start_paused = true)]
+async fn an_equal_pair_across_two_pages_of_htx_is_two_orders() {
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
     keeps_both_of_an_equal_pair("htx", 50, path).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_equal_pair_that_a_page_of_coinex_ends_between_is_two() {
+#[tokio::test(start_paused = true)]
+async fn an_equal_pair_across_two_pages_of_coinex_is_two_orders() {
     let path = "/v2/futures/liquidation-history";
     keeps_both_of_an_equal_pair("coinex", 100, path).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn pages_of_orderly_follow_each_other_by_their_numbers() {
     fills("orderly", 350, "/v1/public/liquidated_positions", 4).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn amounts_of_bitget_are_read_right_in_either_coin() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+#[tokio::test(start_paused = true)]
+async fn amounts_of_bitget_are_decoded_in_either_coin() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     bitget.fault(|faults| faults.amounts_in_quote = true);
     fill(
@@ -144,13 +145,13 @@ async fn amounts_of_bitget_are_read_right_in_either_coin() {
 
 /// Hears events, loses the connection, and is told the same events again by REST.
 async fn is_told_again(venue: &'static str, path: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
     until_asked(&collecting, exchange, path, 1).await;
     let happened = exchange.liquidate(60);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let heard = collecting.of(venue);
     exchange.act(Act::Disconnect(Ending::Close));
     collecting
@@ -161,28 +162,28 @@ async fn is_told_again(venue: &'static str, path: &str) {
     let archive = folder.archive();
     collecting.stop().await;
     // The row that came first stays, here the socket's.
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_that_gate_tells_over_both_ways_is_kept_once() {
+#[tokio::test(start_paused = true)]
+async fn an_order_of_gate_over_both_ways_is_stored_once() {
     is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
 /// Nothing is remembered of what was heard, so the archive has the last word.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_was() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+#[tokio::test(start_paused = true)]
+async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let path = "/api/v4/futures/usdt/liq_orders";
     let archive = folder.archive();
-    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting.until_live().await;
     until_asked(&collecting, gate, path, 1).await;
     let happened = gate.liquidate(60);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    let collecting = Collecting::start(&archive, &doubles.plan(quick()));
+    let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting
         .until("the archive has been told again", |status| {
             status.repeated >= 60
@@ -190,45 +191,45 @@ async fn an_order_that_gate_tells_again_after_a_restart_is_kept_once_and_as_it_w
         .await;
     assert_eq!(collecting.status().orders, 0);
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_that_bitget_tells_in_both_coins_is_kept_once() {
+#[tokio::test(start_paused = true)]
+async fn an_order_of_bitget_in_both_coins_is_stored_once() {
     is_told_again("bitget", "/api/v3/market/liquidations").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_of_bitget_without_a_known_lot_waits_until_its_market_is_listed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_row_of_bitget_without_a_contract_size_waits_for_its_market() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
     let missed = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
     bitget.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of("bitget", "the rows wait", |one| one.pending == 5)
         .await;
     bitget.book().announce("NEWUSDT");
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     assert_eq!(collecting.of("bitget").unpriced, 0);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &missed);
 }
 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
 /// What happened before the first poll is asked for, and nobody calls it covered; nor the time of a poll in vain.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+#[tokio::test(start_paused = true)]
+async fn coinex_is_covered_from_its_first_poll_to_its_last() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let old = coinex.imagine(of_late(coinex, 20));
     coinex.record(&old);
     let before = coinex.book().now();
     let mut settings = quick();
     settings.pace.late = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     let runs = || {
         let archive = Archive::read(folder.archive()).unwrap();
         archive.sessions(Millis(0), Millis(i64::MAX / 2)).unwrap()
@@ -253,7 +254,7 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
         .await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &old);
+    assert_stored(&archive, &old);
     let of_coinex = gaps(&archive);
     assert_eq!(of_coinex.len(), 1, "{of_coinex:?}");
     assert_eq!(of_coinex[0].reason, "a poll was not answered");
@@ -274,14 +275,14 @@ async fn coinex_is_covered_from_poll_to_poll_and_not_before() {
     assert!(share > 0.0 && share < 1.0, "{since:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+#[tokio::test(start_paused = true)]
+async fn no_row_of_htx_is_stored_if_the_unit_check_fails() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     htx.fault(|faults| faults.sides_of_positions = true);
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let status = collecting
         .until_of("htx", "it is given up", |one| one.state == VenueState::Down)
         .await;
@@ -290,42 +291,42 @@ async fn nothing_is_kept_of_an_htx_whose_rows_name_the_other_side() {
     assert_eq!(htx.tally().sockets.len(), 0);
     htx.mend();
     collecting.stop().await;
-    assert_kept(&folder.archive(), &[]);
-    // Borne out, all is kept.
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(old.len()).await;
+    assert_stored(&folder.archive(), &[]);
+    // Borne out, all is stored.
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_stored(old.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &old);
+    assert_stored(&folder.archive(), &old);
 }
 
 /// What cannot be asked proves nothing against a venue.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_htx_that_answers_no_proof_is_heard_all_the_same() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+#[tokio::test(start_paused = true)]
+async fn htx_is_collected_if_the_unit_check_has_no_answer() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
     htx.fault(|faults| faults.gone = vec![path.to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     assert!(htx.tally().asked(path) > 0);
     let happened = htx.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// The proof is asked for again and again, whatever the last one said.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+#[tokio::test(start_paused = true)]
+async fn htx_is_not_collected_while_the_unit_check_fails() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
     let mut settings = quick();
     settings.pace.instruments = 0.3;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     htx.fault(|faults| faults.sides_of_positions = true);
     let status = collecting
         .until_of("htx", "it is left alone", |one| {
@@ -339,15 +340,15 @@ async fn an_htx_that_changes_its_mind_is_left_alone_until_it_is_borne_out_again(
     collecting.until_live().await;
     let mut happened = htx.liquidate(30);
     happened.extend(old);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["htx"]).await);
+async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["htx"]).await);
     let htx = doubles.of("htx");
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
@@ -355,16 +356,16 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     // Long enough for rows to be told between two proofs.
     settings.pace.instruments = 2.0;
     settings.pace.late = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    collecting.until_kept(old.len()).await;
+    collecting.until_stored(old.len()).await;
     let mut happened = htx.liquidate(20);
-    collecting.until_kept(old.len() + happened.len()).await;
+    collecting.until_stored(old.len() + happened.len()).await;
     htx.fault(|faults| faults.sides_of_positions = true);
     happened.extend(htx.liquidate(30));
     happened.extend(old);
     collecting
-        .until_of("htx", "rows are kept and it is left alone", |one| {
+        .until_of("htx", "rows are stored and it is left alone", |one| {
             one.events >= 70 && one.state == VenueState::Down
         })
         .await;
@@ -394,12 +395,12 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
         .await;
     assert!(!doubted().is_empty());
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     // Neither a roll nor reading the frames anew brings back what was withdrawn.
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     rebuild(
         &folder.archive(),
         &RebuildOptions::default(),
@@ -407,36 +408,37 @@ async fn an_htx_that_changes_its_mind_leaves_no_row_of_the_wrong_side() {
     )
     .unwrap()
     .unwrap();
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pings_of_htx_are_answered_with_their_own_token_on_three_sockets() {
+#[tokio::test(start_paused = true)]
+async fn pings_of_htx_are_answered_with_their_own_token_on_three_connections() {
     let folder = Folder::new();
-    let mut setup = Setup::of("htx");
     // A ping comes each five of the venue's seconds, and six without an answer are the end.
-    setup.second = Duration::from_millis(10);
-    let doubles = Doubles(BTreeMap::from([("htx", Exchange::with(setup).await)]));
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory_with(&["htx"], |setup| Setup {
+        second: Duration::from_millis(10),
+        ..setup
+    });
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let htx = doubles.of("htx");
     let tally = htx.until(|tally| tally.pongs >= 60).await;
     assert!(tally.strange.is_empty(), "{:?}", tally.strange);
     assert_eq!((tally.open, tally.sockets.len()), (3, 3));
     let happened = htx.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// A row that is told late, when another process listens, is missed by neither.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
+#[tokio::test(start_paused = true)]
+async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     let venues = ["coinex", "orderly"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();
     settings.pace.late = 2.0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings.clone()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings.clone()));
     collecting.until_live().await;
     let at = |venue: &str| doubles.of(venue).book().now();
     let begun = collecting.status().at;
@@ -467,10 +469,10 @@ async fn a_row_that_a_polled_venue_tells_late_is_kept_over_a_restart() {
         doubles.of(venue).record(&late);
         happened.extend(late);
     }
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
-    collecting.until_kept(happened.len()).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// A pace at which markets are read much more often than they are asked for.
@@ -483,12 +485,12 @@ fn reading_markets_often() -> Settings {
 }
 
 /// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_delisted_market_whose_requests_are_refused_is_a_topic_gap() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let before = coinex.book().now();
     coinex.fault(|faults| faults.broken = vec!["market=LATUSDT".to_owned()]);
@@ -498,11 +500,9 @@ async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
         let (first, last) = (Millis(0), Millis(i64::MAX / 2));
         archive.topic_gaps(first, last, None).unwrap()
     };
-    let started = std::time::Instant::now();
-    while gaps().is_empty() {
-        assert!(started.elapsed() < Duration::from_mins(1));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    collecting
+        .until("it is on record", |_| !gaps().is_empty())
+        .await;
     // The others go on to be covered.
     collecting
         .until_of("coinex", "it is polled on", |one| {
@@ -517,12 +517,12 @@ async fn a_market_that_was_delisted_and_is_refused_is_missing_by_its_name() {
 }
 
 /// One that is delisted is asked for the time before.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_market_that_was_delisted_since_the_last_poll_is_polled_once_more() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let last = coinex.imagine_of("LATUSDT", [coinex.book().now()]);
     coinex.record(&last);
@@ -531,14 +531,14 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_asked_once_more() {
     coinex
         .until(|tally| tally.asked("/v2/futures/market") >= lists + 3)
         .await;
-    collecting.until_kept(last.len()).await;
+    collecting.until_stored(last.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &last);
+    assert_stored(&folder.archive(), &last);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn bybit_gets_no_request_for_ten_minutes_after_a_403() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| {
         faults.rest = Some(Limit {
@@ -546,7 +546,7 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
             retry_after: None,
         });
     });
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let left = |trouble: &str| trouble.contains("cooldown: no requests for 600 s");
     collecting
         .until_of("bybit", "it is left alone", |one| {
@@ -564,22 +564,22 @@ async fn bybit_is_left_alone_for_ten_minutes_after_a_403() {
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_of_an_unknown_channel_is_counted_and_costs_no_connection() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_message_of_an_unknown_channel_is_counted_and_ends_no_connection() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     okx.say(r#"{"arg":{"channel":"liquidation-fills","instType":"SWAP"},"data":[]}"#);
     collecting
         .until_of("okx", "it is counted", |one| one.rejected == 1)
         .await;
     let happened = okx.liquidate(5);
-    let status = collecting.until_kept(happened.len()).await;
+    let status = collecting.until_stored(happened.len()).await;
     let one = &status.venues[0];
     assert_eq!((one.rejected, one.gaps), (1, 0), "{one:?}");
     let trouble = one.trouble.as_deref().unwrap_or_default();
     assert!(trouble.contains("liquidation-fills"), "{one:?}");
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }

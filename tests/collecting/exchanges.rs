@@ -3,12 +3,12 @@
 use liqdata::archive::{Archive, VenueCoverage};
 use liqdata::collect::{CollectPlan, VenueState};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, quick};
 use crate::doubles::names;
 
 async fn hears(venue: &'static str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&[venue]).await);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     until_asked(&collecting, venue).await;
     let exchange = doubles.of(venue);
@@ -16,7 +16,7 @@ async fn hears(venue: &'static str) {
     for _ in 0..5 {
         happened.extend(exchange.liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of(venue);
     assert_eq!(status.rejected, 0, "{status:?}");
     assert_eq!(status.pending, 0, "{status:?}");
@@ -26,7 +26,7 @@ async fn hears(venue: &'static str) {
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// Waits until nothing is left to be asked about the time before the start.
@@ -34,7 +34,7 @@ pub(crate) async fn until_asked(collecting: &Collecting, venue: &str) {
     let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
     collecting
         .until_of(venue, "the past is known", |one| {
-            one.asked >= one.to_ask && (one.asked > 0 || !has_history)
+            one.requests_done >= one.requests_planned && (one.requests_done > 0 || !has_history)
         })
         .await;
 }
@@ -49,55 +49,55 @@ macro_rules! venues {
 }
 
 venues! {
-    what_binance_tells_is_kept: "binance",
-    what_bybit_tells_is_kept: "bybit",
-    what_okx_tells_is_kept: "okx",
-    what_gate_tells_is_kept: "gate",
-    what_bitget_tells_is_kept: "bitget",
-    what_htx_tells_is_kept: "htx",
-    what_aster_tells_is_kept: "aster",
-    what_deribit_tells_is_kept: "deribit",
-    what_kraken_tells_is_kept: "kraken",
-    what_bitmex_tells_is_kept: "bitmex",
-    what_bitfinex_tells_is_kept: "bitfinex",
-    what_dydx_tells_is_kept: "dydx",
-    what_coinex_tells_is_kept: "coinex",
-    what_lighter_tells_is_kept: "lighter",
-    what_lighter_on_robinhood_chain_tells_is_kept: "lighter_rh",
-    what_pacifica_tells_is_kept: "pacifica",
-    what_extended_tells_is_kept: "extended",
-    what_orderly_tells_is_kept: "orderly",
+    orders_of_binance_are_stored: "binance",
+    orders_of_bybit_are_stored: "bybit",
+    orders_of_okx_are_stored: "okx",
+    orders_of_gate_are_stored: "gate",
+    orders_of_bitget_are_stored: "bitget",
+    orders_of_htx_are_stored: "htx",
+    orders_of_aster_are_stored: "aster",
+    orders_of_deribit_are_stored: "deribit",
+    orders_of_kraken_are_stored: "kraken",
+    orders_of_bitmex_are_stored: "bitmex",
+    orders_of_bitfinex_are_stored: "bitfinex",
+    orders_of_dydx_are_stored: "dydx",
+    orders_of_coinex_are_stored: "coinex",
+    orders_of_lighter_are_stored: "lighter",
+    orders_of_lighter_on_robinhood_chain_are_stored: "lighter_rh",
+    orders_of_pacifica_are_stored: "pacifica",
+    orders_of_extended_are_stored: "extended",
+    orders_of_orderly_are_stored: "orderly",
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_the_coins_that_are_asked_for_and_of_no_others() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["dydx", "extended"]).await);
+#[tokio::test(start_paused = true)]
+async fn only_orders_of_the_selected_coins_are_stored() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["dydx", "extended"]));
     let plan = CollectPlan {
         coins: vec!["BTC".to_owned()],
         ..doubles.plan(quick())
     };
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(40));
     }
     happened.retain(|truth| truth.market.base == "BTC");
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// As long as every socket of a venue gives signs of life, the time counts as listened to.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_venue_is_covered_from_when_it_is_live() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&names()).await);
+#[tokio::test(start_paused = true)]
+async fn every_exchange_is_covered_while_it_is_live() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&names()));
     let mut settings = quick();
     settings.pace.ping = 0.5;
     // What is polled is covered only as far as nothing can come late.
     settings.pace.late = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     let live = collecting.until_live().await.at;
     let reader = Archive::read(folder.archive()).unwrap();
     collecting
@@ -125,16 +125,16 @@ async fn every_venue_is_covered_from_when_it_is_live() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_venues_are_heard_at_once_and_end_together() {
+async fn several_exchanges_are_collected_at_once() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance", "bybit", "okx"]).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::on_loopback(&["binance", "bybit", "okx"]).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(50));
     }
-    let status = collecting.until_kept(happened.len()).await;
+    let status = collecting.until_stored(happened.len()).await;
     assert!(
         status
             .venues
@@ -143,5 +143,5 @@ async fn several_venues_are_heard_at_once_and_end_together() {
     );
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }

@@ -4,7 +4,7 @@ use liqdata::archive::{Archive, Filter};
 use liqdata::collect::Settings;
 use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending};
 
 /// The venues whose missed liquidations can be asked for and are told as the socket tells them.
@@ -12,27 +12,27 @@ const ASKABLE: [&str; 8] = [
     "okx", "bitget", "htx", "kraken", "deribit", "dydx", "bitfinex", "coinex",
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_in_the_middle_gives_the_set_of_an_unbroken_run() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&ASKABLE).await);
+#[tokio::test(start_paused = true)]
+async fn a_restart_gives_the_rows_of_an_uninterrupted_run() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&ASKABLE));
     let plan = doubles.plan(quick());
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(30));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     // Nobody listens.
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 150));
         exchange.record(&missed);
         happened.extend(missed);
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(30));
     }
     collecting
@@ -43,32 +43,32 @@ async fn a_restart_in_the_middle_gives_the_set_of_an_unbroken_run() {
             rows >= happened.len()
         })
         .await;
-    for (venue, exchange) in &doubles.0 {
+    for (venue, exchange) in doubles.exchanges() {
         let over = exchange.tally().over_limit;
         assert!(over.is_empty(), "{venue}: {over:?}");
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert!(gaps(&archive).iter().any(|gap| gap.exchange == "okx"));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_missed_while_a_connection_was_away_is_asked_for() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitget"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+#[tokio::test(start_paused = true)]
+async fn orders_during_a_disconnection_are_backfilled() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let bitget = doubles.of("bitget");
     let mut happened = bitget.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     bitget.act(Act::Disconnect(Ending::Close));
     let missed = bitget.imagine(std::iter::repeat_n(bitget.book().now(), 10));
     bitget.record(&missed);
     happened.extend(missed);
-    collecting.until_kept(20).await;
+    collecting.until_stored(20).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert_eq!(
         gaps(&archive)
             .iter()
@@ -78,18 +78,18 @@ async fn what_was_missed_while_a_connection_was_away_is_asked_for() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_back_fill_that_is_gone_does_not_stop_the_live_feed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_failed_backfill_does_not_stop_the_live_feed() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
     let okx = doubles.of("okx");
     okx.fault(|faults| faults.gone = vec!["/api/v5/public/liquidation-orders".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(10);
-    collecting.until_kept(10).await;
+    collecting.until_stored(10).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert!(okx.tally().asked("/api/v5/public/liquidation-orders") >= 1);
 }
 
@@ -102,16 +102,16 @@ fn of_a_day() -> Settings {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again() {
+#[tokio::test(start_paused = true)]
+async fn a_day_of_bars_and_open_interest_is_requested_once() {
     let venues = ["binance", "bybit", "okx"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut plan = doubles.plan(of_a_day());
     plan.once = true;
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("the past is filled", |status| {
-            status.is_filled && collecting.collector.as_ref().unwrap().is_over()
+            status.is_filled && collecting.is_over()
         })
         .await;
     let asked = doubles.of("okx").tally().rest.len();
@@ -143,11 +143,9 @@ async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again(
     }
     drop(archive);
     // Only what has happened since is asked for.
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
-        .until("it is over", |_| {
-            collecting.collector.as_ref().unwrap().is_over()
-        })
+        .until("it is over", |_| collecting.is_over())
         .await;
     collecting.stop().await;
     let later = &doubles.of("okx").tally().rest[asked..];
@@ -158,11 +156,11 @@ async fn a_day_of_bars_and_open_interest_is_filled_once_and_not_asked_for_again(
     assert!(again <= 2, "{later:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bars_go_on_as_they_close() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn bars_are_requested_as_they_close() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(of_a_day());
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until_of("bybit", "bars are there", |one| {
             one.bars >= 1440 && one.open_interest > 280

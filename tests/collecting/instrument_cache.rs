@@ -4,7 +4,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, quick};
 use crate::doubles::{Exchange, Limit};
 use crate::market_lists::{assert_missing, now, until_covered};
 
@@ -20,10 +20,10 @@ fn refuse(exchange: &Exchange, venue: &str) {
     exchange.fault(|faults| faults.broken = vec![path.to_owned()]);
 }
 
-/// Until the lists of these exchanges are kept as they are now.
-async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
+/// Until the lists of these exchanges are stored as they are now.
+async fn stored(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
     collecting
-        .until("the lists are kept", |_| {
+        .until("the lists are stored", |_| {
             let file = |venue: &&str| format!("state/markets-{venue}.json");
             let mut files = venues.iter().map(file);
             files.all(|file| folder.archive().join(file).exists())
@@ -31,21 +31,21 @@ async fn kept(collecting: &Collecting, folder: &Folder, venues: &[&str]) {
         .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_the_start() {
+#[tokio::test(start_paused = true)]
+async fn cached_market_lists_replace_refused_ones_from_the_start() {
     let venues = ["bybit", "okx"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let plan = doubles.plan(quick());
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &venues).await;
+    stored(&collecting, &folder, &venues).await;
     let read_until = now(doubles.of("okx"));
     collecting.stop().await;
     for venue in venues {
         refuse(doubles.of(venue), venue);
     }
     let begun = now(doubles.of("okx"));
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let mut happened = Vec::new();
     for venue in venues {
         let is_heard = |one: &VenueStatus| {
@@ -58,7 +58,7 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
         assert!(status.markets_as_of.unwrap() <= read_until, "{status:?}");
         happened.extend(doubles.of(venue).liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting
         .until_of("okx", "it is said", |one| {
             one.trouble
@@ -77,27 +77,27 @@ async fn lists_of_the_process_before_stand_in_for_those_that_are_refused_from_th
         until_covered(&collecting, &folder, venue, lives).await;
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     // Nobody knows what else was listed meanwhile.
     for venue in venues {
         assert_missing(&folder, venue, begun, refused_until);
     }
 }
 
-/// Bybit, whose lists are kept by a process that has ended, and how many sockets that wanted.
+/// Bybit, whose lists are stored by a process that has ended, and how many sockets that wanted.
 async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPlan, u64) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(settings);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &["bybit"]).await;
+    stored(&collecting, &folder, &["bybit"]).await;
     let wanted = collecting.of("bybit").sockets_wanted;
     collecting.stop().await;
     (folder, doubles, plan, wanted)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before() {
+#[tokio::test(start_paused = true)]
+async fn an_empty_market_list_at_the_start_does_not_replace_the_cached_list() {
     let mut settings = quick();
     settings.pace.delist = 600.0;
     let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
@@ -106,7 +106,7 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
     for market in inverse {
         bybit.book().withdraw(market.native_id);
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     assert_eq!(wanted, 2);
     collecting
         .until_of("bybit", "it is listened to as before", |one| {
@@ -116,8 +116,8 @@ async fn a_list_that_is_empty_at_first_does_not_take_the_place_of_that_of_before
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left_alone() {
+#[tokio::test(start_paused = true)]
+async fn cached_market_lists_are_used_during_a_cooldown() {
     let mut settings = quick();
     settings.pace.request = 0.5;
     let (folder, doubles, plan, wanted) = known_to_one_before(settings).await;
@@ -128,29 +128,29 @@ async fn lists_of_the_process_before_stand_in_while_an_exchange_wants_to_be_left
             retry_after: Some(600),
         });
     });
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let status = collecting.until_of("bybit", "it is listened to", |one| {
         one.sockets == wanted && one.markets_as_of.is_some()
     });
     assert_eq!(status.await.state, VenueState::Degraded);
     let happened = bybit.liquidate(20);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     assert_eq!(bybit.tally().rest.last().unwrap().status, 403);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_the_next_process() {
+#[tokio::test(start_paused = true)]
+async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     let venues = ["bybit", "coinex"];
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&venues));
     let mut settings = quick();
     settings.pace.instruments = 0.2;
     settings.pace.late = 0.05;
     let plan = doubles.plan(settings);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    kept(&collecting, &folder, &venues).await;
+    stored(&collecting, &folder, &venues).await;
     for venue in venues {
         let exchange = doubles.of(venue);
         let before = exchange.tally().rest.len();
@@ -175,9 +175,9 @@ async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_th
     for venue in venues {
         doubles.of(venue).mend();
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    collecting.until_kept(missed.len()).await;
+    collecting.until_stored(missed.len()).await;
     let gaps_of_it = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
@@ -195,5 +195,5 @@ async fn what_was_listed_while_the_list_was_refused_is_known_to_be_missing_by_th
     };
     assert!(gap.start <= listed && gap.end > listed, "{gap:?}");
     assert!(gap.topics > 5, "{gap:?}");
-    assert_kept(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &missed);
 }

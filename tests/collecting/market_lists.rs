@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::VenueState;
 use liqdata::model::{GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Exchange, RestRequest};
 
 pub(crate) fn now(exchange: &Exchange) -> Millis {
@@ -48,11 +48,11 @@ pub(crate) fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: 
 }
 
 async fn an_address_refuses_from_the_start(venue: &'static str, path: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     exchange.fault(|faults| faults.shut = vec![path.to_owned()]);
     let begun = now(exchange);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of(venue, "one of its sockets listens", |one| {
             one.state == VenueState::Degraded
@@ -78,23 +78,23 @@ async fn an_address_refuses_from_the_start(venue: &'static str, path: &str) {
     assert_missing(&folder, venue, begun, refused_until);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_time_is_covered_before_every_address_of_bybit_lives() {
+#[tokio::test(start_paused = true)]
+async fn no_time_is_covered_before_every_connection_of_bybit_is_live() {
     an_address_refuses_from_the_start("bybit", "/v5/public/inverse").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_time_is_covered_before_every_address_of_gate_lives() {
+#[tokio::test(start_paused = true)]
+async fn no_time_is_covered_before_every_connection_of_gate_is_live() {
     an_address_refuses_from_the_start("gate", "/v4/ws/btc").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_planned_again_is_a_gap_until_it_is_live() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
     settings.pace.instruments = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let inverse = ["BTCUSD", "ETHUSD"];
     for native_id in inverse {
@@ -125,13 +125,13 @@ async fn a_line_that_is_planned_again_is_missing_until_it_lives() {
     assert_missing(&folder, "bybit", planned, refused_until);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn markets_that_could_not_be_read_stay_as_they_were() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn markets_whose_list_cannot_be_read_stay_subscribed() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
     settings.pace.instruments = 0.1;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     bybit.fault(|faults| faults.broken = vec!["category=inverse".to_owned()]);
     let before = bybit.tally().rest.len();
@@ -146,7 +146,7 @@ async fn markets_that_could_not_be_read_stay_as_they_were() {
         .await;
     let happened = bybit.liquidate(60);
     assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let status = collecting.of("bybit");
     assert_eq!(
         (status.state, status.pending),
@@ -166,12 +166,12 @@ async fn markets_that_could_not_be_read_stay_as_they_were() {
         .until(|tally| tally.subscribed.iter().any(|(_, topic)| topic == wanted))
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn an_exchange_without_markets_is_not_live() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let listed: Vec<&str> = bybit
         .book()
@@ -185,7 +185,7 @@ async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
     let begun = now(bybit);
     let mut settings = quick();
     settings.pace.instruments = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
         .until("it is not live", |status| status.at > begun.on(500))
         .await;
@@ -204,14 +204,14 @@ async fn a_venue_that_lists_nothing_yet_is_not_taken_for_one_without_sockets() {
         .await;
     collecting.until_live().await;
     let happened = bybit.liquidate(30);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     assert_missing(&folder, "bybit", begun, listed_at);
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
+#[tokio::test(start_paused = true)]
+async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap() {
     let paths = [
         ("bybit", "NEWUSDT", "/v5/public/linear"),
         ("kraken", "PF_NEWUSD", "/"),
@@ -220,10 +220,10 @@ async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
         ("pacifica", "NEW", "/ws"),
     ];
     let folder = Folder::new();
-    let doubles = Doubles::open(&paths.map(|(venue, ..)| venue)).await;
+    let doubles = Doubles::in_memory(&paths.map(|(venue, ..)| venue));
     let mut settings = quick();
     settings.pace.instruments = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut refused = Vec::new();
     for (venue, native_id, path) in paths {
@@ -291,15 +291,15 @@ async fn a_replacement_that_failed_is_tried_again_and_its_time_is_missing() {
 }
 
 /// A topic that the venue refuses is missing in the archive for as long, and is asked for again on the same socket.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let topic = "allLiquidation.SOLUSDT";
     bybit.fault(|faults| faults.bad_topics = vec![topic.to_owned()]);
     let mut settings = quick();
     settings.pace.resubscribe = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
         .until_of("bybit", "the others are heard", |one| {
             one.state == VenueState::Live && one.uncovered_count == 1
@@ -340,7 +340,7 @@ async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
     );
     let happened = bybit.imagine_of("SOLUSDT", [now(bybit).0]);
     bybit.publish(&happened);
-    collecting.until_kept(1).await;
+    collecting.until_stored(1).await;
     let heard = now(bybit);
     collecting
         .until("it is covered again", |_| {
@@ -356,14 +356,14 @@ async fn a_topic_that_is_refused_is_missing_by_its_name_and_asked_for_again() {
 
 /// A list that says once that it is not there is no reason to stop listening; one that says so for long enough is, and since
 /// it said so first its topics are missing.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let mut settings = quick();
     settings.pace.instruments = 0.1;
     settings.pace.delist = 4.0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let list = "/v5/market/instruments-info?category=inverse";
     bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
@@ -376,7 +376,7 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
         .await;
     let happened = bybit.liquidate(60);
     assert!(happened.iter().any(|truth| truth.native_id() == "BTCUSD"));
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     assert_eq!(bybit.tally().sockets.len(), 2, "no socket was opened");
     assert_eq!(bybit.tally().open, 2, "no socket was closed");
     bybit.until(|tally| tally.open == 1).await;
@@ -398,20 +398,20 @@ async fn a_list_of_markets_that_is_not_there_is_believed_only_after_a_while() {
         );
         assert!(gap.end >= gap.start.on(4000), "{gap:?}");
     }
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// Where the first reading of all says that a list is not there, nothing is covered until that is believed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to_be_gone() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn no_time_is_covered_until_a_missing_market_list_counts_as_empty() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let list = "/v5/market/instruments-info?category=inverse";
     bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
     let mut settings = quick();
     settings.pace.delist = 2.0;
     let begun = now(bybit);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let lives = now(bybit);
     until_covered(&collecting, &folder, "bybit", lives).await;
@@ -421,17 +421,17 @@ async fn nothing_is_covered_while_a_list_that_was_never_there_is_not_believed_to
 }
 
 /// Coins of the settings are read as those of the plan are, and one that nobody lists is named.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn coins_of_the_settings_may_be_symbols_and_unlisted_ones_are_reported() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let mut settings = quick();
     settings.coins = vec!["btcusdt".to_owned(), "NOSUCH".to_owned()];
     settings.history_days = 1;
     settings.pace.acknowledge = 0.5;
     settings.pace.instruments = 0.2;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
-        .until("bars are kept", |status| status.bars > 0)
+        .until("bars are stored", |status| status.bars > 0)
         .await;
     collecting
         .until_of("bybit", "the coin is named", |one| {
@@ -444,9 +444,9 @@ async fn coins_of_the_settings_may_be_symbols_and_what_nobody_lists_is_named() {
 
 /// A venue that nobody gets through to is on record from the collector's start on: covered for no time, with an open gap
 /// that says why; what takes its place once it is heard says the same.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit", "okx"]).await);
+#[tokio::test(start_paused = true)]
+async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit", "okx"]));
     let begun = now(doubles.of("bybit"));
     for venue in ["bybit", "okx"] {
         doubles.of(venue).fault(|faults| {
@@ -454,7 +454,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
             faults.broken = vec!["/".to_owned()];
         });
     }
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let started = now(doubles.of("bybit"));
     let read = || Archive::read(folder.archive()).unwrap();
     let open = || {
@@ -484,7 +484,7 @@ async fn a_venue_that_is_never_reached_is_on_record_since_the_start() {
     assert_eq!(read().pending_gaps().unwrap().len(), 2);
     // Stopped and begun again it is one gap, since the first start.
     collecting.stop().await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let again = now(doubles.of("bybit"));
     collecting
         .until("the gap goes on", |_| {

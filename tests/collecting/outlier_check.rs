@@ -5,25 +5,25 @@ use liqdata::collect::{RebuildCounts, RebuildOptions, VenueStatus, rebuild};
 use liqdata::model::{Millis, VenueCoverage};
 use rust_decimal::Decimal;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
-use crate::doubles::{Truth, system_clock};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
+use crate::doubles::Truth;
 
-fn coverage(folder: &Folder, venue: &str) -> Option<VenueCoverage> {
+fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCoverage> {
     let archive = Archive::read(folder.archive()).unwrap();
-    let now = Millis(system_clock()());
+    let now = Millis(doubles.of(venue).book().now());
     let coverage = archive.coverage(now.back(600_000), now.on(1)).unwrap();
     coverage.into_iter().find(|one| one.exchange == venue)
 }
 
 /// Collects two orders of a market, the second at a thousandth of the price; gives how many were quarantined and unjudged
-/// as the archive has it, with what is kept of `right` and `wrong`.
-async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) -> (u64, u64) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+/// as the archive has it, with what is stored of `right` and `wrong`.
+async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) -> (u64, u64) {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     collecting
         .until("the count of the day has begun", |_| {
-            coverage(&folder, venue).is_some_and(|one| one.unjudged == Some(0))
+            coverage(&folder, &doubles, venue).is_some_and(|one| one.unjudged == Some(0))
         })
         .await;
     let exchange = doubles.of(venue);
@@ -35,33 +35,37 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_kept: bool) ->
     }
     exchange.publish(&right);
     exchange.publish(&wrong);
-    let kept: Vec<Truth> = if is_wrong_kept {
+    let stored: Vec<Truth> = if is_wrong_stored {
         right.into_iter().chain(wrong).collect()
     } else {
         right
     };
-    collecting.until_kept(kept.len()).await;
+    collecting.until_stored(stored.len()).await;
     collecting
         .until_of(venue, "both are judged or counted", |one| {
-            one.quarantined + one.unjudged + one.suspect >= if is_wrong_kept { 2 } else { 1 }
+            one.quarantined + one.unchecked + one.suspect >= if is_wrong_stored { 2 } else { 1 }
         })
         .await;
     let status = collecting.of(venue);
     collecting.stop().await;
-    assert_kept(&folder.archive(), &kept);
+    assert_stored(&folder.archive(), &stored);
     let aside = std::fs::read_to_string(folder.archive().join("quarantine.jsonl"));
     assert_eq!(
         aside.is_ok_and(|text| text.contains("the exchange's own")),
-        !is_wrong_kept
+        !is_wrong_stored
     );
-    let told = coverage(&folder, venue).unwrap();
+    let told = coverage(&folder, &doubles, venue).unwrap();
     let counted = (told.quarantined.unwrap(), told.unjudged.unwrap());
-    assert_eq!((status.quarantined, status.unjudged), counted, "{status:?}");
+    assert_eq!(
+        (status.quarantined, status.unchecked),
+        counted,
+        "{status:?}"
+    );
     counted
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets() {
+#[tokio::test(start_paused = true)]
+async fn a_coin_of_one_exchange_is_checked_against_the_price_in_its_market_list() {
     for (venue, native_id) in [
         ("gate", "PEPE_USDT"),
         // Held until its list of markets is read, as the others.
@@ -72,41 +76,41 @@ async fn a_coin_of_one_exchange_is_measured_by_the_price_in_its_list_of_markets(
     }
 }
 
-/// Orders of a market at a thousandth of the price are kept until the price that the exchange tells is known, and no longer.
+/// Orders of a market at a thousandth of the price are stored until the price that the exchange tells is known, and no longer.
 async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&[venue]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
     // It is listened to before the prices are known, so that nothing is missed for them.
-    let mut kept = 0;
+    let mut stored = 0;
     loop {
         let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
         for truth in &mut wrong {
             truth.price = (truth.price * Decimal::new(1, 3)).normalize();
         }
         exchange.publish(&wrong);
-        let told = |one: &VenueStatus| one.quarantined + one.unjudged > kept;
+        let told = |one: &VenueStatus| one.quarantined + one.unchecked > stored;
         let status = collecting.until_of(venue, "it is judged or not", told);
         let status = status.await;
         if status.quarantined == 1 {
-            assert_eq!(status.unjudged, kept);
+            assert_eq!(status.unchecked, stored);
             break;
         }
-        kept += 1;
-        assert!(kept < 100, "{venue}");
+        stored += 1;
+        assert!(stored < 100, "{venue}");
     }
     let right = exchange.imagine_of(native_id, [exchange.book().now()]);
     exchange.publish(&right);
     collecting
-        .until_kept(usize::try_from(kept).unwrap() + 1)
+        .until_stored(usize::try_from(stored).unwrap() + 1)
         .await;
-    assert_eq!(collecting.of(venue).unjudged, kept, "{venue}");
+    assert_eq!(collecting.of(venue).unchecked, stored, "{venue}");
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_beside_the_markets() {
+#[tokio::test(start_paused = true)]
+async fn a_coin_of_one_exchange_is_checked_against_the_prices_that_are_requested() {
     let cases = [
         ("binance", "ETHUSDT"),
         ("bybit", "SOLUSDT"),
@@ -130,18 +134,18 @@ async fn a_coin_of_one_exchange_is_measured_by_the_prices_that_are_asked_for_bes
     futures_util::future::join_all(cases).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_that_nothing_measures_is_kept_and_counted_as_unjudged() {
+#[tokio::test(start_paused = true)]
+async fn an_order_without_a_reference_price_is_stored_and_counted_as_unchecked() {
     assert_eq!(collected("htx", "BTC270326", true).await, (0, 2));
 }
 
 /// A request for prices that fails is said, costs no order, and leaves the orders unjudged.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+#[tokio::test(start_paused = true)]
+async fn orders_are_stored_unchecked_while_the_prices_cannot_be_read() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     bybit.fault(|faults| faults.broken = vec!["/v5/market/tickers".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of("bybit", "it is said", |one| {
             one.trouble
@@ -152,20 +156,20 @@ async fn prices_that_cannot_be_read_cost_nothing_but_the_measure() {
     collecting.until_live().await;
     let happened = bybit.liquidate(3);
     collecting
-        .until_of("bybit", "they are counted", |one| one.unjudged == 3)
+        .until_of("bybit", "they are counted", |one| one.unchecked == 3)
         .await;
-    collecting.until_kept(3).await;
+    collecting.until_stored(3).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 /// Of orders that the archive has, or that were quarantined, a new process counts none again.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_new_process_is_told_again_is_not_counted_again() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx", "gate"]).await);
+#[tokio::test(start_paused = true)]
+async fn repeats_are_not_counted_again_after_a_restart() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx", "gate"]));
     let (okx, gate) = (doubles.of("okx"), doubles.of("gate"));
     okx.fault(|faults| faults.broken = vec!["/api/v5/public/mark-price".to_owned()]);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(5);
     let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
@@ -177,39 +181,45 @@ async fn what_a_new_process_is_told_again_is_not_counted_again() {
         .until_of("gate", "it is set aside", |one| one.quarantined == 1)
         .await;
     collecting
-        .until_of("okx", "they are counted", |one| one.unjudged == 5)
+        .until_of("okx", "they are counted", |one| one.unchecked == 5)
         .await;
     collecting.stop().await;
 
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until("the archive was told again", |status| status.repeated >= 5)
         .await;
     let gate = collecting
         .until_of("gate", "it was told again", |one| {
-            one.repeated + one.quarantined + one.unjudged > 0
+            one.repeated + one.quarantined + one.unchecked > 0
         })
         .await;
-    assert_eq!((gate.quarantined, gate.unjudged), (0, 0), "{gate:?}");
+    assert_eq!((gate.quarantined, gate.unchecked), (0, 0), "{gate:?}");
     // What is new counts.
     let more = okx.liquidate(1);
     collecting
-        .until_of("okx", "it is counted", |one| one.unjudged > 0)
+        .until_of("okx", "it is counted", |one| one.unchecked > 0)
         .await;
     collecting.stop().await;
-    let kept: Vec<Truth> = happened.into_iter().chain(more).collect();
-    assert_kept(&folder.archive(), &kept);
-    assert_eq!(coverage(&folder, "okx").unwrap().unjudged, Some(6));
-    assert_eq!(coverage(&folder, "gate").unwrap().quarantined, Some(1));
+    let stored: Vec<Truth> = happened.into_iter().chain(more).collect();
+    assert_stored(&folder.archive(), &stored);
+    assert_eq!(
+        coverage(&folder, &doubles, "okx").unwrap().unjudged,
+        Some(6)
+    );
+    assert_eq!(
+        coverage(&folder, &doubles, "gate").unwrap().quarantined,
+        Some(1)
+    );
 }
 
 /// What was quarantined for the exchange's own price, of which nothing is known later, is no new order to a rebuild, but where
 /// it is read in another unit by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["gate"]).await);
     let gate = doubles.of("gate");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut wrong = gate.imagine_of("PEPE_USDT", [gate.book().now()]);
     for truth in &mut wrong {
@@ -230,7 +240,7 @@ async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
     };
     let done = again();
     assert_eq!((done.new, done.doubtful), (0, 1), "{done:?}");
-    assert_kept(&folder.archive(), &[]);
+    assert_stored(&folder.archive(), &[]);
     // As a decoder would have read it that took the price for ten times as much.
     let file = folder.archive().join("quarantine.jsonl");
     let aside = std::fs::read_to_string(&file).unwrap();
@@ -243,5 +253,5 @@ async fn what_was_quarantined_is_new_to_a_rebuild_only_in_another_unit() {
     std::fs::write(&file, format!("{line}\n")).unwrap();
     let done = again();
     assert_eq!((done.new, done.doubtful), (1, 0), "{done:?}");
-    assert_kept(&folder.archive(), &wrong);
+    assert_stored(&folder.archive(), &wrong);
 }

@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::Settings;
 use liqdata::model::{CoverageGap, GapState, Millis};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
 use crate::doubles::{Exchange, Limit, Truth};
 
 /// Settings under which a row waits for so many seconds.
@@ -50,10 +50,10 @@ fn assert_on_record(archive: &Path, happened: &[Truth], state: GapState) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(60.0)));
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(60.0)));
     collecting.until_live().await;
     let okx = doubles.of("okx");
     let late = of_unlisted(okx, 2);
@@ -61,23 +61,23 @@ async fn a_row_of_an_unknown_market_waits_until_the_market_is_listed() {
         .until_of("okx", "two rows wait", |one| one.pending == 2)
         .await;
     let mut happened = okx.liquidate(5);
-    collecting.until_kept(5).await;
+    collecting.until_stored(5).await;
     assert_on_record(&folder.archive(), &late, GapState::Open);
     okx.book().announce(late[0].native_id());
-    collecting.until_kept(7).await;
+    collecting.until_stored(7).await;
     assert_eq!(collecting.of("okx").pending, 0);
     assert_eq!(collecting.of("okx").unpriced, 0);
     let archive = folder.archive();
     collecting.stop().await;
     assert_on_record(&archive, &late, GapState::Recovered);
     happened.extend(late);
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["okx"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.2)));
+#[tokio::test(start_paused = true)]
+async fn a_row_with_an_unknown_market_is_lost_by_name_in_the_end() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.2)));
     collecting.until_live().await;
     let late = of_unlisted(doubles.of("okx"), 1);
     collecting
@@ -85,16 +85,16 @@ async fn a_row_whose_market_stays_unknown_is_given_up_by_name() {
         .await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &[]);
+    assert_stored(&archive, &[]);
     assert_on_record(&archive, &late, GapState::Lost);
     let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.contains(late[0].native_id()), "{aside}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bitmex"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(patient(0.1)));
+#[tokio::test(start_paused = true)]
+async fn a_row_waits_while_the_markets_cannot_be_read() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitmex"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(patient(0.1)));
     collecting.until_live().await;
     let bitmex = doubles.of("bitmex");
     let broken = Limit {
@@ -112,10 +112,10 @@ async fn a_row_waits_for_as_long_as_the_markets_cannot_be_read() {
         .await;
     assert_eq!(collecting.of("bitmex").pending, 1);
     bitmex.mend();
-    collecting.until_kept(1).await;
+    collecting.until_stored(1).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &late);
+    assert_stored(&archive, &late);
     let states: Vec<GapState> = of_topics(&archive).iter().map(|one| one.state).collect();
     assert_eq!(states, [GapState::Recovered]);
 }

@@ -23,9 +23,8 @@ async fn until_heard(collecting: &Collecting) -> Status {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_share_that_is_seen()
-{
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_interest() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.lists("kPEPE", "5000");
@@ -51,12 +50,12 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
     plan.positions = true;
     // The first question is refused, which is waited out.
     venue.refuse(429, "0");
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
-        .until("a snapshot is kept", |status| of(status).snapshots > 0)
+        .until("a snapshot is stored", |status| of(status).snapshots > 0)
         .await;
     let archive = folder.archive();
     let rows = last(&archive, "BTC");
@@ -91,7 +90,7 @@ async fn accounts_that_trade_are_looked_at_and_what_they_hold_is_kept_with_the_s
 
     // A restart looks at those of before though nobody trades.
     let asked = venue.asked().len();
-    let collecting = Collecting::start(&archive, &plan);
+    let collecting = doubles.collect(&archive, &plan);
     collecting
         .until("a snapshot without a trade", |status| {
             of(status).snapshots > 0
@@ -124,8 +123,8 @@ fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_answers_is_none() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.holds(
@@ -136,11 +135,11 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
     let mut plan = doubles.plan(looking(&venue, &["BTC"]));
     plan.positions = true;
     let archive = folder.archive();
-    let collecting = Collecting::start(&archive, &plan);
+    let collecting = doubles.collect(&archive, &plan);
     until_heard(&collecting).await;
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
-        .until("a snapshot is kept", |status| of(status).positions == 1)
+        .until("a snapshot is stored", |status| of(status).positions == 1)
         .await;
     let open = last(&archive, "BTC");
     assert_eq!(open.len(), 1);
@@ -180,14 +179,14 @@ async fn a_snapshot_in_which_nobody_holds_anything_is_one_and_a_round_without_an
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list_are_said() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+async fn coins_are_requested_by_their_native_names_and_unlisted_ones_are_reported() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "10");
     venue.lists("kPEPE", "5000");
     let mut plan = doubles.plan(looking(&venue, &["PEPE", "NOPE"]));
     plan.positions = true;
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     let status = until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["kPEPE"]);
     assert_eq!(
@@ -197,10 +196,10 @@ async fn coins_are_asked_for_as_the_venue_spells_them_and_those_it_does_not_list
     collecting.stop().await;
 }
 
-/// Where coins are named, positions of others are not kept; of what is held beyond all that is open no share is told.
+/// Where coins are named, positions of others are not stored; of what is held beyond all that is open no share is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["coinex"]).await);
+async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_open_interest() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
     let venue = Hyperliquid::open().await;
     venue.lists("BTC", "1");
     venue.lists("ETH", "100");
@@ -215,7 +214,7 @@ async fn of_the_coins_that_are_named_alone_and_no_share_of_more_than_there_is() 
     let mut plan = doubles.plan(looking(&venue, &["ETH"]));
     plan.positions = true;
     plan.coins = vec!["BTC".to_owned()];
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     until_heard(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");

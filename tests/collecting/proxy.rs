@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, quick};
+use crate::bench::{Doubles, Folder, assert_stored, quick};
 
 /// A proxy on loopback for whoever knows the password. It leads to the port that is asked for, of this machine, whatever
 /// the host is.
@@ -107,20 +107,20 @@ async fn lead_by_socks(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sockets_go_through_a_socks_proxy_of_the_environment() {
+async fn connections_use_a_socks_proxy_of_the_environment() {
     let (at, hosts) = socks().await;
     let address = format!("socks5h://me:hunter2@{at}");
-    in_a_process("proxy::a_venue_is_heard", "ALL_PROXY", address).await;
+    in_a_process("proxy::an_exchange_behind_a_proxy", "ALL_PROXY", address).await;
     let hosts = hosts.lock().unwrap();
     assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "venue.example"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
+async fn an_exchange_may_have_its_own_proxy_for_connections_and_requests() {
     let (at, hosts) = socks().await;
     let http = Proxy::open().await;
     let folder = Folder::new();
-    let doubles = Doubles::open(&["bitget", "okx"]).await;
+    let doubles = Doubles::on_loopback(&["bitget", "okx"]).await;
     let mut plan = plan(&doubles, &["socket", "rest"]);
     for (venue, reach) in &mut plan.settings.exchanges {
         reach.proxy = Some(match venue.as_str() {
@@ -134,14 +134,14 @@ async fn a_venue_may_have_a_proxy_of_its_own_for_sockets_and_requests() {
         }
     }
     assert!(!format!("{plan:?}").contains("hunter2"));
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let mut happened = doubles.of("okx").liquidate(10);
     happened.extend(doubles.of("bitget").liquidate(10));
     // Those of okx have no price without its markets, which are asked for by REST.
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert!(hosts.lock().unwrap().len() >= 2);
     let heads = http.heads.lock().unwrap();
     assert!(
@@ -178,10 +178,10 @@ async fn in_a_process_with(name: &'static str, variables: Vec<(&'static str, Str
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not() {
+async fn connections_use_the_proxy_of_the_environment_except_on_loopback() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter2@{}", proxy.at);
-    in_a_process("proxy::a_venue_is_heard", "all_proxy", address).await;
+    in_a_process("proxy::an_exchange_behind_a_proxy", "all_proxy", address).await;
     let heads = proxy.heads.lock().unwrap();
     assert!(!heads.is_empty());
     for head in &*heads {
@@ -190,13 +190,13 @@ async fn sockets_go_through_the_proxy_of_the_environment_and_loopback_does_not()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_so() {
+async fn no_proxy_is_used_if_the_environment_or_the_settings_exclude_it() {
     let proxy = Proxy::open().await;
     let address = ("ALL_PROXY", format!("http://me:hunter2@{}", proxy.at));
     let unless = ("NO_PROXY", "other.example, 0.0.0.0".to_owned());
-    let near = "proxy::a_venue_of_this_machine_is_heard";
+    let near = "proxy::an_exchange_on_this_machine";
     in_a_process_with(near, vec![address.clone(), unless]).await;
-    let none = "proxy::a_venue_without_a_proxy_is_heard";
+    let none = "proxy::an_exchange_without_a_proxy";
     in_a_process_with(none, vec![address.clone()]).await;
     assert!(proxy.heads.lock().unwrap().is_empty());
     // Without either the same goes through it.
@@ -209,14 +209,24 @@ async fn no_proxy_is_asked_where_the_environment_or_the_settings_of_a_venue_say_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proxy_that_refuses_is_named_with_its_variable_and_without_its_password() {
+async fn a_refusing_proxy_is_named_with_its_variable_and_without_its_password() {
     let proxy = Proxy::open().await;
     let address = format!("http://me:hunter3@{}", proxy.at);
-    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", address).await;
+    in_a_process(
+        "proxy::an_exchange_behind_a_refusing_proxy",
+        "HTTP_PROXY",
+        address,
+    )
+    .await;
     assert!(!proxy.heads.lock().unwrap().is_empty());
     drop(proxy);
     let nobody = "http://me:hunter3@127.0.0.1:9".to_owned();
-    in_a_process("proxy::a_venue_cannot_be_reached", "HTTP_PROXY", nobody).await;
+    in_a_process(
+        "proxy::an_exchange_behind_a_refusing_proxy",
+        "HTTP_PROXY",
+        nobody,
+    )
+    .await;
 }
 
 /// A plan in which one venue's socket, and what else it is asked, are far away.
@@ -239,53 +249,53 @@ fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_is_heard() {
+async fn an_exchange_behind_a_proxy() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     // The markets are asked for on loopback, which no proxy is to see.
     let plan = plan(&doubles, &["socket"]);
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(20);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// One whose socket has an address of this machine that is not taken for loopback.
 async fn heard_by(proxy: Option<&str>) {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::on_loopback(&["okx"]).await;
     let mut plan = plan(&doubles, &["socket"]);
     for reach in plan.settings.exchanges.values_mut() {
         let socket = reach.hosts.get_mut("socket").unwrap();
         *socket = socket.replace("venue.example", "0.0.0.0");
         reach.proxy = proxy.map(str::to_owned);
     }
-    let collecting = Collecting::start(&folder.archive(), &plan);
+    let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
     let happened = doubles.of("okx").liquidate(5);
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_of_this_machine_is_heard() {
+async fn an_exchange_on_this_machine() {
     heard_by(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_without_a_proxy_is_heard() {
+async fn an_exchange_without_a_proxy() {
     heard_by(Some("")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
-async fn a_venue_cannot_be_reached() {
+async fn an_exchange_behind_a_refusing_proxy() {
     let proxy = std::env::var("HTTP_PROXY").unwrap();
     let named = format!(
         "the proxy http://{} (HTTP_PROXY)",
@@ -293,8 +303,8 @@ async fn a_venue_cannot_be_reached() {
     );
     for far in [&["socket"], &["rest"]] {
         let folder = Folder::new();
-        let doubles = Doubles::open(&["okx"]).await;
-        let collecting = Collecting::start(&folder.archive(), &plan(&doubles, far));
+        let doubles = Doubles::on_loopback(&["okx"]).await;
+        let collecting = doubles.collect(&folder.archive(), &plan(&doubles, far));
         let is_named = |status: &liqdata::collect::VenueStatus| {
             let trouble = status.trouble.as_deref().unwrap_or_default();
             assert!(!trouble.contains("hunter"), "{trouble}");

@@ -7,7 +7,7 @@ use liqdata::collect::{RebuildCounts, RebuildOptions, RebuildReport, rebuild};
 use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, quick};
+use crate::bench::{Doubles, Folder, assert_stored, orders, quick};
 use crate::doubles::{Act, Ending};
 
 const VENUES: [&str; 4] = ["okx", "gate", "bitfinex", "binance"];
@@ -102,22 +102,22 @@ fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decim
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&VENUES).await);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut truths = Vec::new();
     for venue in VENUES {
         truths.extend(doubles.of(venue).liquidate(30));
     }
-    collecting.until_kept(truths.len()).await;
+    collecting.until_stored(truths.len()).await;
     // What is told again as a body is known already.
     doubles.of("okx").act(Act::Disconnect(Ending::Close));
     collecting
         .until_of("okx", "it is told again", |one| one.repeated >= 30)
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &truths);
+    assert_stored(&folder.archive(), &truths);
     let all = u64::try_from(truths.len()).unwrap();
     let dry = RebuildOptions {
         dry_run: true,
@@ -125,7 +125,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     };
     assert_eq!(counts(&again(&folder.archive(), &dry)), [all, 0, 0, 0]);
 
-    // As a decoder would have kept it that took a contract for ten; one row it did not know, another it made up.
+    // As a decoder would have stored it that took a contract for ten; one row it did not know, another it made up.
     let right = orders(&folder.archive());
     let mut wrong = right.clone();
     for row in wrong.iter_mut().filter(|row| row.order.exchange == "okx") {
@@ -143,7 +143,7 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
             .clone()
     };
     wrong.push(made_up);
-    // What did not come with any frame that is kept is left alone.
+    // What did not come with any frame that is stored is left alone.
     let mut other = wrong
         .iter()
         .find(|row| row.order.exchange == "bitfinex")
@@ -174,9 +174,9 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
     let old = wrong.last().unwrap().order.value_usd;
     assert_eq!(total(&path, None), (sum + old, count + 1));
     assert_eq!(total(&path, now), before);
-    let mut kept = orders(&path);
-    kept.retain(|row| row.dedupe_key != "bitfinex|of old");
-    assert_eq!(kept, right);
+    let mut stored = orders(&path);
+    stored.retain(|row| row.dedupe_key != "bitfinex|of old");
+    assert_eq!(stored, right);
     // Whoever reads on from before reads all of it again.
     let reader = Archive::read(&path).unwrap();
     assert!(
@@ -212,9 +212,9 @@ async fn rows_in_a_wrong_unit_are_mended_and_answers_as_of_before_stay() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn frames_of_a_retired_topic_become_rows() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["bybit"]).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["bybit"]).await);
     let bybit = doubles.of("bybit");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let truths = bybit.imagine_of("BTCUSDT", [bybit.book().now()]);
     let (at, price, size) = (truths[0].time, truths[0].price, truths[0].size);
@@ -222,9 +222,9 @@ async fn frames_of_a_retired_topic_become_rows() {
     bybit.say(&format!(
         r#"{{"topic":"liquidation.BTCUSDT","type":"snapshot","ts":{at},"data":{{"updatedTime":{at},"symbol":"BTCUSDT","side":"{order}","size":"{size}","price":"{price}"}}}}"#
     ));
-    collecting.until_kept(1).await;
+    collecting.until_stored(1).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &truths);
+    assert_stored(&folder.archive(), &truths);
     assert_eq!(
         counts(&again(&folder.archive(), &RebuildOptions::default())),
         [1, 0, 0, 0]

@@ -6,7 +6,7 @@ use liqdata::archive::Archive;
 use liqdata::collect::{Settings, VenueState, VenueStatus};
 use liqdata::model::Millis;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Collecting, Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending, Exchange, Garbage, Truth};
 
 const VENUES: [&str; 7] = [
@@ -40,7 +40,7 @@ async fn until_whole(collecting: &Collecting) {
 /// Lets something happen everywhere, and waits until both have told it.
 async fn until_both_have_told(collecting: &Collecting, doubles: &Doubles) -> Vec<Truth> {
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(20));
     }
     collecting
@@ -53,7 +53,7 @@ async fn until_both_have_told(collecting: &Collecting, doubles: &Doubles) -> Vec
 
 /// Waits until every socket has asked for a sign of life several times since, and got it.
 async fn until_all_give_a_sign(doubles: &Doubles) {
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         let before = exchange.tally();
         let asked = before.pings + 4 * before.open;
         exchange.until(|tally| tally.pings >= asked).await;
@@ -71,14 +71,14 @@ fn for_two() -> Settings {
 }
 
 /// Between two of its pings nothing proves what was heard since the last one, and the other may be lost any moment.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_still_listens_asks_for_a_sign_of_life_as_soon_as_the_other_is_lost() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+#[tokio::test(start_paused = true)]
+async fn the_remaining_connection_sends_a_ping_as_soon_as_the_other_is_lost() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     settings.pace.ping = 600.0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         let mut asked = None;
         while asked != Some(exchange.tally().pings) {
             asked = Some(exchange.tally().pings);
@@ -95,21 +95,21 @@ async fn who_still_listens_asks_for_a_sign_of_life_as_soon_as_the_other_is_lost(
     collecting.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(for_two()));
+#[tokio::test(start_paused = true)]
+async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
     let mut happened: Vec<Truth> = Vec::new();
     let mut tell = |count: usize| {
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(count));
         }
         happened.len()
     };
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     // What neither can read counts once.
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.act(Act::Garbage(Garbage::Alien));
     }
     collecting
@@ -117,8 +117,8 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
             status.venues.iter().all(|one| one.rejected > 0)
         })
         .await;
-    // The first of the two is lost and kept out, then the second once more.
-    for exchange in doubles.0.values() {
+    // The first of the two is lost and stored out, then the second once more.
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.refuse = true);
         for number in one_of_each_path(exchange, 0) {
             assert!(exchange.act_on(number, Act::Disconnect(Ending::Reset)));
@@ -130,19 +130,19 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
             status.venues.iter().all(half)
         })
         .await;
-    collecting.until_kept(tell(20)).await;
-    for exchange in doubles.0.values() {
+    collecting.until_stored(tell(20)).await;
+    for exchange in doubles.exchanges().values() {
         exchange.mend();
     }
     until_whole(&collecting).await;
     // Each gives a sign of life after the other is back.
     until_all_give_a_sign(&doubles).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         for number in one_of_each_path(exchange, 1) {
             assert!(exchange.act_on(number, Act::Disconnect(Ending::Close)));
         }
     }
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     until_whole(&collecting).await;
     let status = collecting.status();
     for one in &status.venues {
@@ -152,7 +152,7 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
     let until = status.at;
     // Both are lost.
     until_all_give_a_sign(&doubles).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.act(Act::Disconnect(Ending::Reset));
     }
     collecting
@@ -161,9 +161,9 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
         })
         .await;
     until_whole(&collecting).await;
-    collecting.until_kept(tell(20)).await;
+    collecting.until_stored(tell(20)).await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     for venue in VENUES {
         let of_venue = gaps.iter().filter(|gap| gap.exchange == venue).count();
@@ -181,15 +181,15 @@ async fn the_loss_of_one_of_two_is_no_gap_and_that_of_both_is() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+#[tokio::test(start_paused = true)]
+async fn a_silent_redundant_connection_is_replaced() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     settings.pace.stale_connection = 0.4;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     let mut happened = until_both_have_told(&collecting, &doubles).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         for number in one_of_each_path(exchange, 0) {
             assert!(exchange.act_on(number, Act::Mute));
         }
@@ -203,10 +203,10 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
         })
         .await;
     until_whole(&collecting).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(20));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     for one in collecting.status().venues {
         assert_eq!((one.gaps, one.lost), (0, 0), "{one:?}");
         let most = one.sockets_wanted + one.sockets_wanted / 2;
@@ -216,21 +216,21 @@ async fn one_of_two_that_tells_nothing_of_what_the_other_tells_is_replaced() {
         );
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert_eq!(gaps(&folder.archive()), []);
 }
 
 /// Who subscribes is told the last events anew at some venues, long after both were told them and they were forgotten here.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&VENUES).await);
+#[tokio::test(start_paused = true)]
+async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
     let mut settings = for_two();
     (settings.pace.stale_connection, settings.pace.dedupe) = (0.4, 0.2);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     let happened = until_both_have_told(&collecting, &doubles).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         for number in one_of_each_path(exchange, 0) {
             assert!(exchange.act_on(number, Act::Disconnect(Ending::Close)));
         }
@@ -248,15 +248,15 @@ async fn what_one_that_is_back_is_told_of_the_past_the_other_does_not_owe() {
         assert_eq!((one.connections, one.gaps), (once_more(&one), 0), "{one:?}");
     }
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     assert_eq!(gaps(&folder.archive()), []);
 }
 
 /// The allowance of messages is for an address, however many sockets there are.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_who_listen_share_what_one_address_may_send() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["lighter"]).await);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(for_two()));
+#[tokio::test(start_paused = true)]
+async fn redundant_connections_share_the_message_limit_of_their_address() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["lighter"]));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(for_two()));
     until_whole(&collecting).await;
     let tally = doubles.of("lighter").tally();
     assert_eq!(
@@ -272,13 +272,13 @@ async fn two_who_listen_share_what_one_address_may_send() {
 }
 
 /// A number that one misses is no gap where the other had what it stands for; one that both miss is.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hole_in_the_numbers_of_one_of_two_is_no_gap_and_one_in_both_is() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["extended"]).await);
+#[tokio::test(start_paused = true)]
+async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["extended"]));
     let extended = doubles.of("extended");
     let mut settings = for_two();
     settings.pace.acknowledge = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     // Before that one alone listened.
     let whole = collecting.status().at;
@@ -294,7 +294,7 @@ async fn a_hole_in_the_numbers_of_one_of_two_is_no_gap_and_one_in_both_is() {
         happened.extend(extended.liquidate(1));
         extended.drained().await;
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let at = collecting.status().at;
     collecting
         .until("the hole is found and taken for none", |status| {
@@ -315,7 +315,7 @@ async fn a_hole_in_the_numbers_of_one_of_two_is_no_gap_and_one_in_both_is() {
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 1, "{gaps:?}");
     assert!(

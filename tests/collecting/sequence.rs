@@ -6,7 +6,7 @@ use liqdata::archive::{Archive, Completeness, Evidence};
 use liqdata::market::Market;
 use liqdata::model::{GapState, Millis, TimeRange};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps, quick};
+use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::Act;
 
 const VENUES: [(&str, &str); 3] = [
@@ -19,13 +19,13 @@ const VENUES: [(&str, &str); 3] = [
 const UNDER_WAY: i64 = 3000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for() {
+async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     let venues = VENUES.map(|(venue, _)| venue);
-    let (folder, doubles) = (Folder::new(), Doubles::open(&venues).await);
+    let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&venues).await);
     let mut settings = quick();
     settings.pace.late = 0.05;
     settings.pace.acknowledge = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let begun = collecting.status().at;
     let (mut happened, mut missed) = (Vec::new(), Vec::new());
@@ -49,7 +49,7 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
             status.venues.iter().all(|one| one.holes == 1)
         })
         .await;
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let market = Market::open(folder.archive(), None).unwrap();
     collecting
         .until("what was missed is told", |_| {
@@ -87,7 +87,7 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
         })
         .await;
     collecting.stop().await;
-    assert_kept(&folder.archive(), &happened);
+    assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 3, "{gaps:?}");
     for (venue, at) in missed {
@@ -106,9 +106,9 @@ async fn a_frame_that_is_lost_on_its_way_is_missed_by_its_number_and_asked_for()
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
-    let (folder, doubles) = (Folder::new(), Doubles::open(&["gate"]).await);
+#[tokio::test(start_paused = true)]
+async fn the_totals_of_an_exchange_are_compared_with_the_stored_orders() {
+    let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
     let gate = doubles.of("gate");
     let mut settings = quick();
     settings.coins = vec!["BTC".to_owned()];
@@ -120,8 +120,8 @@ async fn the_totals_of_a_venue_stand_beside_what_is_kept() {
     let mut happened = gate.imagine_of("BTC_USDT", times);
     happened.extend(gate.imagine_of("ETH_USDT", times));
     gate.record(&happened);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
-    collecting.until_kept(happened.len()).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
+    collecting.until_stored(happened.len()).await;
     let told: f64 = happened
         .iter()
         .filter(|truth| truth.native_id() == "BTC_USDT")

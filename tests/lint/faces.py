@@ -1,10 +1,11 @@
-"""Write what follows from the queries, which stand once in ``python/liqdata/queries.py``.
+"""Write what follows from methods that stand once: the queries in ``python/liqdata/queries.py``, and those of vendors.
 
 ``python tests/lint/faces.py`` compares; with ``--write`` it writes:
 
 * in ``queries.py`` the overloads of each method, from its signature: one symbol or several, one instant or several;
 * ``async_queries.py``, the same methods as coroutines;
-* ``recorded_queries.py``, the methods that a market also answers from recordings, with ``source=``.
+* ``recorded_queries.py``, the methods that a market also answers from recordings, with ``source=``;
+* ``vendors/asynchronous.py``, the clients of vendors for asyncio, from the blocking ones.
 """
 
 import ast
@@ -35,9 +36,12 @@ source : str, optional
     Only orders of this recording, such as ``"coinglass"`` (:func:`liqdata.record`).{more}
 """
 
+YIELD_FROM = re.compile(r"^( *)yield from (.+)$", re.MULTILINE)
+VENDORS = ("coinalyze", "coinank", "coinglass", "datamaxi", "hyblock", "velo")
+
 HEAD = '''"""{summary}
 
-Written by ``tests/lint/faces.py`` from ``queries.py``.
+Written by ``tests/lint/faces.py`` from {origin}.
 """
 '''
 
@@ -158,13 +162,17 @@ class Awaited(ast.NodeTransformer):
 
 
 class Renamed(ast.NodeTransformer):
-    """Another name of a variable."""
+    """Another name of a variable or attribute."""
 
     def __init__(self, name: str, other: str) -> None:
         self.name, self.other = name, other
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.other if node.id == self.name else node.id, node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        self.generic_visit(node)
+        return ast.Attribute(node.value, self.other if node.attr == self.name else node.attr, node.ctx)
 
 
 def returning(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -244,8 +252,13 @@ def imports_of(source: str) -> str:
 
 
 def class_of(source: str) -> ast.ClassDef:
-    """The class of the queries."""
-    return next(each for each in ast.parse(source).body if isinstance(each, ast.ClassDef))
+    """The public class of a file."""
+    return next(each for each in ast.parse(source).body if isinstance(each, ast.ClassDef) and each.decorator_list)
+
+
+def as_coroutine(function: ast.FunctionDef) -> ast.AsyncFunctionDef:
+    """The same method as a coroutine."""
+    return ast.AsyncFunctionDef(**{name: getattr(function, name) for name in function._fields}, lineno=0)
 
 
 def overloaded(source: str) -> str:
@@ -274,14 +287,14 @@ def awaited(source: str) -> str:
         body = ast.unparse(each.body[-1])
         function = each
         if each.name in coroutines:
-            function = ast.AsyncFunctionDef(**{name: getattr(each, name) for name in each._fields}, lineno=0)
+            function = as_coroutine(each)
             body = body.replace("return self.", "return await self.")
         doc = with_example(ast.get_docstring(each), partial(client_example, coroutines=coroutines))
         code = with_overloads(function, method(head_of(function), doc, body))
         made.append(OF_ASYNCIO.sub(r"Async\g<0>", code))
     imports = OF_ASYNCIO.sub(r"Async\g<0>", imports_of(source))
     imports = imports.replace("BlockingService", "AsyncService")
-    text = f'''{HEAD.format(summary="The queries of asynchronous clients.")}
+    text = f'''{HEAD.format(summary="The queries of asynchronous clients.", origin="``queries.py``")}
 {imports}
 __all__ = ["AsyncQueries"]
 
@@ -317,7 +330,7 @@ def recorded(source: str) -> str:
     imports = imports_of(source).replace("    from decimal import Decimal\n", "")
     imports = imports.replace("from typing import", "from decimal import Decimal\nfrom typing import", 1)
     imports = imports.replace("from .types import Amount", "from .queries import Queries")
-    text = f'''{HEAD.format(summary="Queries that a market also answers from recordings.")}
+    text = f'''{HEAD.format(summary="Queries that a market also answers from recordings.", origin="``queries.py``")}
 {imports}
 __all__ = ["RecordedQueries"]
 
@@ -336,6 +349,86 @@ class RecordedQueries(Queries[Decimal]):
     return formatted(text + "\n\n".join(made), PACKAGE / "recorded_queries.py")
 
 
+def vendor_example(code: str, kind: ast.ClassDef) -> str:
+    """The example of a vendor's client as one of its client for asyncio."""
+    *imports, block = ast.parse(code).body
+    coroutines = {each.name for each in methods_of(kind)} - ITERATORS
+    block = ast.AsyncWith(block.items, block.body)
+    block = Awaited("service", coroutines).visit(Renamed(kind.name, f"Async{kind.name}").visit(block))
+    return run_in_loop([ast.unparse(each) for each in imports], block)
+
+
+def vendor_class(source: str) -> str:
+    """The client of a vendor for asyncio."""
+    kind = class_of(source)
+    doc = ast.get_docstring(kind)
+    summary, _, rest = doc.partition("\n\n")
+    _, _, rest = rest.partition("\n\n")
+    rest = rest.replace(f"vendors.{kind.name}(", f"vendors.Async{kind.name}(").replace(
+        f"\n{kind.name}(", f"\nAsync{kind.name}("
+    )
+    same = f"The methods are those of :class:`~liqdata.vendors.{kind.name}`, as coroutines."
+    base = ast.unparse(kind.bases[0]).replace("Blocking", "Async")
+    about = docstring(f"{summary.removesuffix('.')}, for asyncio.\n\n{same}\n\n{rest}")
+    parts = [about, *(ast.unparse(each) for each in kind.body if isinstance(each, ast.Assign))]
+    for each in methods_of(kind):
+        if each.name.startswith("_"):
+            parts.append(ast.unparse(each))
+            continue
+        doc = with_example(ast.get_docstring(each), partial(vendor_example, kind=kind))
+        body = "\n".join(ast.unparse(one) for one in each.body[1:]).replace("self._run(", "await self._run(")
+        body = YIELD_FROM.sub(r"\g<1>for row in \g<2>:\n\g<1>    yield row", body)  # a coroutine has no `yield from`
+        head = OF_ASYNCIO.sub(r"Async\g<0>", head_of(as_coroutine(each)))
+        parts.append(method(head, doc, textwrap.indent(body, "    ").strip()))
+    body = textwrap.indent("\n\n".join(parts), "    ")
+    return f"@vendor_methods\nclass Async{kind.name}({base}):\n{body}"
+
+
+def imports_of_vendors(sources: dict[str, str]) -> str:
+    """The imports of the clients for asyncio: those of all vendors, and the names of their files."""
+    runtime, typed = {"from .service import AsyncVendor, vendor_methods"}, set()
+    for name, source in sources.items():
+        for each in ast.parse(source).body:
+            if isinstance(each, ast.Import) or (isinstance(each, ast.ImportFrom) and each.module == "typing"):
+                runtime |= _single_imports(each)
+            elif isinstance(each, ast.ImportFrom):
+                typed |= _single_imports(each)
+            elif isinstance(each, ast.If):
+                typed |= {one for block in each.body for one in _single_imports(block)}
+            elif isinstance(each, ast.AnnAssign):
+                typed.add(f"from .{name} import {each.target.id}")
+            elif isinstance(each, ast.FunctionDef | ast.ClassDef) and not each.name.startswith("_"):
+                runtime.add(f"from .{name} import {each.name}")
+    future = "from __future__ import annotations"
+    typed = {OF_ASYNCIO.sub(r"Async\g<0>", each) for each in typed - runtime - {future}}
+    typed.discard("from .service import vendor_methods")
+    return "\n".join([future, *sorted(runtime), "if TYPE_CHECKING:", *(f"    {each}" for each in sorted(typed))])
+
+
+def _single_imports(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    """A statement for each name that is imported."""
+    made = [copy.copy(statement) for _ in statement.names]
+    for each, name in zip(made, statement.names, strict=True):
+        each.names = [name]
+    return {ast.unparse(each) for each in made}
+
+
+def vendors() -> str:
+    """``vendors/asynchronous.py``."""
+    folder = PACKAGE / "vendors"
+    sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in VENDORS}
+    listed = sorted(f"Async{class_of(source).name}" for source in sources.values())
+    text = f"""{HEAD.format(summary="The clients of vendors for asyncio.", origin="the blocking ones")}
+{imports_of_vendors(sources)}
+
+__all__ = {listed}
+
+
+"""
+    classes = "\n\n\n".join(map(vendor_class, sources.values()))
+    return formatted(text + classes, folder / "asynchronous.py")
+
+
 def made() -> dict[Path, str]:
     """The text of each file as it has to be."""
     source = overloaded(QUERIES.read_text(encoding="utf-8"))
@@ -343,15 +436,17 @@ def made() -> dict[Path, str]:
         QUERIES: source,
         PACKAGE / "async_queries.py": awaited(source),
         PACKAGE / "recorded_queries.py": recorded(source),
+        PACKAGE / "vendors" / "asynchronous.py": vendors(),
     }
 
 
 def main(arguments: list[str]) -> int:
     """Compare the files, or write them; 1 if a file is stale."""
-    stale = [path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    texts = made()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if arguments == ["--write"]:
-            path.write_text(made()[path], encoding="utf-8")
+            path.write_text(texts[path], encoding="utf-8")
         print(f"{path.relative_to(ROOT)} {'written' if arguments else 'is stale: python tests/lint/faces.py --write'}")
     return 1 if stale and not arguments else 0
 

@@ -48,19 +48,21 @@ fn all(venue: &'static Venue, body: &str, known: &Instruments) -> Vec<Option<Str
             "{quoted:?}"
         );
     }
+    let message = venue.read(&frame, &asked, true);
     let mut told = vec![
         prices.ok().map(|prices| format!("{prices:?}")),
         bars.ok().map(|bars| format!("{bars:?}")),
         readings.ok().map(|readings| format!("{readings:?}")),
-        venue
-            .control(&frame, &asked)
-            .ok()
-            .map(|heard| format!("{heard:?}")),
+        message.kind.ok().map(|kind| format!("{kind:?}")),
         venue
             .disproof(&frame)
             .ok()
             .map(|proof| format!("{proof:?}")),
-        Some(venue.recalls(&frame).to_string()),
+        Some(format!("{:?}", message.numbers)),
+        message
+            .decoded
+            .ok()
+            .map(|decoded| decoded.is_snapshot.to_string()),
     ];
     for ask in venue.listing_requests() {
         let page = venue.read_listings(&ask, &frame);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import inspect
 from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from liqdata.calls.arguments import is_missing
 from liqdata.text.printable import printable
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from liqdata.types import Units, View
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "documented"]
+
+T = TypeVar("T")
 
 _FRESH = 15 * 60 * 1000  # how long an open-interest reading stays valid, in milliseconds
 
@@ -46,6 +49,20 @@ def _exchanges(exchanges: dict[str, int], whole: int) -> str:
     """List exchanges, most bars first, with the number of bars if it is not all ``whole`` bars."""
     most_first = sorted(exchanges.items(), key=lambda exchange: -exchange[1])
     return " + ".join(name if bars == whole else f"{name} ({bars} of {whole} bars)" for name, bars in most_first)
+
+
+def documented(kind: type[T]) -> type[T]:
+    """Add the declared members that the docstring of a map does not list to its parameters."""
+    text = inspect.cleandoc(kind.__doc__ or "")
+    meanings: dict[str, tuple[str, str]] = getattr(kind, "_meanings", {})
+    missing = [
+        f"{name} : {of}, optional\n    {meaning[0].upper()}{meaning[1:]}. Ignored by ``==``.\n"
+        for name, (of, meaning) in meanings.items()
+        if f"\n{name} : " not in text
+    ]
+    head, mark, rest = text.partition("\nExamples\n--------")
+    kind.__doc__ = f"{head}{''.join(missing)}{mark}{rest}"
+    return kind
 
 
 class Grid:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 from liqdata.calls.traceback import public_methods
 
-from .grid import Grid
+from .grid import Grid, documented
 from .interval import interval_ends, interval_of
+from .members import HeatmapGridMembers
 from .units import EXPECTED, EXPECTING, EXPOSED, RELATIVE, VENDOR, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
     import numpy as np
     import numpy.typing as npt
@@ -36,8 +36,9 @@ __all__ = ["Heatmap"]
 
 
 @public_methods
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
-class Heatmap(Grid):
+class Heatmap(Grid, HeatmapGridMembers):
     """Estimated liquidations over price and time.
 
     Parameters
@@ -78,18 +79,9 @@ class Heatmap(Grid):
     (True, 'usd')
     """
 
-    symbol: str
-    range: str
-    model: int
-    updated_at: datetime
-    current_price: float
-    prices: npt.NDArray[np.float64]
-    times: npt.NDArray[np.datetime64]
-    matrix: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     parted: tuple[npt.NDArray[Any], ...] | None = field(default=None, compare=False, kw_only=True)
     bars: Rows[BarRow] | Callable[[], Rows[BarRow] | None] | None = field(default=None, compare=False, kw_only=True)
-    outside: dict[str, npt.NDArray[np.float64]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("matrix",)
     _picture: ClassVar[str] = "heatmap"

@@ -14,13 +14,13 @@ from liqdata.calls.arguments import number
 from liqdata.calls.traceback import public_methods
 from liqdata.errors import BadQuery
 
-from .grid import Grid
+from .grid import Grid, documented
 from .interval import interval_ends, interval_of
+from .members import LiquidationMapMembers
 from .units import ESTIMATED, RELATIVE, VENDOR, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
 
     import numpy as np
     import numpy.typing as npt
@@ -33,8 +33,9 @@ __all__ = ["LiquidationMap"]
 
 
 @public_methods
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
-class LiquidationMap(Grid):
+class LiquidationMap(Grid, LiquidationMapMembers):
     """Estimated liquidations by price bin, side and leverage tier.
 
     Parameters
@@ -80,20 +81,8 @@ class LiquidationMap(Grid):
     (True, 'usd')
     """
 
-    symbol: str
-    range: str
-    updated_at: datetime
-    current_price: float
-    bin_width: float
-    leverages: npt.NDArray[np.int64]
-    prices: npt.NDArray[np.float64]
-    sides: npt.NDArray[np.str_]
-    tiers: npt.NDArray[np.float64]
-    total: npt.NDArray[np.float64]
     meta: dict[str, Any] = field(default_factory=dict, compare=False, kw_only=True)
     fine: tuple[Any, ...] | None = field(default=None, compare=False, kw_only=True)
-    outside: dict[str, float] | None = field(default=None, compare=False, kw_only=True)
-    within: dict[str, dict[str, float]] | None = field(default=None, compare=False, kw_only=True)
 
     _arrays: ClassVar[tuple[str, ...]] = ("tiers",)
     _picture: ClassVar[str] = "liqmap"

@@ -48,11 +48,8 @@ class Origin(NamedTuple):
     period: tuple[float, dict[str, float], int | None] | None = None
     """Of realised orders: the covered share of the period, that of each window, and since when orders are known."""
 
-    def of_reply(self, reply: _core.Table | dict[str, Any]) -> Origin:
+    def of_reply(self, reply: _core.Table | _core.Reply) -> Origin:
         """A copy with the values that a reply has: coverage, earlier bar, and unit of instants."""
-        if isinstance(reply, dict):
-            popped = {name: reply.pop(name, None) for name in ("coverage", "time_unit", "period")}
-            return self._replace(**popped)
         return self._replace(
             coverage=reply.coverage, earlier=reply.earlier, time_unit=reply.time_unit, period=reply.period
         )
@@ -115,33 +112,22 @@ class BarsOfMap:
 Convert = Callable[[Any, Origin], A]
 
 
-_CONTRACT = {
-    "levels": {"symbol", "price", "updatedAt", "tiers"},
-    "maxpain": {"symbol", "price", "updatedAt", "d1", "d7"},
-}
-"""The keys of the contract; other members of a reply become attributes of the record."""
-
-
-def record(reply: dict[str, Any], origin: Origin) -> Record:
+def record(reply: _core.Reply, origin: Origin) -> Record:
     """A dict with the keys of the contract; the other members of the reply become attributes."""
-    explain = reply.pop("explain", None)
-    endpoint = str((origin.question or {}).get("endpoint"))
-    keys = _CONTRACT.get(endpoint, reply.keys())
-    found = {name: value for name, value in reply.items() if name in keys}
-    served = _served_by(reply)
-    beyond = {name: value for name, value in reply.items() if name not in keys}
-    updated = found.get("updatedAt")
-    meta = _explained(explain, origin.meta(datetime_of(updated) if isinstance(updated, int) else None))
-    meta |= served
+    updated = reply.members.get("updatedAt")
+    meta = origin.meta(datetime_of(updated) if isinstance(updated, int) else None)
+    meta = _explained(reply.explain, meta) | _served_by(reply)
     _warn_if_unknown(meta)
-    simulated = beyond.pop("simulated", None)
+    unmarked = origin.simulated is None or "recording" in meta
     made = Record(
-        found,
+        reply.members,
         meta=meta,
-        units=beyond.pop("units", _units(explain)),
-        simulated=simulated if origin.simulated is None or served else origin.simulated,
+        units=reply.labels.get("units", _units(reply.explain)),
+        simulated=reply.labels.get("simulated") if unmarked else origin.simulated,
     )
-    made.__dict__.update(beyond)
+    made.__dict__.update(reply.extensions)
+    if "view" in reply.labels:
+        made.__dict__["view"] = reply.labels["view"]
     return made
 
 
@@ -198,60 +184,66 @@ def positions(reply: _core.Table, origin: Origin) -> Rows[Any]:
     return found
 
 
-def heatmap(reply: dict[str, Any], origin: Origin) -> Heatmap:
+def heatmap(reply: _core.Reply, origin: Origin) -> Heatmap:
     """Make a heatmap of the decoded buffers; its bars are read when they are first used."""
     from liqdata.results.heatmap import Heatmap
 
-    reply["updated_at"] = datetime_of(reply["updated_at"])
-    meta = _labelled(reply, origin.meta(reply["updated_at"]))
+    meta = _labelled(reply, origin)
     if "recording" not in meta:
-        meta.setdefault("view", _VIEWS.get(reply["model"]))
-    made = Heatmap(**reply, meta=meta)
-    if origin.bars is None or not len(made.times):
+        meta.setdefault("view", _VIEWS.get(reply.members["model"]))
+    columns = len(reply.members["times"])
+    parted = reply.parted if {len(part) for part in reply.parted or ()} == {columns} else None
+    made = Heatmap(**reply.members, **reply.extensions, meta=meta, parted=parted)
+    if origin.bars is None or not columns:
         return made
     return replace(made, bars=BarsOfMap(origin.bars, made.symbol, made.span, origin.far))
 
 
-def liqmap(reply: dict[str, Any], origin: Origin) -> LiquidationMap:
+def liqmap(reply: _core.Reply, origin: Origin) -> LiquidationMap:
     """Make a liquidation map of the decoded buffers."""
-    import numpy as np
-
     from liqdata.results.map import LiquidationMap
 
-    reply["sides"] = np.array(["long", "short"])[reply["sides"]]
-    measured = reply.pop("measured", None)
-    reply["updated_at"] = datetime_of(reply["updated_at"])
-    meta = _labelled(reply, origin.meta(reply["updated_at"]))
-    made = LiquidationMap(**reply, meta=meta)
-    if measured is not None:
-        seen_share = measured.pop("seen_share")
-        made.meta.update(view="measured", seen_share=seen_share, measured=measured)
-    return made
+    meta = _labelled(reply, origin)
+    extensions = dict(reply.extensions)
+    if "measured" in extensions:
+        measured = extensions.pop("measured")
+        others = {name: value for name, value in measured.items() if name != "seen_share"}
+        meta |= {"view": "measured", "seen_share": measured["seen_share"], "measured": others}
+    return LiquidationMap(**reply.members, **extensions, meta=meta, fine=_fine(reply))
+
+
+def _fine(reply: _core.Reply) -> tuple[Any, ...] | None:
+    """The fine grid of a map, its USD by leverage and bin; ``None`` if it does not fit the leverages."""
+    leverages = len(reply.members["leverages"])
+    if reply.fine is None or not leverages:
+        return None
+    *grid, usd = reply.fine
+    return (*grid, usd.reshape(leverages, -1)) if usd.size % leverages == 0 else None
 
 
 _VIEWS = {2: "exposed", 3: "expected"}
 
 
-def _labelled(reply: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
-    """Move the labels of a grid to its ``meta``, and add the explanation."""
-    explain = reply.pop("explain", None)
-    meta = _explained(explain, meta)
-    meta["units"] = reply.pop("units", _units(explain))
-    if "view" in reply:
-        meta["view"] = reply.pop("view")
-    simulated = reply.pop("simulated", None)
+def _labelled(reply: _core.Reply, origin: Origin) -> dict[str, Any]:
+    """The ``meta`` of a grid: its labels and its explanation."""
+    labels = reply.labels
+    meta = _explained(reply.explain, origin.meta(reply.members["updated_at"]))
+    meta["units"] = labels.get("units", _units(reply.explain))
+    if "view" in labels:
+        meta["view"] = labels["view"]
     # A recorded map is of another market than the one that sends it.
-    if meta.get("simulated") is None or "recording" in reply:
-        meta["simulated"] = simulated
-    return {**meta, **_served_by(reply)}
+    if meta.get("simulated") is None or "source" in labels:
+        meta["simulated"] = labels.get("simulated")
+    return meta | _served_by(reply)
 
 
-def _served_by(reply: dict[str, Any]) -> dict[str, Any]:
+def _served_by(reply: _core.Reply) -> dict[str, Any]:
     """The ``meta`` of a recorded map: the name of the recording, and the instant of the map."""
-    if "recording" not in reply:
+    labels = reply.labels
+    if "source" not in labels:
         return {}
-    recording, at = reply.pop("recording"), datetime_of(reply.pop("recorded_at"))
-    return {"recording": recording, "recorded_at": at, "as_of": at}
+    at = datetime_of(labels["recorded_at"])
+    return {"recording": labels["source"], "recorded_at": at, "as_of": at}
 
 
 def _explained(explain: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,13 @@ AttributeError: Coinalyze has no heatmap; CoinAnk, CoinGlass, Hyblock have it
 
 from __future__ import annotations
 
-from .coinalyze import AsyncCoinalyze, Coinalyze
-from .coinank import AsyncCoinAnk, CoinAnk
-from .coinglass import AsyncCoinGlass, CoinGlass
-from .datamaxi import AsyncDataMaxi, DataMaxi
-from .hyblock import AsyncHyblock, Hyblock
-from .velo import AsyncVelo, Velo
+from .asynchronous import AsyncCoinalyze, AsyncCoinAnk, AsyncCoinGlass, AsyncDataMaxi, AsyncHyblock, AsyncVelo
+from .coinalyze import Coinalyze
+from .coinank import CoinAnk
+from .coinglass import CoinGlass
+from .datamaxi import DataMaxi
+from .hyblock import Hyblock
+from .velo import Velo
 
 __all__ = [
     "AsyncCoinAnk",

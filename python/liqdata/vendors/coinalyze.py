@@ -11,19 +11,20 @@ from liqdata.errors import BadQuery, Refused
 from . import answers
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, period
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
+    from typing import Unpack
 
     from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncCoinalyze", "Coinalyze"]
+__all__ = ["Coinalyze"]
 
 CoinalyzeInterval: TypeAlias = Literal["1m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"]
 
@@ -44,11 +45,8 @@ def verdict(body: Node) -> tuple[str, str] | None:
     return scalar(body.optional("code")), words(body, "message", "msg", "error")
 
 
-class CoinalyzeDialect:
+class CoinalyzeDialect(Dialect):
     """The questions of Coinalyze."""
-
-    def __init__(self, access: Access) -> None:
-        self.access = access
 
     def _series(
         self,
@@ -140,34 +138,22 @@ def symbols_of(symbol: object) -> list[str]:
     return list(dict.fromkeys(names or []))
 
 
-def coinalyze_access(
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
-) -> CoinalyzeDialect:
+def coinalyze_access(api_key: str | None, **options: Unpack[VendorOptions]) -> CoinalyzeDialect:
     """The dialect with its connections."""
     key, own = secret(api_key, "api_key", VARIABLE, "Coinalyze")
     return CoinalyzeDialect(
         Access(
             "Coinalyze",
             URL,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
             keys=[("api_key", key)],
             has_own_key=own,
+            **options,
         )
     )
 
 
 @vendor_methods
-class Coinalyze(BlockingVendor):
+class Coinalyze(BlockingVendor[CoinalyzeDialect]):
     """Coinalyze: liquidations, bars and open interest of single markets.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -177,17 +163,8 @@ class Coinalyze(BlockingVendor):
     ----------
     api_key : str, optional
         Key of the service; ``$COINALYZE_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(base_url)s
+    %(options)s
 
     Raises
     ------
@@ -201,20 +178,7 @@ class Coinalyze(BlockingVendor):
     Coinalyze('https://api.coinalyze.net/v1')
     """
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = coinalyze_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
+    _connect = staticmethod(coinalyze_access)
 
     def history(
         self,
@@ -355,148 +319,6 @@ class Coinalyze(BlockingVendor):
         codes), or several
         """
         return self._run(
-            self._dialect.open_interest(
-                symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000)
-            )
-        )
-
-
-@vendor_methods
-class AsyncCoinalyze(AsyncVendor):
-    """Coinalyze: liquidations, bars and open interest of single markets, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.Coinalyze`, as coroutines.
-
-    Parameters
-    ----------
-    api_key : str, optional
-        Key of the service; ``$COINALYZE_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncCoinalyze("key")
-    AsyncCoinalyze('https://api.coinalyze.net/v1')
-    """
-
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = coinalyze_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
-
-    async def history(
-        self,
-        symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Liquidated USD by period and market.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Coinalyze.history`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinalyze("key") as service:
-        ...         return await service.history("BTC")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
-        """
-        return await self._run(
-            self._dialect.history(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
-        )
-
-    async def bars(
-        self,
-        symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Price bars by market.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Coinalyze.bars`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinalyze("key") as service:
-        ...         return await service.bars("BTC")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
-        """
-        return await self._run(
-            self._dialect.bars(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
-        )
-
-    async def open_interest(
-        self,
-        symbol: str | Sequence[str],
-        interval: CoinalyzeInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Open interest by market, in USD.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Coinalyze.open_interest`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinalyze("key") as service:
-        ...         return await service.open_interest("BTC")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
-        codes), or several
-        """
-        return await self._run(
             self._dialect.open_interest(
                 symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000)
             )

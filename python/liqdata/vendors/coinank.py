@@ -14,13 +14,14 @@ from .answers import Levels
 from .paging import OrderPages
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_of, exchange_of, pair_of, period, spelled, whole
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import timedelta
     from decimal import Decimal
+    from typing import Unpack
 
     import numpy as np
     import numpy.typing as npt
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncCoinAnk", "CoinAnk"]
+__all__ = ["CoinAnk"]
 
 CoinAnkRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1w", "2w", "1M", "30d", "3M", "6M", "1y"]
 CoinAnkMapRange: TypeAlias = Literal["1d", "24h", "7d", "1w"]
@@ -92,11 +93,8 @@ def unwrap(body: Node) -> Node:
     return unwrap(data) if _is_envelope(data) else data
 
 
-class CoinAnkDialect:
+class CoinAnkDialect(Dialect):
     """The questions of CoinAnk."""
-
-    def __init__(self, access: Access) -> None:
-        self.access = access
 
     def _get(self, path: str, needs: str, **query: str | None) -> Flow[Reply]:
         # The vendor answers undeclared parameters with empty data, so only declared ones are sent.
@@ -223,40 +221,28 @@ def _order(row: Node) -> dict[str, Any]:
     }
 
 
-def order_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
+def coinank_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
     """Check the arguments of ``iter_orders``."""
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
     return OrderPages(*bounds(start, end), None, most)
 
 
-def coinank_access(
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
-) -> CoinAnkDialect:
+def coinank_access(api_key: str | None, **options: Unpack[VendorOptions]) -> CoinAnkDialect:
     """The dialect with its connections."""
     key, own = secret(api_key, "api_key", VARIABLE, "CoinAnk")
     return CoinAnkDialect(
         Access(
             "CoinAnk",
             URL,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
             keys=[("apikey", key)],
             has_own_key=own,
+            **options,
         )
     )
 
 
 @vendor_methods
-class CoinAnk(BlockingVendor):
+class CoinAnk(BlockingVendor[CoinAnkDialect]):
     """CoinAnk: heatmaps, maps, orders and history.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -266,17 +252,8 @@ class CoinAnk(BlockingVendor):
     ----------
     api_key : str, optional
         Key of the service; ``$COINANK_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(base_url)s
+    %(options)s
 
     Raises
     ------
@@ -290,20 +267,7 @@ class CoinAnk(BlockingVendor):
     CoinAnk('https://open-api.coinank.com')
     """
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = coinank_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
+    _connect = staticmethod(coinank_access)
 
     def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
         """Liquidation heatmap of a pair on one exchange.
@@ -472,12 +436,12 @@ class CoinAnk(BlockingVendor):
         >>> from liqdata import vendors
         >>> with vendors.CoinAnk("key") as service:
         ...     try:
-        ...         list(service.iter_orders("BTC", "binance", max_rows=0))
+        ...         [row for row in service.iter_orders("BTC", "binance", max_rows=0)]
         ...     except ValueError as error:
         ...         print(error)
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = order_pages(start, end, max_rows)
+        pages = coinank_pages(start, end, max_rows)
         while not pages.done:
             page = self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
             yield from pages.accept(page)
@@ -530,191 +494,5 @@ class CoinAnk(BlockingVendor):
         interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
         """
         return self._run(
-            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
-        )
-
-
-@vendor_methods
-class AsyncCoinAnk(AsyncVendor):
-    """CoinAnk: heatmaps, maps, orders and history, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.CoinAnk`, as coroutines.
-
-    Parameters
-    ----------
-    api_key : str, optional
-        Key of the service; ``$COINANK_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncCoinAnk("key")
-    AsyncCoinAnk('https://open-api.coinank.com')
-    """
-
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = coinank_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
-
-    async def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
-        """Liquidation heatmap of a pair on one exchange.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.heatmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinAnk("key") as service:
-        ...         return await service.heatmap("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
-        """
-        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
-
-    async def liqmap(
-        self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None
-    ) -> LiquidationMap:
-        """Liquidation levels by price.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.liqmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinAnk("key") as service:
-        ...         return await service.liqmap("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1d', '7d'
-        """
-        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
-
-    async def orders(
-        self,
-        symbol: str,
-        exchange: str,
-        *,
-        side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """The newest liquidation orders.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.orders`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinAnk("key") as service:
-        ...         return await service.orders("BTC", "binance", min_usd=-1)
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        min_usd: -1 is not allowed; allowed: USD from 0 on
-        """
-        return await self._run(
-            self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end)
-        )
-
-    async def iter_orders(
-        self,
-        symbol: str,
-        exchange: str,
-        *,
-        side: Literal["LONG", "SHORT"] | None = None,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        max_rows: int | None = None,
-    ) -> AsyncIterator[dict[str, Any]]:
-        """All liquidation orders, newest first, page by page.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.iter_orders`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinAnk("key") as service:
-        ...         return [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
-        """
-        pages = order_pages(start, end, max_rows)
-        while not pages.done:
-            page = await self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
-            for row in pages.accept(page):
-                yield row
-
-    async def history(
-        self,
-        symbol: str,
-        exchange: str | None = None,
-        interval: CoinAnkInterval | timedelta = "1h",
-        *,
-        end: Instant | None = None,
-        limit: int = 500,
-    ) -> Rows[Any]:
-        """Liquidated USD by period.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinAnk.history`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinAnk("key") as service:
-        ...         return await service.history("BTC", interval="2m")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
-        """
-        return await self._run(
             self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
         )

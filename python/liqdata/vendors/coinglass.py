@@ -16,21 +16,22 @@ from .answers import Levels
 from .paging import OrderPages
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply, is_number
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_of, exchange_of, one_of, pair_of, period, spelled, whole
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
+    from typing import Unpack
 
     from liqdata.results.heatmap import Heatmap
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
     from liqdata.types import Instant, Window
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncCoinGlass", "CoinGlass"]
+__all__ = ["CoinGlass"]
 
 CoinGlassRange: TypeAlias = Literal["12h", "24h", "1d", "3d", "7d", "1M", "30d", "3M", "6M", "1y"]
 CoinGlassMapRange: TypeAlias = Literal["1d", "24h", "7d", "1M", "30d"]
@@ -101,7 +102,7 @@ def unwrap(body: Node) -> Node:
     return body.member("data")
 
 
-class CoinGlassDialect:
+class CoinGlassDialect(Dialect):
     """The questions of CoinGlass."""
 
     def __init__(self, access: Access, sides: str) -> None:
@@ -464,41 +465,28 @@ def _totals_row(row: Node, name: str, spellings: tuple[str, ...]) -> dict[str, A
     return {"timestamp": row.member("time", "t").instant(), "symbol": name, **answers.totals(long, short)}
 
 
-def order_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
+def coinglass_pages(start: Any, end: Any, max_rows: int | None) -> OrderPages:
     """Check the arguments of ``iter_orders``."""
     most = None if max_rows is None else whole(max_rows, "max_rows", 1, 2**63 - 1)
     return OrderPages(*bounds(start, end), _PAGE, most)
 
 
-def coinglass_access(
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
-    sides: str,
-) -> CoinGlassDialect:
+def coinglass_access(api_key: str | None, sides: str, **options: Unpack[VendorOptions]) -> CoinGlassDialect:
     """The dialect with its connections."""
     one_of(sides, "sides", ("documented", "position", "checked"))
     key, own = secret(api_key, "api_key", VARIABLE, "CoinGlass")
     access = Access(
         "CoinGlass",
         URL,
-        base_url=base_url,
-        timeout=timeout,
-        retries=retries,
-        proxy=proxy,
-        headers=headers,
         keys=[("CG-API-KEY", key)],
         has_own_key=own,
+        **options,
     )
     return CoinGlassDialect(access, sides)
 
 
 @vendor_methods
-class CoinGlass(BlockingVendor):
+class CoinGlass(BlockingVendor[CoinGlassDialect]):
     """CoinGlass, API version 4: heatmaps, maps, orders and totals.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -508,20 +496,11 @@ class CoinGlass(BlockingVendor):
     ----------
     api_key : str, optional
         Key of the service; ``$COINGLASS_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
+    %(base_url)s
     sides : {"documented", "position", "checked"}
         How the side of an order is read: ``documented`` (1 is a short, 2 a long), ``position`` (1 is a long, 2 a
         short), or ``checked``: the one that fits the totals of the same hours better, for one more request.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(options)s
 
     Raises
     ------
@@ -546,10 +525,11 @@ class CoinGlass(BlockingVendor):
         proxy: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._dialect = coinglass_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers, sides=sides
+        self._use(
+            coinglass_access(
+                api_key, sides, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+            )
         )
-        self._access = self._dialect.access
 
     def _options(self) -> dict[str, Any]:
         return {"sides": self._dialect.sides}
@@ -759,12 +739,12 @@ class CoinGlass(BlockingVendor):
         >>> from liqdata import vendors
         >>> with vendors.CoinGlass("key") as service:
         ...     try:
-        ...         list(service.iter_orders("BTC", "binance", max_rows=0))
+        ...         [row for row in service.iter_orders("BTC", "binance", max_rows=0)]
         ...     except ValueError as error:
         ...         print(error)
         max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
         """
-        pages = order_pages(start, end, max_rows)
+        pages = coinglass_pages(start, end, max_rows)
         while not pages.done:
             page = self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
             yield from pages.accept(page)
@@ -1014,340 +994,3 @@ class CoinGlass(BlockingVendor):
         NoAnswer
         """
         return self._run(self._dialect.plan())
-
-
-@vendor_methods
-class AsyncCoinGlass(AsyncVendor):
-    """CoinGlass, API version 4: heatmaps, maps, orders and totals, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.CoinGlass`, as coroutines.
-
-    Parameters
-    ----------
-    api_key : str, optional
-        Key of the service; ``$COINGLASS_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    sides : {"documented", "position", "checked"}
-        How the side of an order is read: ``documented`` (1 is a short, 2 a long), ``position`` (1 is a long, 2 a
-        short), or ``checked``: the one that fits the totals of the same hours better, for one more request.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncCoinGlass("key")
-    AsyncCoinGlass('https://open-api-v4.coinglass.com')
-    """
-
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        sides: Sides = "documented",
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = coinglass_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers, sides=sides
-        )
-        self._access = self._dialect.access
-
-    def _options(self) -> dict[str, Any]:
-        return {"sides": self._dialect.sides}
-
-    async def heatmap(
-        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
-    ) -> Heatmap:
-        """Liquidation heatmap of a coin, or of a pair on one exchange.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.heatmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.heatmap("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
-        """
-        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
-
-    async def liqmap(
-        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
-    ) -> LiquidationMap:
-        """Liquidation levels by price and leverage.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.liqmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.liqmap("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
-        """
-        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
-
-    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
-        """The strongest liquidation level on each side.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.maxpain`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.maxpain("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
-        """
-        return await self._run(self._dialect.maxpain(symbol=symbol, range=range))
-
-    async def orders(
-        self,
-        symbol: str,
-        exchange: str,
-        *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """The newest liquidation orders, at most 200.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.orders`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.orders("BTC", "binance", min_usd=-1)
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        min_usd: -1 is not allowed; allowed: USD from 0 on
-        """
-        return await self._run(
-            self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end)
-        )
-
-    async def iter_orders(
-        self,
-        symbol: str,
-        exchange: str,
-        *,
-        min_usd: float | Decimal = 0,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        max_rows: int | None = None,
-    ) -> AsyncIterator[dict[str, Any]]:
-        """All liquidation orders, newest first, page by page.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.iter_orders`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
-        """
-        pages = order_pages(start, end, max_rows)
-        while not pages.done:
-            page = await self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
-            for row in pages.accept(page):
-                yield row
-
-    async def history(
-        self,
-        symbol: str,
-        exchange: str | Sequence[str] | None = None,
-        interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Liquidated USD by period.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.history`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.history("BTC", interval="2m")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
-        '1w'
-        """
-        return await self._run(
-            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
-        )
-
-    async def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
-        """Coins by liquidated USD on one exchange, largest first.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.coins`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.coins("2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
-        """
-        return await self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
-
-    async def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
-        """Liquidated USD by exchange, largest first.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.exchanges`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.exchanges("2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
-        """
-        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
-
-    async def bars(
-        self,
-        symbol: str,
-        exchange: str = "binance",
-        interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Price bars of a pair.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.bars`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.bars("BTC", interval="2m")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
-        '1w'
-        """
-        return await self._run(
-            self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
-        )
-
-    async def open_interest(
-        self,
-        symbol: str,
-        exchange: str = "binance",
-        interval: CoinGlassInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Open interest of a pair, in USD.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.open_interest`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key") as service:
-        ...         return await service.open_interest("BTC", interval="2m")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
-        '1w'
-        """
-        return await self._run(
-            self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
-        )
-
-    async def plan(self) -> Record:
-        """The plan of the key.
-
-        Parameters and result are those of :meth:`liqdata.vendors.CoinGlass.plan`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncCoinGlass("key", base_url="http://127.0.0.1:1", retries=0) as service:
-        ...         return await service.plan()
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ConnectionError as error:
-        ...     print(type(error).__name__)
-        NoAnswer
-        """
-        return await self._run(self._dialect.plan())

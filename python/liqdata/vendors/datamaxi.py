@@ -10,18 +10,19 @@ from . import answers
 from .answers import Levels
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import coin_of, exchange_of, spelled, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+
+    from typing import Unpack
 
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncDataMaxi", "DataMaxi"]
+__all__ = ["DataMaxi"]
 
 DataMaxiWindow: TypeAlias = Literal["1h", "4h", "24h", "1d"]
 
@@ -41,11 +42,8 @@ def verdict(body: Node) -> tuple[str, str] | None:
     return scalar(body.optional("code")), words(body, "error", "message", "msg")
 
 
-class DataMaxiDialect:
+class DataMaxiDialect(Dialect):
     """The questions of DataMaxi+."""
-
-    def __init__(self, access: Access) -> None:
-        self.access = access
 
     def _get(self, path: str, **query: str | None) -> Flow[Reply]:
         given = {name: value for name, value in query.items() if value is not None}
@@ -134,34 +132,22 @@ def _amounts(row: Node) -> dict[str, Any]:
     }
 
 
-def datamaxi_access(
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
-) -> DataMaxiDialect:
+def datamaxi_access(api_key: str | None, **options: Unpack[VendorOptions]) -> DataMaxiDialect:
     """The dialect with its connections."""
     key, own = secret(api_key, "api_key", VARIABLE, "DataMaxi+")
     return DataMaxiDialect(
         Access(
             "DataMaxi",
             URL,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
             keys=[("X-DTMX-APIKEY", key)],
             has_own_key=own,
+            **options,
         )
     )
 
 
 @vendor_methods
-class DataMaxi(BlockingVendor):
+class DataMaxi(BlockingVendor[DataMaxiDialect]):
     """DataMaxi+: a modelled map, and totals by coin and exchange.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -171,17 +157,8 @@ class DataMaxi(BlockingVendor):
     ----------
     api_key : str, optional
         Key of the service; ``$DATAMAXI_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(base_url)s
+    %(options)s
 
     Raises
     ------
@@ -195,20 +172,7 @@ class DataMaxi(BlockingVendor):
     DataMaxi('https://api.datamaxiplus.com/api/v1')
     """
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = datamaxi_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
+    _connect = staticmethod(datamaxi_access)
 
     def liqmap(self, symbol: str, *, exchange: str = "binance", quote: str = "USDT") -> LiquidationMap:
         """The service's modelled map of a pair, by price and leverage.
@@ -314,113 +278,3 @@ class DataMaxi(BlockingVendor):
         range: '2h' is not allowed; allowed: '1h', '4h', '24h'
         """
         return self._run(self._dialect.exchanges(range=range, symbol=symbol))
-
-
-@vendor_methods
-class AsyncDataMaxi(AsyncVendor):
-    """DataMaxi+: a modelled map, and totals by coin and exchange, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.DataMaxi`, as coroutines.
-
-    Parameters
-    ----------
-    api_key : str, optional
-        Key of the service; ``$DATAMAXI_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncDataMaxi("key")
-    AsyncDataMaxi('https://api.datamaxiplus.com/api/v1')
-    """
-
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = datamaxi_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
-
-    async def liqmap(self, symbol: str, *, exchange: str = "binance", quote: str = "USDT") -> LiquidationMap:
-        """The service's modelled map of a pair, by price and leverage.
-
-        Parameters and result are those of :meth:`liqdata.vendors.DataMaxi.liqmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncDataMaxi("key") as service:
-        ...         return await service.liqmap("")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
-        """
-        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
-
-    async def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
-        """Coins by liquidated USD, largest first.
-
-        Parameters and result are those of :meth:`liqdata.vendors.DataMaxi.coins`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncDataMaxi("key") as service:
-        ...         return await service.coins("2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
-        """
-        return await self._run(self._dialect.coins(range=range, limit=limit))
-
-    async def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
-        """Liquidated USD by exchange, largest first.
-
-        Parameters and result are those of :meth:`liqdata.vendors.DataMaxi.exchanges`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncDataMaxi("key") as service:
-        ...         return await service.exchanges("2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
-        """
-        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))

@@ -14,20 +14,21 @@ from . import answers
 from .answers import Levels
 from .refusal import get, scalar, words
 from .reply import Get, Node, Reply
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, coin_of, exchange_of, period, spelled, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
+    from typing import Unpack
 
     from liqdata.results.map import LiquidationMap
     from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncHyblock", "Hyblock"]
+__all__ = ["Hyblock"]
 
 HyblockRange: TypeAlias = Literal["12h", "7d", "1w", "1M", "30d", "3M", "90d", "6M", "180d", "1y", "2y"]
 HyblockInterval: TypeAlias = Literal["1m", "5m", "15m", "30m", "1h", "4h", "1d"]
@@ -97,7 +98,7 @@ class HyblockAccess(Access):
         self._ends = time.monotonic() + seconds - _EARLY
 
 
-class HyblockDialect:
+class HyblockDialect(Dialect):
     """The questions of Hyblock."""
 
     def __init__(self, access: HyblockAccess) -> None:
@@ -199,15 +200,7 @@ def data_of(reply: Reply) -> list[Node]:
 
 
 def hyblock_access(
-    client_id: str | None,
-    client_secret: str | None,
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
+    client_id: str | None, client_secret: str | None, api_key: str | None, **options: Unpack[VendorOptions]
 ) -> HyblockDialect:
     """The dialect with its connections."""
     given = [
@@ -218,18 +211,14 @@ def hyblock_access(
     return HyblockDialect(
         HyblockAccess(
             ids,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
             has_own_key=any(own for _, own in given),
+            **options,
         )
     )
 
 
 @vendor_methods
-class Hyblock(BlockingVendor):
+class Hyblock(BlockingVendor[HyblockDialect]):
     """Hyblock Capital: heatmaps, open levels and history.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -243,17 +232,8 @@ class Hyblock(BlockingVendor):
         Secret of the client; ``$HYBLOCK_CLIENT_SECRET`` by default. Never shown.
     api_key : str, optional
         Key of the service; ``$HYBLOCK_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(base_url)s
+    %(options)s
 
     Raises
     ------
@@ -279,17 +259,18 @@ class Hyblock(BlockingVendor):
         proxy: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._dialect = hyblock_access(
-            client_id,
-            client_secret,
-            api_key,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
+        self._use(
+            hyblock_access(
+                client_id,
+                client_secret,
+                api_key,
+                base_url=base_url,
+                timeout=timeout,
+                retries=retries,
+                proxy=proxy,
+                headers=headers,
+            )
         )
-        self._access = self._dialect.access
 
     def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
         """Liquidation heatmap of a coin on one exchange.
@@ -412,142 +393,6 @@ class Hyblock(BlockingVendor):
         interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
         """
         return self._run(
-            self._dialect.history(
-                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
-            )
-        )
-
-
-@vendor_methods
-class AsyncHyblock(AsyncVendor):
-    """Hyblock Capital: heatmaps, open levels and history, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.Hyblock`, as coroutines.
-
-    Parameters
-    ----------
-    client_id : str, optional
-        Id of the client; ``$HYBLOCK_CLIENT_ID`` by default.
-    client_secret : str, optional
-        Secret of the client; ``$HYBLOCK_CLIENT_SECRET`` by default. Never shown.
-    api_key : str, optional
-        Key of the service; ``$HYBLOCK_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncHyblock("id", "key", "key")
-    AsyncHyblock('https://api.hyblockcapital.com/v2')
-    """
-
-    def __init__(
-        self,
-        client_id: str | None = None,
-        client_secret: str | None = None,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = hyblock_access(
-            client_id,
-            client_secret,
-            api_key,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
-        )
-        self._access = self._dialect.access
-
-    async def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
-        """Liquidation heatmap of a coin on one exchange.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.heatmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
-        ...         return await service.heatmap("BTC", "2h")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
-        """
-        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
-
-    async def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
-        """Open liquidation levels by price and leverage.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.liqmap`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
-        ...         return await service.liqmap("")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
-        """
-        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
-
-    async def history(
-        self,
-        symbol: str,
-        exchange: str | None = None,
-        interval: HyblockInterval | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-        limit: int = 1000,
-    ) -> Rows[Any]:
-        """Liquidations by period.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Hyblock.history`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
-        ...         return await service.history("BTC", interval="2m")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
-        """
-        return await self._run(
             self._dialect.history(
                 symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
             )

@@ -10,11 +10,11 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
 
 from liqdata import _core
 from liqdata.calls.arguments import number
-from liqdata.calls.traceback import public_methods
+from liqdata.calls.traceback import public_call, public_methods
 from liqdata.errors import BadQuery, LiqdataError
 from liqdata.source.options import _header_pairs
 
@@ -22,6 +22,7 @@ from .reply import Get, Reply
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Unpack
 
 A = TypeVar("A")
 K = TypeVar("K", bound=type)
@@ -30,6 +31,32 @@ Flow = Generator[Get, Reply, A]
 CONNECT_TIMEOUT = 5.0
 MAX_BODY = 64 * 2**20
 _ALLOWED_KEY = "visible ASCII characters without blanks"
+_DOCUMENTED = {
+    "    %(base_url)s": """\
+    base_url : str, optional
+        Address of the service, with the path that all its paths have; its own by default.""",
+    "    %(options)s": """\
+    timeout : float
+        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
+        service do not count.
+    retries : int
+        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
+    proxy : str, optional
+        Address of a proxy; replaces the proxy of the environment variables.
+    headers : mapping of str to str, optional
+        More HTTP headers to send. Their values are never shown.""",
+}
+"""The options of all vendors, for the docstrings of their classes."""
+
+
+class VendorOptions(TypedDict):
+    """The options that all vendors have."""
+
+    base_url: str | None
+    timeout: float
+    retries: int
+    proxy: str | None
+    headers: Mapping[str, str] | None
 
 
 def secret(value: object, parameter: str, variable: str, vendor: str) -> tuple[str, bool]:
@@ -59,15 +86,12 @@ class Access:
         vendor: str,
         url: str,
         *,
-        base_url: str | None,
-        timeout: float,
-        retries: int,
-        proxy: str | None,
-        headers: Mapping[str, str] | None,
         keys: Sequence[tuple[str, str]] = (),
         has_own_key: bool = False,
         hidden: str | None = None,
+        **options: Unpack[VendorOptions],
     ) -> None:
+        base_url, proxy = options["base_url"], options["proxy"]
         if base_url is not None and not isinstance(base_url, str):
             msg = f"base_url: {base_url!r} is not text; allowed: an http or https address"
             raise BadQuery(msg, parameter="base_url")
@@ -77,12 +101,12 @@ class Access:
         self.vendor = vendor
         self.options: dict[str, Any] = {
             "base_url": base_url,
-            "timeout": number(timeout, "timeout", "a number of seconds above 0"),
-            "retries": retries,
+            "timeout": number(options["timeout"], "timeout", "a number of seconds above 0"),
+            "retries": options["retries"],
             "proxy": proxy,
         }
         self._url = base_url or url
-        self._headers = _header_pairs(headers)
+        self._headers = _header_pairs(options["headers"])
         self.has_own_key = has_own_key
         self._secrets = [value for _, value in keys] + ([hidden] if hidden is not None else [])
         self.core = self.connect(self._url, keys)
@@ -148,8 +172,13 @@ _CLASSES: list[type] = []
 
 
 def vendor_methods(kind: K) -> K:
-    """Shorten the tracebacks of a vendor's class, and let it say which vendor has a method that it lacks."""
+    """Shorten the tracebacks of a vendor's class, and let it say which vendor has a method that it lacks.
+
+    ``%(base_url)s`` and ``%(options)s`` in its docstring become the description of these options.
+    """
     public_methods(kind)
+    for mark, text in _DOCUMENTED.items():
+        kind.__doc__ = kind.__doc__ and kind.__doc__.replace(mark, text)
     kind.__getattr__ = _absent  # type: ignore[attr-defined]  # set at run time, so that type checkers report it
     _CLASSES.append(kind)
     return kind
@@ -184,11 +213,41 @@ def _absent(self: object, name: str) -> object:
     raise AttributeError(msg, name=name, obj=self)
 
 
-class VendorClient:
+class Dialect:
+    """The questions of a vendor, each a generator of requests."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+
+
+D = TypeVar("D", bound=Dialect)
+
+
+class VendorClient(Generic[D]):
     """What the blocking and the asyncio clients of all vendors have."""
 
-    _vendor: ClassVar[str]
-    _access: Access
+    _connect: ClassVar[Callable[..., Any]]
+    """Makes the dialect from the key and the options."""
+
+    @public_call
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        options: VendorOptions = {
+            "base_url": base_url, "timeout": timeout, "retries": retries, "proxy": proxy, "headers": headers
+        }  # fmt: skip
+        self._use(self._connect(api_key, **options))
+
+    def _use(self, dialect: D) -> None:
+        self._dialect = dialect
+        self._access = dialect.access
 
     @property
     def base_url(self) -> str:
@@ -221,7 +280,7 @@ def _steps(flow: Flow[A], answer: Callable[[Get], Reply]) -> A:
             step = partial(flow.send, reply)
 
 
-class BlockingVendor(VendorClient):
+class BlockingVendor(VendorClient[D]):
     """A blocking client of a vendor."""
 
     def _run(self, flow: Flow[A]) -> A:
@@ -250,7 +309,7 @@ class BlockingVendor(VendorClient):
         self._access.close()
 
 
-class AsyncVendor(VendorClient):
+class AsyncVendor(VendorClient[D]):
     """A client of a vendor for asyncio."""
 
     async def _run(self, flow: Flow[A]) -> A:

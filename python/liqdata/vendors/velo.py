@@ -14,19 +14,19 @@ from liqdata.errors import UnexpectedReply
 from . import answers
 from .refusal import get, scalar, words
 from .reply import Get, Node
-from .service import Access, AsyncVendor, BlockingVendor, meta_of, secret, vendor_methods
+from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_methods
 from .vocabulary import bounds, exchange_of, pair_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import timedelta
+    from typing import Unpack
 
     from liqdata.results.rows import Rows
     from liqdata.types import Instant
 
-    from .service import Flow
+    from .service import Flow, VendorOptions
 
-__all__ = ["AsyncVelo", "Velo"]
+__all__ = ["Velo"]
 
 VeloExchange: TypeAlias = Literal["binance", "bybit", "okx", "hyperliquid", "deribit"]
 
@@ -50,11 +50,8 @@ def verdict(body: Node) -> tuple[str, str] | None:
     return scalar(body.optional("code")), words(body, "message", "error", "msg")
 
 
-class VeloDialect:
+class VeloDialect(Dialect):
     """The questions of Velo."""
-
-    def __init__(self, access: Access) -> None:
-        self.access = access
 
     def history(self, symbol: str, exchange: str, interval: Any, *, start: Any, end: Any, now: int) -> Flow[Rows[Any]]:
         """Liquidated USD of a pair by period."""
@@ -120,15 +117,7 @@ def _amount(row: Node, name: str) -> Any:
     return row.member(name).amount()
 
 
-def velo_access(
-    api_key: str | None,
-    *,
-    base_url: str | None,
-    timeout: float,
-    retries: int,
-    proxy: str | None,
-    headers: Mapping[str, str] | None,
-) -> VeloDialect:
+def velo_access(api_key: str | None, **options: Unpack[VendorOptions]) -> VeloDialect:
     """The dialect with its connections."""
     key, own = secret(api_key, "api_key", VARIABLE, "Velo")
     token = base64.b64encode(f"api:{key}".encode()).decode()
@@ -136,20 +125,16 @@ def velo_access(
         Access(
             "Velo",
             URL,
-            base_url=base_url,
-            timeout=timeout,
-            retries=retries,
-            proxy=proxy,
-            headers=headers,
             keys=[("Authorization", f"Basic {token}")],
             has_own_key=own,
             hidden=key,
+            **options,
         )
     )
 
 
 @vendor_methods
-class Velo(BlockingVendor):
+class Velo(BlockingVendor[VeloDialect]):
     """Velo: liquidations by period.
 
     A request that the plan of the key does not allow raises :class:`~liqdata.Refused`, which says what it needs; so
@@ -159,17 +144,8 @@ class Velo(BlockingVendor):
     ----------
     api_key : str, optional
         Key of the service; ``$VELO_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
+    %(base_url)s
+    %(options)s
 
     Raises
     ------
@@ -183,20 +159,7 @@ class Velo(BlockingVendor):
     Velo('https://api.velo.xyz/api/v1')
     """
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = velo_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
+    _connect = staticmethod(velo_access)
 
     def history(
         self,
@@ -245,89 +208,6 @@ class Velo(BlockingVendor):
         timedelta, or milliseconds
         """
         return self._run(
-            self._dialect.history(
-                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
-            )
-        )
-
-
-@vendor_methods
-class AsyncVelo(AsyncVendor):
-    """Velo: liquidations by period, for asyncio.
-
-    The methods are those of :class:`~liqdata.vendors.Velo`, as coroutines.
-
-    Parameters
-    ----------
-    api_key : str, optional
-        Key of the service; ``$VELO_API_KEY`` by default. Never shown.
-    base_url : str, optional
-        Address of the service, with the path that all its paths have; its own by default.
-    timeout : float
-        Deadline of a request in seconds, including retries and the waits between them. Waits for the limit of the
-        service do not count.
-    retries : int
-        Maximum number of attempts after the first one. Only errors that may be temporary are retried.
-    proxy : str, optional
-        Address of a proxy; replaces the proxy of the environment variables.
-    headers : mapping of str to str, optional
-        More HTTP headers to send. Their values are never shown.
-
-    Raises
-    ------
-    BadQuery
-        For a missing key, and for an option outside its bounds; nothing is sent.
-
-    Examples
-    --------
-    >>> from liqdata import vendors
-    >>> vendors.AsyncVelo("key")
-    AsyncVelo('https://api.velo.xyz/api/v1')
-    """
-
-    def __init__(
-        self,
-        api_key: str | None = None,
-        *,
-        base_url: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 4,
-        proxy: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._dialect = velo_access(
-            api_key, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
-        )
-        self._access = self._dialect.access
-
-    async def history(
-        self,
-        symbol: str,
-        exchange: VeloExchange = "binance",
-        interval: str | timedelta = "1h",
-        *,
-        start: Instant | None = None,
-        end: Instant | None = None,
-    ) -> Rows[Any]:
-        """Liquidated USD of a pair by period.
-
-        Parameters and result are those of :meth:`liqdata.vendors.Velo.history`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> from liqdata import vendors
-        >>> async def ask():
-        ...     async with vendors.AsyncVelo("key") as service:
-        ...         return await service.history("BTC", interval="2s")
-        >>> try:
-        ...     asyncio.run(ask())
-        ... except ValueError as error:
-        ...     print(error)
-        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
-        timedelta, or milliseconds
-        """
-        return await self._run(
             self._dialect.history(
                 symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
             )

@@ -172,30 +172,38 @@ impl WriteQueue {
     /// [`CommitError::Archive`] if a row cannot be stored exactly, [`CommitError::Stopped`] after the writer has
     /// stopped.
     pub async fn send(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
-        batch.check()?;
-        let permit = QueuePermit {
-            _all: acquire(&self.capacity.all, permits(&batch, self.capacity.most.0)).await?,
-            _backfill: None,
-        };
-        self.take(batch, permit)
+        let permit = self.reserve(&batch).await?;
+        self.send_reserved(batch, permit)
     }
 
-    /// As [`WriteQueue::send`], for rows that can be requested again.
+    /// Waits until the queue has capacity for a batch, and reserves it.
+    ///
+    /// # Errors
+    ///
+    /// As [`WriteQueue::send`].
+    pub(crate) async fn reserve(&self, batch: &Batch) -> Result<QueuePermit, CommitError> {
+        batch.check()?;
+        Ok(QueuePermit {
+            _all: acquire(&self.capacity.all, permits(batch, self.capacity.most.0)).await?,
+            _backfill: None,
+        })
+    }
+
+    /// As [`WriteQueue::reserve`], for rows that can be requested again.
     ///
     /// These rows use at most half of the queue.
     ///
     /// # Errors
     ///
     /// As [`WriteQueue::send`].
-    pub(crate) async fn send_backfill(&self, batch: Batch) -> Result<CommitHandle, CommitError> {
+    pub(crate) async fn reserve_backfill(&self, batch: &Batch) -> Result<QueuePermit, CommitError> {
         batch.check()?;
-        let permits = permits(&batch, self.capacity.most.1);
+        let permits = permits(batch, self.capacity.most.1);
         let part = acquire(&self.capacity.part, permits).await?;
-        let permit = QueuePermit {
+        Ok(QueuePermit {
             _all: acquire(&self.capacity.all, permits).await?,
             _backfill: Some(part),
-        };
-        self.take(batch, permit)
+        })
     }
 
     /// As [`WriteQueue::send`], but blocks this thread.
@@ -227,7 +235,7 @@ impl WriteQueue {
                     _all: all,
                     _backfill: None,
                 };
-                self.take(batch, permit)
+                self.send_reserved(batch, permit)
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Err(self.refuse(&batch)),
             Err(tokio::sync::TryAcquireError::Closed) => Err(CommitError::Stopped),
@@ -270,7 +278,16 @@ impl WriteQueue {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, batch: Batch, permit: QueuePermit) -> Result<CommitHandle, CommitError> {
+    /// Queues a batch with a reserved capacity.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Stopped`] after the writer has stopped.
+    pub(crate) fn send_reserved(
+        &self,
+        batch: Batch,
+        permit: QueuePermit,
+    ) -> Result<CommitHandle, CommitError> {
         let (settle, reply) = oneshot::channel();
         let rows = batch.rows();
         self.lock().status.waiting += rows;

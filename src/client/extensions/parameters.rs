@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::contract::decode::{self, BodyReader, DecodeError, Feed, Reading};
-use crate::contract::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule};
-use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage, grid_parts};
+use crate::contract::{At, EXPLAINED, Extension, PREFER, PREFERENCE_APPLIED, Rule, grid_parts};
+use crate::model::{EarlierBar, Millis, PeriodCoverage, VenueCoverage};
 
 /// Extra parameters of a question. They are sent only to a service that announces them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

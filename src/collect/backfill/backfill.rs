@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::archive::GapState;
 use crate::collect::backfill::pass::{PassOutcome, request_range};
 use crate::collect::backfill::queue::{BackfillQueue, BackfillTask};
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, TimeRange};
 use crate::net::Backoff;
@@ -96,8 +96,8 @@ impl<'a> Backfill<'a> {
     async fn attempt(&mut self, mut task: BackfillTask) -> Option<BackfillTask> {
         let (context, intake) = (&self.tasks.context, &self.tasks.intake);
         let (venue, late) = (context.venue, context.lateness());
-        let asked = context.clock.now();
-        let forgotten = asked.back(venue.look_back());
+        let requested_at = context.clock.now();
+        let forgotten = requested_at.back(venue.look_back());
         if task.start < forgotten {
             let how = if venue.look_back() == 0 {
                 "the exchange offers no history"
@@ -131,11 +131,11 @@ impl<'a> Backfill<'a> {
             PassOutcome::Whole => {
                 let complete_at = task.end.on(late);
                 let reached = if self.tasks.once {
-                    task.end.min(asked.back(late))
+                    task.end.min(requested_at.back(late))
                 } else {
                     task.end
                 };
-                if asked >= complete_at || self.tasks.once {
+                if requested_at >= complete_at || self.tasks.once {
                     let requests = pass.requests;
                     let how = format!("requested again: {requests} requests answered");
                     if task.start < reached {
@@ -146,8 +146,8 @@ impl<'a> Backfill<'a> {
                     }
                     return None;
                 }
-                task.watermark = task.watermark.max(Some(asked.back(late)));
-                let left = complete_at.0.saturating_sub(asked.0);
+                task.watermark = task.watermark.max(Some(requested_at.back(late)));
+                let left = complete_at.0.saturating_sub(requested_at.0);
                 task.due += Duration::from_millis(u64::try_from(left).unwrap_or(0));
             }
             PassOutcome::Partial => task.due += task.backoff.next(),
@@ -190,11 +190,11 @@ impl<'a> Backfill<'a> {
         let middle = task.start.on(length / 2);
         let from = middle.back(context.lateness().max(MARGIN));
         let until = task.end.on(MARGIN);
-        let asks = context
+        let requests = context
             .venue
             .missed(&context.traded_since(from), from, until);
         let most = usize::try_from(context.settings.backfill_requests).unwrap_or(usize::MAX);
-        if asks.len() > most && asks.len() >= planned {
+        if requests.len() > most && requests.len() >= planned {
             return Err("it is not split, because a half also needs too many requests");
         }
         Ok(middle)

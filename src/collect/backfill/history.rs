@@ -12,7 +12,7 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::archive::{Archive, ArchiveError, BarRow, Batch, Filter, OpenInterestRow};
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_context::VenueContext;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::feeds::{
@@ -38,7 +38,7 @@ enum Series {
 struct HistoryRequest {
     series: Series,
     listing: Arc<Listing>,
-    ask: RestRequest,
+    rest: RestRequest,
 }
 
 /// Collects the bars and open interest of one exchange.
@@ -141,9 +141,9 @@ impl<'a> HistoryBackfill<'a> {
             }
         }
         sort_small(&mut requests, |one, other| {
-            other.ask.until.cmp(&one.ask.until)
+            other.rest.until.cmp(&one.rest.until)
         });
-        self.context().board.will_ask(requests.len());
+        self.context().board.plan_requests(requests.len());
         self.send_or_retry(requests).await;
         while self.tasks.once && !self.failed.is_empty() && self.attempts < 3 {
             sleep_until(self.retry_at).await;
@@ -207,15 +207,15 @@ impl<'a> HistoryBackfill<'a> {
                         Series::OpenInterest => floor(known.back(FIVE_MINUTES), FIVE_MINUTES),
                     });
                 if from < end {
-                    let asks = self.requests(series, &listing, TimeRange::new(from, end));
-                    reached.push((key, end, asks.len()));
-                    requests.extend(asks);
+                    let wanted = self.requests(series, &listing, TimeRange::new(from, end));
+                    reached.push((key, end, wanted.len()));
+                    requests.extend(wanted);
                 }
             }
         }
         let (done, _) = self.send(requests).await;
-        for (key, end, asks) in reached {
-            if done.get(&key).copied().unwrap_or(0) == asks {
+        for (key, end, count) in reached {
+            if done.get(&key).copied().unwrap_or(0) == count {
                 self.stored_until.insert(key, end);
             }
         }
@@ -237,15 +237,16 @@ impl<'a> HistoryBackfill<'a> {
         TimeRange { start, end }: TimeRange,
     ) -> Vec<HistoryRequest> {
         let venue = self.context().venue;
-        let asks = match series {
+        let requests = match series {
             Series::Bars => venue.bar_requests(listing, start, end),
             Series::OpenInterest => venue.open_interest_requests(listing, start, end),
         };
-        asks.into_iter()
-            .map(|ask| HistoryRequest {
+        requests
+            .into_iter()
+            .map(|rest| HistoryRequest {
                 series,
                 listing: Arc::clone(listing),
-                ask,
+                rest,
             })
             .collect()
     }
@@ -318,7 +319,7 @@ impl<'a> HistoryBackfill<'a> {
     }
 
     async fn send_one(&self, request: &HistoryRequest) -> bool {
-        let body = match self.tasks.rest.get(&request.ask).await {
+        let body = match self.tasks.rest.get(&request.rest).await {
             Ok(body) => body,
             Err(fault) => {
                 self.context().trouble(fault.to_string());
@@ -348,8 +349,8 @@ impl<'a> HistoryBackfill<'a> {
         let frame = venue.frame(body, Some(now), &markets.instruments);
         let frame = frame.keeping(&faults);
         let (coin, scale) = request.listing.coin();
-        let ask = &request.ask;
-        let inside = |at: Millis| ask.from <= at && at < ask.until;
+        let rest = &request.rest;
+        let inside = |at: Millis| rest.from <= at && at < rest.until;
         let too_fine = || Error::whole("a number does not fit a decimal exactly".to_owned());
         let mut batch = Batch::default();
         match request.series {

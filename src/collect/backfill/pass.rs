@@ -66,36 +66,36 @@ pub(crate) async fn request_range(
     }
     // Only markets that were already read are requested.
     let knows_all = context.knows_all_markets();
-    let mut asks: VecDeque<RestRequest> = venue
+    let mut requests: VecDeque<RestRequest> = venue
         .missed(&context.traded_since(from), from, until)
         .into();
-    pass.planned = asks.len();
+    pass.planned = requests.len();
     let board = &context.board;
-    board.will_ask(asks.len());
+    board.plan_requests(requests.len());
     let mut receipts = Vec::new();
-    while let Some(ask) = asks.pop_front() {
+    while let Some(request) = requests.pop_front() {
         if pass.requests >= context.settings.backfill_requests {
-            pass.left = asks.len() + 1;
-            board.will_not_ask(pass.left);
+            pass.left = requests.len() + 1;
+            board.cancel_requests(pass.left);
             pass.outcome = PassOutcome::TooMany;
             break;
         }
-        match request(tasks, &ask, &mut receipts).await {
+        match send(tasks, &request, &mut receipts).await {
             Ok(rest) => {
-                board.will_ask(rest.len());
-                asks.extend(rest);
+                board.plan_requests(rest.len());
+                requests.extend(rest);
             }
             // An exchange may refuse requests about a closed market. The pass records a gap of that market and
             // continues with the other markets.
             Err(
                 fault @ (RequestFailure::Rest(RestError::Status { .. }) | RequestFailure::Reply(_)),
-            ) if note_closed_market(tasks, &ask, watermark, &fault) => {}
+            ) if note_closed_market(tasks, &request, watermark, &fault) => {}
             // The exchange no longer has this endpoint, so the pass ends. Live collection continues.
             Err(RequestFailure::Rest(fault)) if fault.is_absent() => {
                 context.trouble(format!("no backfill: {fault}"));
                 pass.outcome = PassOutcome::Gone;
-                board.will_not_ask(asks.len());
-                asks.clear();
+                board.cancel_requests(requests.len());
+                requests.clear();
             }
             Err(fault) => {
                 context.trouble(format!("backfill: {fault}"));
@@ -103,7 +103,7 @@ pub(crate) async fn request_range(
             }
         }
         pass.requests += 1;
-        board.notes().status.asked += 1;
+        board.notes().status.requests_done += 1;
     }
     for receipt in receipts {
         match context.delivery.stored(receipt).await {
@@ -118,13 +118,13 @@ pub(crate) async fn request_range(
     pass
 }
 
-async fn request(
+async fn send(
     tasks: &VenueTasks,
-    ask: &RestRequest,
+    request: &RestRequest,
     receipts: &mut Vec<CommitHandle>,
 ) -> Result<Vec<RestRequest>, RequestFailure> {
-    let body = tasks.rest.get(ask).await?;
-    let report = match tasks.intake.receive_body(ask, &body).await {
+    let body = tasks.rest.get(request).await?;
+    let report = match tasks.intake.receive_body(request, &body).await {
         Ok(report) => {
             receipts.extend(report.receipt);
             if !report.all {
@@ -146,23 +146,23 @@ async fn request(
 /// closed market.
 fn note_closed_market(
     tasks: &VenueTasks,
-    ask: &RestRequest,
+    request: &RestRequest,
     watermark: Option<Millis>,
     fault: &RequestFailure,
 ) -> bool {
     let markets = tasks.context.markets.load();
-    let mut closed = markets.closed_since(ask.from);
-    let Some(closed) = closed.find(|listing| ask.names(&listing.native_id)) else {
+    let mut closed = markets.closed_since(request.from);
+    let Some(closed) = closed.find(|listing| request.names(&listing.native_id)) else {
         return false;
     };
     let reason = format!("the market closed, and the exchange refuses requests about it: {fault}");
     tasks
         .context
         .trouble(format!("{}: {reason}", closed.native_id));
-    let since = watermark.map_or(ask.from, |watermark| watermark.max(ask.from));
-    if since < ask.until {
+    let since = watermark.map_or(request.from, |watermark| watermark.max(request.from));
+    if since < request.until {
         let topics = BTreeMap::from([(closed.native_id.clone(), (since, reason))]);
-        tasks.intake.coverage.topic_gaps(&topics, ask.until);
+        tasks.intake.coverage.topic_gaps(&topics, request.until);
     }
     true
 }

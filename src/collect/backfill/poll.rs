@@ -8,7 +8,7 @@ use crate::archive::{GapState, SessionId};
 use crate::collect::backfill::backfill::Backfill;
 use crate::collect::backfill::pass::{PassOutcome, request_range};
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::{Millis, TimeRange};
 

@@ -64,15 +64,15 @@ impl BackfillQueue {
             .iter()
             .enumerate()
             .filter(|(_, task)| task.due <= now);
-        let (place, _) = due.max_by_key(|(_, task)| task.end)?;
-        Some(self.tasks.swap_remove(place))
+        let (index, _) = due.max_by_key(|(_, task)| task.end)?;
+        Some(self.tasks.swap_remove(index))
     }
 
     /// Removes and returns the task that ends last.
     pub(crate) fn take_newest(&mut self) -> Option<BackfillTask> {
         let all = self.tasks.iter().enumerate();
-        let (place, _) = all.max_by_key(|(_, task)| task.end)?;
-        Some(self.tasks.swap_remove(place))
+        let (index, _) = all.max_by_key(|(_, task)| task.end)?;
+        Some(self.tasks.swap_remove(index))
     }
 
     /// Puts a task back for another attempt.

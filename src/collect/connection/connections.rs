@@ -12,10 +12,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::archive::SessionId;
 use crate::collect::connection::reconnect;
 use crate::collect::connection::reconnect::{ConnectionCommand, ConnectionEvent};
-use crate::collect::connection::redundancy::{FeedGroup, Membership};
-use crate::collect::health::liveness::IgnoredControl;
+use crate::collect::feed_group::feed_group::{FeedGroup, Membership};
+use crate::collect::feed_group::liveness::IgnoredControl;
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{millis, span};
+use crate::collect::settings::settings::{millis, span};
 use crate::collect::venue_tasks::{VenueTasks, is_set};
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
@@ -55,34 +55,34 @@ impl VenueTasks {
             let markets = self.context.markets.load_full();
             let known = planned.as_ref();
             if known.is_none_or(|known| !Arc::ptr_eq(known, &markets)) {
-                let plan = self.context.venue.lines(&self.context.wanted_of(&markets));
+                let plans = self.context.venue.lines(&self.context.wanted_of(&markets));
                 if run.is_some() {
-                    let topics = groups.values().flat_map(|(line, _)| line.topics());
+                    let topics = groups.values().flat_map(|(plan, _)| plan.topics());
                     let topics = topics.cloned().collect();
                     self.record_new_topics(
                         known.and_then(|known| known.known_until()),
-                        &plan,
+                        &plans,
                         &topics,
                     );
                 }
                 if self.context.is_complete(&markets) {
                     if let Some(before) = self.take_cached_markets() {
-                        let lines = self.context.venue.lines(&self.context.wanted_of(&before));
-                        let topics = lines
+                        let cached = self.context.venue.lines(&self.context.wanted_of(&before));
+                        let topics = cached
                             .iter()
                             .flat_map(ConnectionPlan::topics)
                             .cloned()
                             .collect();
-                        self.record_new_topics(before.known_until(), &plan, &topics);
+                        self.record_new_topics(before.known_until(), &plans, &topics);
                     }
                     to_store = Some(Arc::clone(&markets));
                 }
                 // A connection ends when its command channel is dropped.
-                groups.retain(|name, _| plan.iter().any(|line| line.name == *name));
+                groups.retain(|name, _| plans.iter().any(|plan| plan.name == *name));
                 // Before the session begins, nothing counts as covered, so a new group adds no gap.
                 let since = run.map(|_| self.context.clock.now());
-                for line in plan {
-                    self.plan(line, since, &mut groups, &mut tasks, &events);
+                for plan in plans {
+                    self.open(plan, since, &mut groups, &mut tasks, &events);
                 }
                 if markets.are_all_read() {
                     self.context.board.notes().unplanned = false;
@@ -124,10 +124,10 @@ impl VenueTasks {
     fn record_new_topics(
         &self,
         since: Option<Millis>,
-        plan: &[ConnectionPlan],
+        plans: &[ConnectionPlan],
         known: &HashSet<String>,
     ) {
-        let new = plan.iter().flat_map(ConnectionPlan::topics).cloned();
+        let new = plans.iter().flat_map(ConnectionPlan::topics).cloned();
         let new = new.filter(|topic| !known.contains(topic));
         let Some(since) = since else { return };
         let reason = "listed after the previous read of the markets";
@@ -136,8 +136,8 @@ impl VenueTasks {
             .collect();
         if !new.is_empty() {
             let now = self.context.clock.now();
-            let asked = plan.iter().flat_map(ConnectionPlan::topics).count();
-            self.intake.coverage.topic_gaps_among(&new, asked, now);
+            let count = plans.iter().flat_map(ConnectionPlan::topics).count();
+            self.intake.coverage.topic_gaps_among(&new, count, now);
             self.intake
                 .coverage
                 .backfill
@@ -170,33 +170,33 @@ impl VenueTasks {
     }
 
     /// Opens a feed group, or changes the topics of an open feed group.
-    fn plan(
+    fn open(
         &self,
-        line: ConnectionPlan,
+        plan: ConnectionPlan,
         since: Option<Millis>,
         groups: &mut Groups,
         tasks: &mut JoinSet<()>,
         events: &mpsc::UnboundedSender<ConnectionEvent>,
     ) {
-        match groups.get_mut(&line.name) {
-            Some((known, _)) if *known == line => {}
+        match groups.get_mut(&plan.name) {
+            Some((known, _)) if *known == plan => {}
             Some((known, commands)) => {
-                *known = line.clone();
+                *known = plan.clone();
                 for command in commands {
-                    let _ = command.send(ConnectionCommand::SetLine(Box::new(line.clone())));
+                    let _ = command.send(ConnectionCommand::SetPlan(Box::new(plan.clone())));
                 }
             }
             None => {
-                let topics = line.topics().cloned().collect();
+                let topics = plan.topics().cloned().collect();
                 let now = self.context.clock.now();
                 let group =
-                    FeedGroup::new(self.context.is_redundant(), &line.name, topics, since, now);
+                    FeedGroup::new(self.context.is_redundant(), &plan.name, topics, since, now);
                 let slots = group.slots();
                 let group = Arc::new(Mutex::new(group));
                 // The group is added to the status board first, so that the exchange does not count as live without
                 // it.
                 let mut notes = self.context.board.notes();
-                let status = notes.groups.entry(line.name.clone()).or_default();
+                let status = notes.groups.entry(plan.name.clone()).or_default();
                 status.group = Some(Arc::clone(&group));
                 drop(notes);
                 let ignored_control = Arc::new(IgnoredControl::default());
@@ -214,13 +214,13 @@ impl VenueTasks {
                     tasks.spawn(reconnect::run(
                         Arc::clone(&self.intake),
                         self.rest.http.connector.clone(),
-                        line.clone(),
+                        plan.clone(),
                         membership,
                         received,
                         events.clone(),
                     ));
                 }
-                groups.insert(line.name.clone(), (line, channels));
+                groups.insert(plan.name.clone(), (plan, channels));
             }
         }
     }

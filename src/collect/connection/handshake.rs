@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Url;
 
-use crate::collect::health::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
+use crate::collect::limits::cooldown::{ban_length, cooldown_length, header_length, is_refusal};
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::ConnectionPlan;
 use crate::net::{ByteStream, Connector, date};
@@ -21,17 +21,17 @@ pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;
 pub(crate) async fn open(
     context: &VenueContext,
     connector: &Connector,
-    line: &ConnectionPlan,
+    plan: &ConnectionPlan,
 ) -> Result<Socket, String> {
     let address = context
         .settings
-        .address(context.venue, line.host, &line.path);
+        .address(context.venue, plan.host, &plan.path);
     let url = Url::parse(&address).map_err(|error| format!("{address}: {error}"))?;
     let mut request = address
         .as_str()
         .into_client_request()
         .map_err(|error| format!("{address}: {error}"))?;
-    for (name, value) in line.headers {
+    for (name, value) in plan.headers {
         request.headers_mut().insert(
             HeaderName::from_static(name),
             HeaderValue::from_static(value),
@@ -46,7 +46,7 @@ pub(crate) async fn open(
     let started = Instant::now();
     let (stream, reply) = client_async_with_config(request, stream, Some(config))
         .await
-        .map_err(|error| format!("{address}: {}", refusal(context, line.host, &error)))?;
+        .map_err(|error| format!("{address}: {}", refusal(context, plan.host, &error)))?;
     if let Some(date) = date(reply.headers()) {
         context.measure_clock(date, started.elapsed());
     }
@@ -67,9 +67,9 @@ fn refusal(context: &VenueContext, host: &'static str, error: &WebSocketError) -
     let body = reply.body().as_deref().unwrap_or_default();
     let body = String::from_utf8_lossy(body);
     let (venue, now) = (context.venue, context.clock.now());
-    let asked =
+    let stated =
         header_length(reply.headers()).or_else(|| ban_length(venue, status.as_u16(), &body, now));
-    let wait = cooldown_length(asked, Duration::ZERO);
+    let wait = cooldown_length(stated, Duration::ZERO);
     if wait.is_zero() {
         return reason;
     }

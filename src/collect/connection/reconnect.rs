@@ -14,14 +14,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::collect::connection::outages::Outage;
-use crate::collect::connection::redundancy::{FeedGroup, Membership};
 use crate::collect::connection::state_machine;
 use crate::collect::connection::state_machine::{Loss, StopSignal};
-use crate::collect::health::status_board::BoardNotes;
+use crate::collect::feed_group::feed_group::{FeedGroup, Membership};
+use crate::collect::feed_group::outages::Outage;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::settings::{span, span_or};
+use crate::collect::settings::settings::{span, span_or};
+use crate::collect::status::status_board::BoardNotes;
 use crate::feeds::ConnectionPlan;
 use crate::model::{Millis, TimeRange};
 use crate::net::{Backoff, Connector};
@@ -32,7 +32,7 @@ pub(crate) enum ConnectionCommand {
     /// Treats the connection as lost, for this reason.
     Restart(String),
     /// Changes the topics of the connection.
-    SetLine(Box<ConnectionPlan>),
+    SetPlan(Box<ConnectionPlan>),
 }
 
 /// An event of one connection.
@@ -56,7 +56,7 @@ impl SocketTask {
     fn spawn(
         intake: &Arc<Intake>,
         connector: &Connector,
-        line: &ConnectionPlan,
+        plan: &ConnectionPlan,
         membership: &Membership,
     ) -> Self {
         let (sender, uncovered) = mpsc::unbounded_channel();
@@ -64,7 +64,7 @@ impl SocketTask {
         let task = tokio::spawn(state_machine::run(
             Arc::clone(intake),
             connector.clone(),
-            line.clone(),
+            plan.clone(),
             membership.clone(),
             sender,
             stopped,
@@ -139,12 +139,12 @@ async fn at(instant: Option<Instant>) {
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
-    line: ConnectionPlan,
+    plan: ConnectionPlan,
     membership: Membership,
     mut commands: mpsc::UnboundedReceiver<ConnectionCommand>,
     events: mpsc::UnboundedSender<ConnectionEvent>,
 ) {
-    let mut connection = Reconnector::new(intake, connector, line, membership, events);
+    let mut connection = Reconnector::new(intake, connector, plan, membership, events);
     loop {
         let rotate_at = connection.rotate_at();
         tokio::select! {
@@ -187,7 +187,7 @@ fn record(intake: &Intake, gaps: Vec<Outage>) {
 struct Reconnector {
     intake: Arc<Intake>,
     connector: Connector,
-    line: ConnectionPlan,
+    plan: ConnectionPlan,
     events: mpsc::UnboundedSender<ConnectionEvent>,
     current: Option<SocketTask>,
     next: Option<SocketTask>,
@@ -210,16 +210,16 @@ impl Reconnector {
     fn new(
         intake: Arc<Intake>,
         connector: Connector,
-        line: ConnectionPlan,
+        plan: ConnectionPlan,
         membership: Membership,
         events: mpsc::UnboundedSender<ConnectionEvent>,
     ) -> Self {
         let backoff = intake.context.settings.pace.backoff();
-        let current = SocketTask::spawn(&intake, &connector, &line, &membership);
+        let current = SocketTask::spawn(&intake, &connector, &plan, &membership);
         let mut connection = Self {
             intake,
             connector,
-            line,
+            plan,
             events,
             current: Some(current),
             next: None,
@@ -265,8 +265,8 @@ impl Reconnector {
                     let _ = socket.stop.send(StopSignal::Restart(reason));
                 }
             }
-            ConnectionCommand::SetLine(line) => {
-                self.line = *line;
+            ConnectionCommand::SetPlan(plan) => {
+                self.plan = *plan;
                 self.is_outdated = true;
                 let (topics, now) = (self.topics(), self.intake.context.clock.now());
                 self.change(|group| group.set_topics(topics, now));
@@ -295,7 +295,7 @@ impl Reconnector {
     }
 
     fn topics(&self) -> BTreeSet<String> {
-        self.line.topics().cloned().collect()
+        self.plan.topics().cloned().collect()
     }
 
     fn group<T>(&self, access: impl FnOnce(&mut FeedGroup) -> T) -> T {
@@ -337,7 +337,7 @@ impl Reconnector {
     /// Whether the status board shows this feed group. While this group closes, a new group of the same name may have
     /// replaced it on the board.
     fn is_shown(&self, notes: &BoardNotes) -> bool {
-        let status = notes.groups.get(&self.line.name);
+        let status = notes.groups.get(&self.plan.name);
         status
             .and_then(|status| status.group.as_ref())
             .is_none_or(|group| Arc::ptr_eq(group, &self.membership.group))
@@ -353,7 +353,7 @@ impl Reconnector {
             if !self.is_shown(&notes) {
                 return;
             }
-            let status = notes.groups.entry(self.line.name.clone()).or_default();
+            let status = notes.groups.entry(self.plan.name.clone()).or_default();
             status.is_live = live > 0;
             status.was_live |= live > 0;
             (status.sockets, status.wanted) = (live, wanted);
@@ -387,7 +387,7 @@ impl Reconnector {
 
     fn on_live(&mut self, uncovered: &BTreeSet<String>) {
         let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
-        log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.context.name(), self.line.name);
+        log::info!(target: "liqdata::feeds", "{}: {} is live", self.intake.context.name(), self.plan.name);
         let (own, is_outdated) = (self.topics(), self.is_outdated);
         let intake = Arc::clone(&self.intake);
         self.change(|group| {
@@ -405,7 +405,7 @@ impl Reconnector {
         if live_since.is_some_and(|since| since.elapsed() >= healthy) {
             self.backoff.reset();
         }
-        let reason = format!("{}: {}", self.line.name, loss.reason);
+        let reason = format!("{}: {}", self.plan.name, loss.reason);
         if live_since.is_some() {
             let (slot, now) = (self.membership.slot, self.intake.context.clock.now());
             let since = loss.proven_until.unwrap_or(now);
@@ -431,7 +431,7 @@ impl Reconnector {
 
     fn open(&self) -> SocketTask {
         let (intake, membership) = (&self.intake, &self.membership);
-        SocketTask::spawn(intake, &self.connector, &self.line, membership)
+        SocketTask::spawn(intake, &self.connector, &self.plan, membership)
     }
 
     /// Opens the socket that will replace the current one.
@@ -474,7 +474,7 @@ impl Reconnector {
             let reason = format!(
                 "{}: the replaced socket had received nothing since before its \
                  replacement",
-                self.line.name
+                self.plan.name
             );
             let outage = Outage::new(proven_until, replaced_at, reason);
             let gaps = self.group(|group| group.add_outage(slot, outage, now));
@@ -490,7 +490,7 @@ impl Reconnector {
         self.no_rotation_before = Some(Instant::now() + self.backoff.next());
         self.intake.context.board.trouble(format!(
             "{}: the socket could not be replaced yet: {}",
-            self.line.name, loss.reason
+            self.plan.name, loss.reason
         ));
     }
 
@@ -511,7 +511,7 @@ impl Reconnector {
         if self.group(|group| group.is_closed()) {
             let mut notes = self.intake.context.board.notes();
             if self.is_shown(&notes) {
-                notes.groups.remove(&self.line.name);
+                notes.groups.remove(&self.plan.name);
             }
         }
         self.intake.coverage.topic_counts();

@@ -16,15 +16,15 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{Error as WebSocketError, Message};
 
 use crate::collect::connection::handshake::{Socket, open};
-use crate::collect::connection::redundancy::Membership;
-use crate::collect::connection::sequence::Sequences;
-use crate::collect::health::heartbeat::HeartbeatMonitor;
-use crate::collect::health::liveness::Liveness;
-use crate::collect::health::pings::{Pings, ping_time};
+use crate::collect::connection::heartbeat::HeartbeatMonitor;
+use crate::collect::connection::pings::{Pings, ping_time};
+use crate::collect::connection::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
+use crate::collect::feed_group::feed_group::Membership;
+use crate::collect::feed_group::liveness::Liveness;
+use crate::collect::feed_group::sequence::Sequences;
 use crate::collect::intake::intake::Intake;
 use crate::collect::lock::locked;
-use crate::collect::settings::{span, span_or};
-use crate::collect::subscription::subscriptions::{ControlStatus, RefusalOutcome, Subscriptions};
+use crate::collect::settings::settings::{span, span_or};
 use crate::feeds::{
     ConnectionPlan, Control, Error, FrameKind, LifeSign, PingMessage, text, unzipped,
 };
@@ -62,14 +62,14 @@ pub(crate) enum StopSignal {
     Close,
 }
 
-/// Opens the socket of the connection plan `line` and runs it until it is lost or stopped.
+/// Opens the socket of the connection plan `plan` and runs it until it is lost or stopped.
 ///
 /// Sends the uncovered topics through `uncovered`, first when the socket becomes live, then whenever they change. A
 /// connection with a control stream is not live before the first message of that stream.
 pub(crate) async fn run(
     intake: Arc<Intake>,
     connector: Connector,
-    line: ConnectionPlan,
+    plan: ConnectionPlan,
     membership: Membership,
     uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
     mut stop: watch::Receiver<StopSignal>,
@@ -79,11 +79,11 @@ pub(crate) async fn run(
         proven_until: None,
     };
     tokio::select! {
-        () = intake.context.cooldowns.wait(line.host) => {}
+        () = intake.context.cooldowns.wait(plan.host) => {}
         () = stopped(&mut stop) => return never("closed".to_owned()),
     }
     let patience = span(intake.context.settings.pace.connect);
-    let opening = tokio::time::timeout(patience, open(&intake.context, &connector, &line));
+    let opening = tokio::time::timeout(patience, open(&intake.context, &connector, &plan));
     let stream = tokio::select! {
         opened = opening => match opened {
             Ok(Ok(stream)) => stream,
@@ -93,7 +93,7 @@ pub(crate) async fn run(
         () = stopped(&mut stop) => return never("closed".to_owned()),
     };
     intake.context.board.notes().status.connections += 1;
-    StateMachine::new(intake, line, membership, uncovered, stream)
+    StateMachine::new(intake, plan, membership, uncovered, stream)
         .run(stop)
         .await
 }
@@ -105,7 +105,7 @@ async fn stopped(stop: &mut watch::Receiver<StopSignal>) {
 
 struct StateMachine {
     intake: Arc<Intake>,
-    line: ConnectionPlan,
+    plan: ConnectionPlan,
     membership: Membership,
     stream: Socket,
     uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
@@ -132,18 +132,18 @@ struct StateMachine {
 impl StateMachine {
     fn new(
         intake: Arc<Intake>,
-        line: ConnectionPlan,
+        plan: ConnectionPlan,
         membership: Membership,
         uncovered: mpsc::UnboundedSender<BTreeSet<String>>,
         stream: Socket,
     ) -> Self {
         let now = Instant::now();
         let times = intake.context.settings.pace;
-        let messages = u32::try_from(line.batches.len()).unwrap_or(u32::MAX);
+        let messages = u32::try_from(plan.batches.len()).unwrap_or(u32::MAX);
         let heartbeat = intake.context.venue.heartbeat();
         let next_request = intake.context.pacer.reserve(now);
         Self {
-            subscriptions: Subscriptions::of(&line),
+            subscriptions: Subscriptions::of(&plan),
             sequences: Sequences::new(
                 intake
                     .context
@@ -155,24 +155,24 @@ impl StateMachine {
             ),
             next_request,
             next_ping: now + span_or(times.ping, heartbeat.every),
-            acknowledge_by: next_request + line.between * messages + span(times.acknowledge),
+            acknowledge_by: next_request + plan.between * messages + span(times.acknowledge),
             heartbeat: HeartbeatMonitor::new(
                 &heartbeat,
                 &times,
                 now,
-                line.control != Control::None,
+                plan.control != Control::None,
             ),
             opened: intake.context.clock.now(),
             pings: Pings::default(),
             proven_until: None,
             uncovered,
             is_live: false,
-            liveness: Liveness::new(line.control),
+            liveness: Liveness::new(plan.control),
             is_settled: false,
             resubscribe_at: None,
             resubscribe: Backoff::new(span(times.resubscribe), span(times.resubscribe) * 8),
             intake,
-            line,
+            plan,
             membership,
             stream,
         }
@@ -327,7 +327,7 @@ impl StateMachine {
         if now >= self.next_request
             && let Some((number, topics)) = self.subscriptions.next()
         {
-            self.schedule_request(now + self.line.between);
+            self.schedule_request(now + self.plan.between);
             let venue = self.intake.context.venue;
             let text = venue.subscription(number, &topics, self.intake.context.clock.now());
             // The text is empty if the URL itself subscribes.
@@ -455,7 +455,7 @@ impl StateMachine {
         for hole in self.sequences.take_lost(now) {
             self.intake
                 .coverage
-                .sequence_hole(&self.line.name, &self.membership, &hole);
+                .sequence_hole(&self.plan.name, &self.membership, &hole);
         }
     }
 
@@ -484,20 +484,20 @@ impl StateMachine {
 
     async fn on_text(&mut self, text: &str) -> Result<(), String> {
         let subscriptions = &self.subscriptions;
-        let (asked, all_taken) = (subscriptions.asked(), subscriptions.are_settled());
+        let (sent, all_taken) = (subscriptions.sent(), subscriptions.are_settled());
         let sequences = &mut self.sequences;
         let received = self.intake.context.clock.now();
         let membership = &self.membership;
         let intake = self
             .intake
-            .receive_frame(text, asked, all_taken, sequences, membership, received);
+            .receive_frame(text, sent, all_taken, sequences, membership, received);
         let (message, events) = intake.await;
         self.record_losses(Some(Instant::now()));
         if events.has_events {
             locked(&self.membership.group).on_events(self.membership.slot, events.news, received);
             if !events.is_past {
                 // Some exchanges send heartbeats only while there are no events, so events count as heartbeats.
-                if self.line.control == Control::ByItself {
+                if self.plan.control == Control::ByItself {
                     self.heartbeat.on_sign(LifeSign::Control, Instant::now());
                 }
                 self.on_traffic();
@@ -520,9 +520,9 @@ impl StateMachine {
             }
             FrameKind::Control => {
                 // Control messages may arrive several times a second, so the status board is only updated on a change.
-                if !self.liveness.is_watched() && self.line.control != Control::None {
+                if !self.liveness.is_watched() && self.plan.control != Control::None {
                     self.liveness.restore();
-                    self.intake.context.board.clear_unwatched(&self.line.name);
+                    self.intake.context.board.clear_unwatched(&self.plan.name);
                 }
                 if self.subscriptions.set_control(ControlStatus::Taken)
                     != Some(ControlStatus::Taken)
@@ -557,7 +557,7 @@ impl StateMachine {
                 board.trouble(format!("{topic} was refused: {message}"));
             }
             RefusalOutcome::Control => self.drop_control(&format!("was refused: {message}")),
-            RefusalOutcome::Halved => self.acknowledge_by += self.line.between * 2,
+            RefusalOutcome::Halved => self.acknowledge_by += self.plan.between * 2,
         }
         self.on_answer();
         if self.subscriptions.are_refused() {
@@ -637,7 +637,7 @@ impl StateMachine {
         }
         self.intake
             .coverage
-            .no_heartbeat(&self.line.name, topic, why);
+            .no_heartbeat(&self.plan.name, topic, why);
         self.heartbeat
             .stop_expecting(LifeSign::Control, Instant::now());
         if let Some(sent) = self.liveness.drop_control() {

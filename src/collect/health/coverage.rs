@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::archive::{Archive, ArchiveError, VenueCoverage};
 use crate::collect::clock::AdjustedClock;
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 

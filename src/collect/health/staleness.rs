@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::collect::clock::AdjustedClock;
-use crate::collect::health::status::VenueState;
 use crate::collect::positions::polling::PositionPoller;
-use crate::collect::settings::{Settings, millis, span};
+use crate::collect::settings::settings::{Settings, millis, span};
+use crate::collect::status::status::VenueState;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 

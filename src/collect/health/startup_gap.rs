@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::archive::{Batch, PendingExchange};
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::VenueTasks;
 use crate::model::Millis;
 
@@ -21,8 +21,8 @@ pub(crate) async fn extend_startup_gap(tasks: &VenueTasks, since: Millis) {
 
 /// Records the startup gap, with the last warning as its reason. Returns whether the gap still lasts.
 pub(crate) fn note_startup_gap(tasks: &VenueTasks, since: Millis) -> bool {
-    let goes_on = !tasks.has_begun.load(Ordering::Acquire);
-    if goes_on {
+    let lasts = !tasks.has_begun.load(Ordering::Acquire);
+    if lasts {
         let context = &tasks.context;
         let why = context.board.notes().status.trouble.clone();
         context.delivery.note(Batch {
@@ -35,5 +35,5 @@ pub(crate) fn note_startup_gap(tasks: &VenueTasks, since: Millis) -> bool {
             ..Batch::default()
         });
     }
-    goes_on
+    lasts
 }

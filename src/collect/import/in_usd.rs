@@ -83,7 +83,7 @@ impl InUsd {
     pub(crate) fn converted(
         &mut self,
         to_coins: &mut ToCoins<'_>,
-        goes_on: &mut dyn FnMut() -> bool,
+        should_continue: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Converted>>, (usize, String)> {
         self.count = 0;
         let files = std::mem::take(&mut self.files);
@@ -92,7 +92,7 @@ impl InUsd {
             .iter()
             .map(|file| observed_interest(&file.readings))
             .collect();
-        let made = to_coins(observed, goes_on).map_err(|why| (first, why))?;
+        let made = to_coins(observed, should_continue).map_err(|why| (first, why))?;
         let Some(made) = made else {
             return Ok(None);
         };

@@ -31,7 +31,7 @@ const LOT: usize = 250_000;
 const WHOLE: usize = 50_000;
 /// Number of rows that are checked together.
 const CHUNK: usize = 1 << 16;
-/// Number of lines between two calls of `goes_on`.
+/// Number of lines between two calls of `should_continue`.
 const LOOK: u64 = 1024;
 /// How long the rows of a day stay in the journal after the end of the day, in milliseconds.
 pub(crate) const LATE: i64 = Millis::HOUR;
@@ -178,7 +178,7 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
 
 /// Stores files in the archive in the folder `path`, which is created if it is missing.
 ///
-/// `goes_on` gets the number of rows read and returns whether to continue; rows that are already stored stay.
+/// `should_continue` gets the number of rows read and returns whether to continue; rows that are already stored stay.
 /// `finished` gets each file as soon as all its rows are stored. Open interest in USD is read last, after the bars, and
 /// converted by `to_coins`.
 ///
@@ -190,7 +190,7 @@ pub(crate) fn reason(rejected: &RejectedRow) -> String {
 pub fn ingest(
     path: &Path,
     files: &Files,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
     finished: &mut dyn FnMut(Finished),
     to_coins: &mut ToCoins<'_>,
 ) -> Result<Ingested, IngestError> {
@@ -209,7 +209,7 @@ pub fn ingest(
         let shown = files.names.get(file).map(String::as_str);
         let shown = shown.map_or_else(|| file.to_string_lossy(), Into::into);
         for source in sources(file, &shown)? {
-            if !goes_on(0) {
+            if !should_continue(0) {
                 return Ok(Ingested {
                     is_interrupted: true,
                     ..Ingested::default()
@@ -240,7 +240,7 @@ pub fn ingest(
         writer,
         attribution,
         rates: &files.rates,
-        goes_on,
+        should_continue,
         finished,
         to_coins,
         done: Ingested::default(),
@@ -310,7 +310,7 @@ struct Intake<'a> {
     writer: Option<Writer>,
     attribution: ExchangeAttribution,
     rates: &'a QuoteRates,
-    goes_on: &'a mut dyn FnMut(u64) -> bool,
+    should_continue: &'a mut dyn FnMut(u64) -> bool,
     finished: &'a mut dyn FnMut(Finished),
     to_coins: &'a mut ToCoins<'a>,
     done: Ingested,
@@ -327,7 +327,7 @@ struct Intake<'a> {
 }
 
 impl Intake<'_> {
-    /// Reads a source. Returns false if `goes_on` stopped it.
+    /// Reads a source. Returns false if `should_continue` stopped it.
     fn file(
         &mut self,
         mut rows: DumpReader<'_>,
@@ -352,7 +352,7 @@ impl Intake<'_> {
                         self.refuse(&fault.reason, &fault.shown, (file, line));
                     }
                 }
-                if self.done.rows.is_multiple_of(LOOK) && !(self.goes_on)(self.done.rows) {
+                if self.done.rows.is_multiple_of(LOOK) && !(self.should_continue)(self.done.rows) {
                     return Ok(false);
                 }
             }
@@ -399,7 +399,7 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Checks rows of a source and adds the accepted rows to the lot. Returns false if `goes_on` stopped it.
+    /// Checks rows of a source and adds the accepted rows to the lot. Returns false if `should_continue` stopped it.
     fn chunk(
         &mut self,
         chunk: DumpColumns,
@@ -425,14 +425,14 @@ impl Intake<'_> {
                 None
             }
         };
-        let goes_on = &mut *self.goes_on;
-        let mut goes_on = || goes_on(done);
+        let should_continue = &mut *self.should_continue;
+        let mut should_continue = || should_continue(done);
         let mut judge = Judge::new(
             machine(),
             self.rates,
             &mut self.book,
             &mut unknown,
-            &mut goes_on,
+            &mut should_continue,
         );
         let orders = judge.orders(orders);
         let bars = judge.bars(bars);
@@ -489,7 +489,7 @@ impl Intake<'_> {
         Ok(true)
     }
 
-    /// Stores the lot with its bars, then converts the readings in USD to coins. Returns false if `goes_on` stopped it.
+    /// Stores the lot with its bars, then converts the readings in USD to coins. Returns false if `should_continue` stopped it.
     fn convert(&mut self) -> Result<bool, IngestError> {
         if self.in_usd.is_empty() {
             return Ok(true);
@@ -497,7 +497,7 @@ impl Intake<'_> {
         if !self.store()? {
             return Ok(false);
         }
-        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
+        let (should_continue, read) = (&mut *self.should_continue, self.done.rows);
         let unclear = |names: &[(String, usize)], file: usize, message| {
             let name = names.get(file).map(|(name, _)| name.clone());
             let file = name.unwrap_or_default();
@@ -505,7 +505,7 @@ impl Intake<'_> {
         };
         let converted = self
             .in_usd
-            .converted(self.to_coins, &mut || goes_on(read))
+            .converted(self.to_coins, &mut || should_continue(read))
             .map_err(|(file, message)| unclear(&self.names, file, message))?;
         let Some(converted) = converted else {
             return Ok(false);
@@ -572,7 +572,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Stores the lot. Returns false if `goes_on` stopped it.
+    /// Stores the lot. Returns false if `should_continue` stopped it.
     fn store(&mut self) -> Result<bool, ArchiveError> {
         let lot = std::mem::take(&mut self.lot);
         let sessions = std::mem::take(&mut self.sessions);
@@ -580,7 +580,7 @@ impl Intake<'_> {
             self.done.new += lot.len() as u64;
             return Ok(true);
         };
-        let (goes_on, read) = (&mut *self.goes_on, self.done.rows);
+        let (should_continue, read) = (&mut *self.should_continue, self.done.rows);
         let tables = Tables {
             orders: order_table(lot.orders),
             bars: bar_table(lot.bars),
@@ -592,7 +592,7 @@ impl Intake<'_> {
             until: machine().back(LATE),
             ingest: self.ingest,
         };
-        let (outcome, is_whole) = writer.import(tables, scope, &mut |_| goes_on(read))?;
+        let (outcome, is_whole) = writer.import(tables, scope, &mut |_| should_continue(read))?;
         self.done.new += outcome.new;
         self.done.repeated += outcome.repeated;
         for rejected in outcome.rejected {

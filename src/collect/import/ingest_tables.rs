@@ -14,7 +14,7 @@ pub type TablePlaces = HashMap<&'static str, Vec<usize>>;
 /// Stores checked tables in the archive in the folder `path`, which is created if it is missing.
 ///
 /// The covered time of the orders extends `covered_before`, that of earlier parts of the same table. `ingest` is recorded
-/// as the origin of the rows. `goes_on` gets the number of finished rows and returns whether to continue; rows that are
+/// as the origin of the rows. `should_continue` gets the number of finished rows and returns whether to continue; rows that are
 /// already stored stay.
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn ingest_tables(
     places: &TablePlaces,
     covered_before: &CoveredTime,
     ingest: Option<&IngestOrigin>,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Ingested, ArchiveError> {
     let rows = tables.rows() as u64;
     if rows == 0 {
@@ -42,7 +42,8 @@ pub fn ingest_tables(
         until: machine().back(LATE),
         ingest,
     };
-    let (imported, is_whole) = writer.import(tables, scope, &mut |done| goes_on(done as u64))?;
+    let (imported, is_whole) =
+        writer.import(tables, scope, &mut |done| should_continue(done as u64))?;
     covered.keep_ends();
     let mut done = Ingested {
         rows,

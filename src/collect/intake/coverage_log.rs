@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use crate::archive::{
     Batch, CounterKind, Gap, GapCause, GapOutcome, GapState, Measurement, MeasurementKind, TopicGap,
 };
-use crate::collect::backfill::requests::BackfillRequests;
-use crate::collect::connection::outages::Outage;
-use crate::collect::connection::redundancy::Membership;
-use crate::collect::connection::sequence::SequenceHole;
+use crate::collect::feed_group::feed_group::Membership;
+use crate::collect::feed_group::outages::Outage;
+use crate::collect::feed_group::sequence::SequenceHole;
+use crate::collect::intake::daily_counts::DailyCounts;
+use crate::collect::intake::requests::BackfillRequests;
 use crate::collect::lock::locked;
-use crate::collect::quality::daily_counts::DailyCounts;
 use crate::collect::venue_context::VenueContext;
 use crate::model::{Millis, TimeRange};
 
@@ -126,25 +126,29 @@ impl CoverageLog {
 
     /// Records gaps of single topics until `now`, each with its start and reason.
     pub(crate) fn topic_gaps(&self, topics: &BTreeMap<String, (Millis, String)>, now: Millis) {
-        let (asked, _) = self.context.board.topics();
-        self.topic_gaps_among(topics, usize::try_from(asked).unwrap_or(usize::MAX), now);
+        let (topic_count, _) = self.context.board.topics();
+        self.topic_gaps_among(
+            topics,
+            usize::try_from(topic_count).unwrap_or(usize::MAX),
+            now,
+        );
     }
 
-    /// Like [`Self::topic_gaps`], but with `asked` as the number of requested topics.
+    /// Like [`Self::topic_gaps`], but with `topic_count` as the number of requested topics.
     pub(crate) fn topic_gaps_among(
         &self,
         topics: &BTreeMap<String, (Millis, String)>,
-        asked: usize,
+        topic_count: usize,
         now: Millis,
     ) {
-        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
+        let topic_count = u64::try_from(topic_count).unwrap_or(u64::MAX);
         let gap = |(topic, (since, reason)): (&String, &(Millis, String))| TopicGap {
             exchange: self.context.name().to_owned(),
             topic: topic.clone(),
             start: *since,
             end: now.max(since.on(1)),
             reason: reason.clone(),
-            topics: asked.max(1),
+            topics: topic_count.max(1),
             recorded_at: now,
         };
         self.context.delivery.note(Batch {
@@ -154,10 +158,10 @@ impl CoverageLog {
     }
 
     /// Records that a connection has no control stream, so that nothing shows when it stops delivering data.
-    pub(crate) fn no_heartbeat(&self, line: &str, topic: &str, why: &str) {
-        self.context.board.note_unwatched(line, topic);
+    pub(crate) fn no_heartbeat(&self, group: &str, topic: &str, why: &str) {
+        self.context.board.note_unwatched(group, topic);
         let reason = format!(
-            "no control stream: {line}: {topic} {why}, so a connection that stops delivering data is not \
+            "no control stream: {group}: {topic} {why}, so a connection that stops delivering data is not \
              detected"
         );
         self.context.trouble(reason.clone());
@@ -188,9 +192,9 @@ impl CoverageLog {
     }
 
     /// Records a sequence hole that no redundant connection filled.
-    pub(crate) fn sequence_hole(&self, line: &str, membership: &Membership, hole: &SequenceHole) {
+    pub(crate) fn sequence_hole(&self, group: &str, membership: &Membership, hole: &SequenceHole) {
         let of = if hole.stream.is_empty() {
-            line
+            group
         } else {
             &hole.stream
         };
@@ -217,7 +221,7 @@ impl CoverageLog {
 
     /// Counts sequence numbers that were compared with their predecessor.
     pub(crate) fn sequence_numbers(&self, compared: u64, now: Millis) {
-        self.context.board.notes().status.numbered += compared;
+        self.context.board.notes().status.sequence_numbers += compared;
         self.count(CounterKind::Numbered, compared, now);
     }
 

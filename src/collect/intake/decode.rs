@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 
-use crate::collect::intake::dedupe_keys::EventOrigin;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::reference_data::markets::Markets;
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{
-    Error, Event, Frame, FrameKind, KeyAmbiguity, PositionAnnouncement, RestRequest,
-    SentSubscriptions, SequenceNumber,
+    Error, Event, FrameKind, PositionAnnouncement, RestRequest, SentSubscriptions, SequenceNumber,
 };
 use crate::model::Millis;
 
@@ -43,11 +42,11 @@ pub(crate) struct DecodedBody {
 }
 
 /// Decodes a frame of a connection. Unless `all_taken`, the connection still waits for acknowledgements of the
-/// subscription requests `asked`.
+/// subscription requests `sent`.
 pub(crate) fn decode_frame(
     context: &VenueContext,
     text: &str,
-    asked: &SentSubscriptions,
+    sent: &SentSubscriptions,
     all_taken: bool,
     now: Millis,
 ) -> DecodedFrame {
@@ -56,35 +55,20 @@ pub(crate) fn decode_frame(
     let faults = RefCell::default();
     let frame = venue.frame(text, Some(now), &markets.instruments);
     let frame = frame.keeping(&faults);
-    let numbers = venue.numbers(&frame);
-    let decoded = venue.decode(&frame).map(|events| {
-        let faults = faults.take();
-        // Some exchanges acknowledge a subscription with a data frame, so such a frame is read both as events and as an
-        // acknowledgement.
-        let control = if events.is_empty() || !all_taken {
-            match venue.answer(&frame) {
-                Ok(Some(answer)) => Ok(FrameKind::Ping(answer)),
-                Ok(None) => venue.control(&frame, asked),
-                Err(fault) => Err(fault),
-            }
-        } else {
-            Ok(FrameKind::Data)
-        };
-        let origin = if !events.is_empty() && venue.recalls(&frame) {
+    let message = venue.read(&frame, sent, !all_taken);
+    let decoded = message.decoded.map(|decoded| FrameContent {
+        origin: if decoded.is_snapshot {
             EventOrigin::Past
         } else {
             EventOrigin::Live
-        };
-        FrameContent {
-            announced: announced(context, &frame),
-            events,
-            origin,
-            control,
-            faults,
-        }
+        },
+        events: decoded.events,
+        announced: decoded.announced,
+        control: message.kind,
+        faults: faults.take(),
     });
     DecodedFrame {
-        numbers,
+        numbers: message.numbers,
         content: decoded,
     }
 }
@@ -92,21 +76,21 @@ pub(crate) fn decode_frame(
 /// Decodes the reply to a request.
 pub(crate) fn decode_body(
     context: &VenueContext,
-    ask: &RestRequest,
+    request: &RestRequest,
     body: &str,
     now: Millis,
 ) -> Result<DecodedBody, Error> {
     let venue = context.venue;
     let markets = context.markets.load();
-    let instruments = markets.for_body(ask.market.as_deref());
+    let instruments = markets.for_body(request.market.as_deref());
     let faults = RefCell::default();
     let frame = venue.frame(body, Some(now), &instruments);
     let frame = frame.keeping(&faults);
-    let events = venue.decode(&frame)?;
+    let decoded = venue.decode(&frame)?;
     Ok(DecodedBody {
-        announced: announced(context, &frame),
-        rest: venue.go_on(ask, &frame),
-        events,
+        rest: venue.go_on(request, &frame),
+        events: decoded.events,
+        announced: decoded.announced,
         faults: faults.take(),
     })
 }
@@ -121,12 +105,6 @@ pub(crate) fn decode_again(
     let instruments = markets.for_body(row.market.as_deref());
     let venue = context.venue;
     let frame = venue.frame(&row.frame, Some(row.received_at), &instruments);
-    venue.decode(&frame.keeping(&faults)).unwrap_or_default()
-}
-
-fn announced(context: &VenueContext, frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
-    match context.venue.keyed() {
-        KeyAmbiguity::Whole | KeyAmbiguity::BySecond | KeyAmbiguity::ById => Vec::new(),
-        KeyAmbiguity::ByAmount => context.venue.announced(frame),
-    }
+    let decoded = venue.decode(&frame.keeping(&faults));
+    decoded.unwrap_or_default().events
 }

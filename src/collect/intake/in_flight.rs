@@ -40,8 +40,8 @@ pub(crate) struct BatchInFlight<'a> {
 impl Drop for BatchInFlight<'_> {
     fn drop(&mut self) {
         let mut state = locked(&self.all.state);
-        if let Some(place) = state.starts.iter().position(|start| *start == self.start) {
-            state.starts.swap_remove(place);
+        if let Some(index) = state.starts.iter().position(|start| *start == self.start) {
+            state.starts.swap_remove(index);
         }
     }
 }

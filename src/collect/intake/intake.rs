@@ -6,22 +6,22 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::archive::{Batch, CommitHandle, OrderRow};
-use crate::collect::connection::redundancy::Membership;
-use crate::collect::connection::sequence::Sequences;
+use crate::collect::delivery::dedupe::{Deduplicator, Novelty};
+use crate::collect::delivery::dedupe_keys::EventOrigin;
+use crate::collect::delivery::delivery::{NotTaken, Sent};
+use crate::collect::feed_group::feed_group::Membership;
+use crate::collect::feed_group::sequence::Sequences;
 use crate::collect::intake::coverage_log::CoverageLog;
 use crate::collect::intake::decode::{decode_again, decode_body, decode_frame};
-use crate::collect::intake::dedupe::{Deduplicator, Novelty};
-use crate::collect::intake::dedupe_keys::EventOrigin;
-use crate::collect::intake::delivery::{NotTaken, Sent};
 use crate::collect::intake::in_flight::InFlight;
+use crate::collect::intake::order_check::{CheckedRow, OrderCheck};
 use crate::collect::intake::pending_rows::{PendingRow, PendingRows};
 use crate::collect::intake::raw_frames::{keep_body, keep_frame};
+use crate::collect::intake::rejections::Rejections;
+use crate::collect::intake::unchecked_orders::{UncheckedOrder, count_new};
 use crate::collect::lock::locked;
-use crate::collect::quality::order_check::{CheckedRow, OrderCheck};
-use crate::collect::quality::reference_price::ReferencePrices;
-use crate::collect::quality::unchecked_orders::{UncheckedOrder, count_new};
-use crate::collect::quarantine::rejections::Rejections;
-use crate::collect::settings::millis;
+use crate::collect::reference_data::reference_price::ReferencePrices;
+use crate::collect::settings::settings::millis;
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Error, Event, FrameKind, KeyAmbiguity, RestRequest, SentSubscriptions};
 use crate::model::{GapState, Millis, TimeRange};
@@ -94,7 +94,7 @@ impl Intake {
     pub(crate) async fn receive_frame(
         &self,
         text: &str,
-        asked: &SentSubscriptions,
+        sent: &SentSubscriptions,
         all_taken: bool,
         sequences: &mut Sequences,
         membership: &Membership,
@@ -105,7 +105,7 @@ impl Intake {
             return (FrameKind::Control, FrameReport::default());
         }
         // Decoding is a separate synchronous step, so that no await happens under a lock.
-        let (meaning, mut report, rows) = self.read_frame(text, asked, all_taken, sequences, now);
+        let (meaning, mut report, rows) = self.read_frame(text, sent, all_taken, sequences, now);
         report.news = self.news_since(&rows, report.is_past, now);
         let known_until = report
             .is_past
@@ -117,12 +117,12 @@ impl Intake {
     fn read_frame(
         &self,
         text: &str,
-        asked: &SentSubscriptions,
+        sent: &SentSubscriptions,
         all_taken: bool,
         sequences: &mut Sequences,
         now: Millis,
     ) -> (FrameKind, FrameReport, Vec<CheckedRow>) {
-        let decoded = decode_frame(&self.context, text, asked, all_taken, now);
+        let decoded = decode_frame(&self.context, text, sent, all_taken, now);
         if !decoded.numbers.is_empty() {
             let compared = sequences.receive(decoded.numbers, now, Instant::now());
             self.coverage.sequence_numbers(compared, now);
@@ -177,12 +177,12 @@ impl Intake {
     /// be derived from the reply.
     pub(crate) async fn receive_body(
         &self,
-        ask: &RestRequest,
+        request: &RestRequest,
         body: &str,
     ) -> Result<BodyReport, Error> {
         let now = self.context.clock.now();
-        let decoded = decode_body(&self.context, ask, body, now);
-        let mut decoded = decoded.inspect_err(|_| keep_body(&self.context, ask, body, now))?;
+        let decoded = decode_body(&self.context, request, body, now);
+        let mut decoded = decoded.inspect_err(|_| keep_body(&self.context, request, body, now))?;
         let announces = !decoded.announced.is_empty();
         self.dedupe.assign(
             &mut decoded.events,
@@ -194,12 +194,12 @@ impl Intake {
         decoded.events.retain(|event| {
             event
                 .timestamp
-                .is_none_or(|at| ask.from <= at && at < ask.until)
+                .is_none_or(|at| request.from <= at && at < request.until)
         });
-        let market = ask.market.as_deref();
+        let market = request.market.as_deref();
         let (rows, is_new) = self.select(decoded.events, body, market, EventOrigin::Past, now);
         if is_new || announces || !decoded.faults.is_empty() {
-            keep_body(&self.context, ask, body, now);
+            keep_body(&self.context, request, body, now);
         }
         let (receipt, all) = self.deliver_past(rows).await;
         Ok(BodyReport {
@@ -217,7 +217,7 @@ impl Intake {
             return;
         }
         let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
-        let keyed = self.context.venue.keyed();
+        let ambiguity = self.context.venue.keyed();
         let markets = self.context.markets.load_full();
         let mut decoded: HashMap<usize, Vec<Event>> = HashMap::new();
         for row in waiting {
@@ -226,7 +226,7 @@ impl Intake {
                 .entry(row.frame.as_ptr().addr())
                 .or_insert_with(|| decode_again(&self.context, &row, &markets));
             let Some(event) = row
-                .find_in(events, keyed)
+                .find_in(events, ambiguity)
                 .filter(|event| !event.is_pending())
             else {
                 self.pending.put_back(row);
@@ -234,7 +234,7 @@ impl Intake {
             };
             self.note_event(event, EventOrigin::Past, now);
             let mut event = event.clone();
-            if keyed != KeyAmbiguity::Whole {
+            if ambiguity != KeyAmbiguity::Whole {
                 event.dedupe_key.clone_from(&row.event.dedupe_key);
             }
             let checked = if self.check.is_quarantined(&event) {
@@ -286,7 +286,7 @@ impl Intake {
         let mut shared: Option<Arc<str>> = None;
         for event in events {
             if !self.context.is_collected(&event.coin) {
-                self.context.board.notes().status.unasked += 1;
+                self.context.board.notes().status.unselected += 1;
                 continue;
             }
             if let Some(reason) = self.out_of_time(&event, origin, now) {
@@ -357,8 +357,8 @@ impl Intake {
         let unchecked = count_new(&self.context, &unchecked).await;
         match self.context.delivery.rows(batch, EventOrigin::Live).await {
             Ok(unstorable) => self.note_delivered(unchecked, &unstorable),
-            Err(NotTaken { keys, reason }) => {
-                self.dedupe.forget(&keys);
+            Err(NotTaken { batch, reason }) => {
+                self.dedupe.forget(&batch.orders);
                 let start = in_flight.start;
                 let since = known_until.map_or(start, |known| known.max(start));
                 self.in_flight.lose(count, since, reason);
@@ -382,8 +382,8 @@ impl Intake {
                 self.note_delivered(unchecked, &unstorable);
                 (receipt, true)
             }
-            Err(NotTaken { keys, reason }) => {
-                self.dedupe.forget(&keys);
+            Err(NotTaken { batch, reason }) => {
+                self.dedupe.forget(&batch.orders);
                 self.context
                     .trouble(format!("backfill: no rows could be stored: {reason}"));
                 (None, false)

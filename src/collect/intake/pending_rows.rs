@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 use crate::collect::intake::coverage_log::CoverageLog;
+use crate::collect::intake::rejections::Rejections;
 use crate::collect::lock::locked;
-use crate::collect::quarantine::rejections::Rejections;
 use crate::collect::venue_context::VenueContext;
 use crate::feeds::{Event, KeyAmbiguity};
 use crate::model::{GapState, Millis, TimeRange};
@@ -32,11 +32,11 @@ impl PendingRow {
     pub(crate) fn find_in<'e>(
         &self,
         events: &'e [Event],
-        keyed: KeyAmbiguity,
+        ambiguity: KeyAmbiguity,
     ) -> Option<&'e Event> {
         let known = &self.event;
         let by_key = |event: &&Event| {
-            keyed.shared(&event.dedupe_key) == keyed.shared(&known.dedupe_key)
+            ambiguity.shared(&event.dedupe_key) == ambiguity.shared(&known.dedupe_key)
                 && event.timestamp == known.timestamp
         };
         events.iter().find(by_key).or_else(|| {

@@ -8,12 +8,12 @@ use crate::feeds::RestRequest;
 use crate::model::Millis;
 
 /// The path and query of a request, in the form that is recorded.
-pub(crate) fn path_and_query(ask: &RestRequest) -> String {
-    let query = ask.query.iter();
+pub(crate) fn path_and_query(request: &RestRequest) -> String {
+    let query = request.query.iter();
     let query: Vec<String> = query
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    format!("{}?{}", ask.path, query.join("&"))
+    format!("{}?{}", request.path, query.join("&"))
 }
 
 /// Records a frame of a connection.
@@ -27,12 +27,12 @@ pub(crate) fn keep_frame(context: &VenueContext, text: &str, now: Millis) {
 }
 
 /// Records the body of a reply.
-pub(crate) fn keep_body(context: &VenueContext, ask: &RestRequest, body: &str, now: Millis) {
+pub(crate) fn keep_body(context: &VenueContext, request: &RestRequest, body: &str, now: Millis) {
     if context.delivery.raw.is_on() {
         context.delivery.raw.offer(RawLine {
-            market: ask.market.clone(),
-            from: Some(ask.from),
-            until: Some(ask.until),
+            market: request.market.clone(),
+            from: Some(request.from),
+            until: Some(request.until),
             frame: body.to_owned(),
             ..RawLine::new(context.name(), now, RawLineKind::Request)
         });
@@ -44,14 +44,14 @@ pub(crate) fn market_page(
     context: &VenueContext,
     list: usize,
     page: usize,
-    ask: &RestRequest,
+    request: &RestRequest,
     body: &str,
 ) -> Option<RawLine> {
     let number = |number: usize| u32::try_from(number).ok();
     context.delivery.raw.is_on().then(|| RawLine {
         list: number(list),
         page: number(page),
-        request: Some(path_and_query(ask)),
+        request: Some(path_and_query(request)),
         frame: body.to_owned(),
         ..RawLine::new(context.name(), context.clock.now(), RawLineKind::Markets)
     })

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use url::Url;
 
 use crate::collect::positions::polling::PositionPoller;
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 

@@ -20,15 +20,15 @@ use crate::archive::{
     Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind, PositionRow,
 };
 use crate::collect::clock::{AdjustedClock, machine};
-use crate::collect::health::cooldown::cooldown_length;
-use crate::collect::health::log_limit::LogLimit;
-use crate::collect::health::status::PositionsStatus;
-use crate::collect::intake::dedupe_keys::EventOrigin;
-use crate::collect::intake::delivery::Delivery;
+use crate::collect::delivery::dedupe_keys::EventOrigin;
+use crate::collect::delivery::delivery::Delivery;
+use crate::collect::limits::cooldown::cooldown_length;
 use crate::collect::lock::locked;
 use crate::collect::positions::watch_list::WatchList;
 use crate::collect::rest_client::{HttpClients, full};
-use crate::collect::settings::{Settings, span};
+use crate::collect::settings::settings::{Settings, span};
+use crate::collect::status::log_limit::LogLimit;
+use crate::collect::status::status::PositionsStatus;
 use crate::collect::venue_tasks::is_set;
 use crate::feeds::hyperliquid;
 use crate::model::{Millis, nearest_f64};
@@ -142,7 +142,7 @@ impl PositionPoller {
     /// The names that the exchange uses for coins. Warns about coins that the exchange does not list.
     pub(crate) async fn native_names(&self, coins: &[String]) -> Result<Vec<String>, String> {
         let (question, weight) = hyperliquid::OPEN_COINS;
-        let body = self.ask(question, weight).await?;
+        let body = self.send(question, weight).await?;
         let listed = hyperliquid::open_coins(&body)
             .map_err(|fault| format!("the list of coins cannot be read: {fault}"))?;
         let (mut names, mut unlisted) = (Vec::new(), Vec::new());
@@ -189,17 +189,17 @@ impl PositionPoller {
             return Ok(());
         }
         let (question, weight) = hyperliquid::OPEN_COINS;
-        let body = self.ask(question, weight).await?;
+        let body = self.send(question, weight).await?;
         let open =
             hyperliquid::open_coins(&body).map_err(|fault| format!("open interest: {fault}"))?;
         let mut rows: Vec<PositionRow> = Vec::new();
         let mut missing = 0_u64;
         for account in &chosen {
-            let asked = self
-                .ask(&hyperliquid::state_of(account), hyperliquid::STATE_WEIGHT)
+            let reply = self
+                .send(&hyperliquid::state_of(account), hyperliquid::STATE_WEIGHT)
                 .await;
             let at = self.clock.now();
-            let read = asked.and_then(|body| {
+            let read = reply.and_then(|body| {
                 hyperliquid::positions(account, &body, at).map_err(|fault| fault.to_string())
             });
             match read {
@@ -311,7 +311,7 @@ impl PositionPoller {
 
     /// Sends a request as soon as the rate limit allows it; returns the body. After a refusal (HTTP 403, 418, 429),
     /// waits as long as the exchange asks.
-    async fn ask(&self, question: &str, weight: u32) -> Result<String, String> {
+    async fn send(&self, question: &str, weight: u32) -> Result<String, String> {
         let address = format!(
             "{}/info",
             self.settings.positions.rest.trim_end_matches('/')
@@ -336,12 +336,12 @@ impl PositionPoller {
                 Ok(reply) => {
                     let status = reply.status().as_u16();
                     let fault = format!("{address} answered with {status}");
-                    let asked = retry_after(reply.headers())
+                    let stated = retry_after(reply.headers())
                         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
                     match status {
                         403 | 418 | 429 => {
                             self.note(|status| status.refused += 1);
-                            (fault, cooldown_length(asked, backoff.next()))
+                            (fault, cooldown_length(stated, backoff.next()))
                         }
                         _ if is_passing(status) => (fault, backoff.next()),
                         _ => return Err(fault),

@@ -4,7 +4,7 @@
 
 use tokio::time::sleep;
 
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::model::Millis;
 
@@ -73,14 +73,14 @@ impl<'a> UnitCheck<'a> {
         let mut confirmed = context.clock.now();
         loop {
             sleep(span(context.settings.pace.instruments)).await;
-            let asked = context.clock.now();
+            let requested_at = context.clock.now();
             match self.check().await {
-                Answer::Confirmed => confirmed = asked,
+                Answer::Confirmed => confirmed = requested_at,
                 Answer::Disproved(why) => {
                     let reason = format!("the unit of its rows is doubtful: {why}");
                     let coverage = &self.tasks.intake.coverage;
-                    coverage.doubtful_gap(confirmed, asked, &reason);
-                    return (asked, reason);
+                    coverage.doubtful_gap(confirmed, requested_at, &reason);
+                    return (requested_at, reason);
                 }
                 Answer::Missing(_) => {}
             }
@@ -90,8 +90,8 @@ impl<'a> UnitCheck<'a> {
     async fn check(self) -> Answer {
         let context = &self.tasks.context;
         let asking = async {
-            for ask in context.venue.proofs(context.clock.now()) {
-                let body = self.tasks.rest.get(&ask).await?;
+            for request in context.venue.proofs(context.clock.now()) {
+                let body = self.tasks.rest.get(&request).await?;
                 let markets = context.markets.load();
                 let frame = context.venue.frame(&body, None, &markets.instruments);
                 if let Some(why) = context.venue.disproof(&frame)? {

@@ -7,7 +7,7 @@ use rust_decimal::prelude::ToPrimitive;
 use tokio::time::sleep;
 
 use crate::archive::{Archive, ArchiveError, Batch, Filter, Measurement, MeasurementKind};
-use crate::collect::settings::span;
+use crate::collect::settings::settings::span;
 use crate::collect::venue_tasks::{RequestFailure, VenueTasks};
 use crate::feeds::{HourlyTotal, Listing};
 use crate::model::Millis;
@@ -51,8 +51,8 @@ async fn compare_hour(tasks: &VenueTasks, end: Millis) -> Result<(), RequestFail
     let start = end.back(Millis::HOUR);
     let (mut reported, mut contracts) = (Decimal::ZERO, BTreeSet::new());
     for listing in compared_markets(tasks) {
-        for ask in context.venue.total_requests(&listing, start, end) {
-            let body = tasks.rest.get(&ask).await?;
+        for request in context.venue.total_requests(&listing, start, end) {
+            let body = tasks.rest.get(&request).await?;
             let totals = read_totals(tasks, &body)?;
             // A contract without a published total is left out of both sums.
             if let Some(total) = totals.iter().find(|total| total.timestamp == start) {

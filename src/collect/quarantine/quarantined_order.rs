@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use crate::archive::OrderRow;
-use crate::collect::quality::ratio::are_apart;
+use crate::collect::quarantine::ratio::are_apart;
 use crate::feeds::Event;
 
 /// The values in two messages about one order differ by less than this factor, unless their units differ. A wrong unit

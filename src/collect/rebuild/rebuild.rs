@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError, RawFileEntry, RawLine, RawLines};
-use crate::collect::plan::CollectError;
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::rebuild::replay::Replay;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
+use crate::collect::settings::plan::CollectError;
 use crate::feeds::Venue;
 use crate::model::Millis;
 
@@ -20,7 +20,7 @@ const PROGRESS_EVERY: u64 = 1024;
 
 /// Decodes the raw frames of the archive in the folder `path` again, and corrects rows that differ.
 ///
-/// `goes_on` is called with the bytes read so far and the total number of bytes; it returns whether to continue. If it
+/// `should_continue` is called with the bytes read so far and the total number of bytes; it returns whether to continue. If it
 /// returns false, the result is `None`, and finished days stay corrected. Queries as of an earlier instant still return
 /// the old rows. A second rebuild changes nothing.
 ///
@@ -31,7 +31,7 @@ const PROGRESS_EVERY: u64 = 1024;
 pub fn rebuild(
     path: &Path,
     options: &RebuildOptions,
-    goes_on: &mut dyn FnMut(u64, u64) -> bool,
+    should_continue: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Option<RebuildReport>, CollectError> {
     let mut chosen: Vec<&'static Venue> = Vec::new();
     for name in &options.venues {
@@ -67,7 +67,7 @@ pub fn rebuild(
     for (day, parts) in days {
         replay.begin_day(day)?;
         if !replay_day(&mut replay, parts, &mut read, &mut |read| {
-            goes_on(read, all)
+            should_continue(read, all)
         })? {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ pub fn rebuild(
         replay.write_days(Some(day))?;
     }
     replay.write_days(None)?;
-    Ok(goes_on(read, all).then_some(replay.report))
+    Ok(should_continue(read, all).then_some(replay.report))
 }
 
 /// The raw lines of one exchange, one file after the other.
@@ -86,12 +86,12 @@ struct FrameStream {
     next: Option<RawLine>,
 }
 
-/// Replays the files of all exchanges of one day in order of receipt. Returns false if `goes_on` stopped it.
+/// Replays the files of all exchanges of one day in order of receipt. Returns false if `should_continue` stopped it.
 fn replay_day(
     replay: &mut Replay,
     parts: Vec<RawFileEntry>,
     read: &mut u64,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, CollectError> {
     let mut by_exchange: BTreeMap<String, Vec<RawFileEntry>> = BTreeMap::new();
     for part in parts {
@@ -107,7 +107,7 @@ fn replay_day(
             open: None,
             next: None,
         };
-        if !advance(&mut stream, replay, read, goes_on)? {
+        if !advance(&mut stream, replay, read, should_continue)? {
             return Ok(false);
         }
         streams.push(stream);
@@ -121,32 +121,32 @@ fn replay_day(
         let Some(stream) = first else {
             return Ok(true);
         };
-        if lines.is_multiple_of(PROGRESS_EVERY) && !goes_on(*read) {
+        if lines.is_multiple_of(PROGRESS_EVERY) && !should_continue(*read) {
             return Ok(false);
         }
         lines += 1;
         if let Some(line) = stream.next.take() {
             replay.line(line)?;
         }
-        if !advance(stream, replay, read, goes_on)? {
+        if !advance(stream, replay, read, should_continue)? {
             return Ok(false);
         }
     }
 }
 
-/// Reads the next line of an exchange. Returns false if `goes_on` stopped it.
+/// Reads the next line of an exchange. Returns false if `should_continue` stopped it.
 fn advance(
     stream: &mut FrameStream,
     replay: &mut Replay,
     read: &mut u64,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, ArchiveError> {
     loop {
         if let Some((part, lines)) = &mut stream.open {
             let mut left_out: u64 = 0;
             let mut is_stopped = false;
             let mut progress = || {
-                is_stopped = is_stopped || !goes_on(*read);
+                is_stopped = is_stopped || !should_continue(*read);
                 !is_stopped
             };
             while let Some(line) = lines.next_while(&mut progress) {
@@ -178,7 +178,7 @@ fn advance(
         let Some(part) = stream.parts.next() else {
             return Ok(true);
         };
-        if !goes_on(*read) {
+        if !should_continue(*read) {
             return Ok(false);
         }
         let lines = replay.archive().raw_lines(&part)?;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rust_decimal::Decimal;
 
 use crate::archive::{Archive, ArchiveError, Filter};
-use crate::collect::quality::reference_price::ReferencePrices;
+use crate::collect::reference_data::reference_price::ReferencePrices;
 use crate::feeds::venue;
 use crate::model::{Millis, sort_small};
 

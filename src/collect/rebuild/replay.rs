@@ -12,19 +12,19 @@ use std::sync::Arc;
 use crate::archive::{
     Archive, ArchiveError, DayCorrection, Filter, OrderRow, RawLine, RawLineKind,
 };
-use crate::collect::intake::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::delivery::dedupe_keys::{DedupeKeys, EventOrigin};
+use crate::collect::intake::order_check::order_row;
 use crate::collect::intake::pending_rows::PendingRow;
 use crate::collect::intake::raw_frames::path_and_query;
-use crate::collect::plan::CollectError;
-use crate::collect::quality::order_check::order_row;
-use crate::collect::quality::reference_price::{Outlier, ReferencePrices};
+use crate::collect::quality::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::quarantine::quarantine::QuarantinedOrders;
 use crate::collect::quarantine::quarantined_order::Figures;
-use crate::collect::quarantine::retract::{DoubtfulTime, day_of, doubtful_times};
 use crate::collect::rebuild::reference_history::ReferenceHistory;
 use crate::collect::rebuild::report::{ArchiveAccess, RebuildOptions, RebuildReport};
 use crate::collect::reference_data::markets::Markets;
-use crate::collect::settings::{Pace, millis};
+use crate::collect::reference_data::reference_price::{Outlier, ReferencePrices};
+use crate::collect::settings::plan::CollectError;
+use crate::collect::settings::settings::{Pace, millis};
 use crate::feeds::{Event, Instruments, KeyAmbiguity, Listing, RestRequest, Venue, venue};
 use crate::model::{Millis, Vocabulary};
 
@@ -176,29 +176,31 @@ impl VenueReplay {
         let request = line.request.as_deref().unwrap_or_default();
         let requests = self.venue.listing_requests();
         let path = |text: &str| text.split('?').next().map(str::to_owned);
-        let ask: Option<&RestRequest> = requests
+        let listing: Option<&RestRequest> = requests
             .iter()
-            .find(|ask| path_and_query(ask) == request)
+            .find(|one| path_and_query(one) == request)
             .or_else(|| {
-                let place = usize::try_from(line.list?).ok()?;
+                let index = usize::try_from(line.list?).ok()?;
                 requests
-                    .get(place)
-                    .filter(|ask| path(&path_and_query(ask)) == path(request))
+                    .get(index)
+                    .filter(|one| path(&path_and_query(one)) == path(request))
             });
-        let (Some(ask), Some(place)) = (ask, line.list.and_then(|list| usize::try_from(list).ok()))
-        else {
+        let (Some(listing), Some(index)) = (
+            listing,
+            line.list.and_then(|list| usize::try_from(list).ok()),
+        ) else {
             return;
         };
         let faults = RefCell::default();
         let none = Instruments::default();
         let frame = self.venue.frame(&line.frame, None, &none).keeping(&faults);
-        let Ok(page) = self.venue.read_listings(ask, &frame) else {
+        let Ok(page) = self.venue.read_listings(listing, &frame) else {
             return;
         };
-        if self.lists.len() <= place {
-            self.lists.resize(place + 1, None);
+        if self.lists.len() <= index {
+            self.lists.resize(index + 1, None);
         }
-        if let Some(list) = self.lists.get_mut(place) {
+        if let Some(list) = self.lists.get_mut(index) {
             let mut known = list
                 .take()
                 .filter(|_| line.page.unwrap_or(0) > 0)
@@ -209,10 +211,10 @@ impl VenueReplay {
         self.markets = Markets::of(self.lists.clone(), vec![None; self.lists.len()]);
     }
 
-    fn is_asked_for(&self, coin: &str) -> bool {
+    fn is_collected(&self, coin: &str) -> bool {
         self.coins
             .as_ref()
-            .is_none_or(|coins| coins.iter().any(|asked| asked == coin))
+            .is_none_or(|coins| coins.iter().any(|selected| selected == coin))
     }
 }
 
@@ -382,7 +384,7 @@ impl Replay {
             });
         }
         for event in events {
-            if !one.is_asked_for(&event.coin) || self.is_out_of_time(&event, origin, at) {
+            if !one.is_collected(&event.coin) || self.is_out_of_time(&event, origin, at) {
                 continue;
             }
             if one.keys.excess(one.venue.keyed(), &event).is_some() {
@@ -420,17 +422,15 @@ impl Replay {
             let frame = one
                 .venue
                 .frame(&row.frame, Some(row.received_at), &instruments);
-            let events = one
-                .venue
-                .decode(&frame.keeping(&faults))
-                .unwrap_or_default();
+            let decoded = one.venue.decode(&frame.keeping(&faults));
+            let events = decoded.unwrap_or_default().events;
             drop(instruments);
-            let keyed = one.venue.keyed();
-            let found = row.find_in(&events, keyed);
+            let ambiguity = one.venue.keyed();
+            let found = row.find_in(&events, ambiguity);
             match found.filter(|event| !event.is_pending()) {
                 Some(event) => {
                     let mut event = event.clone();
-                    if keyed != KeyAmbiguity::Whole {
+                    if ambiguity != KeyAmbiguity::Whole {
                         event.dedupe_key.clone_from(&row.event.dedupe_key);
                     }
                     self.compare(one, event, row.received_at)?;
@@ -543,15 +543,16 @@ fn decode(one: &mut VenueReplay, line: &RawLine) -> Option<(Vec<Event>, EventOri
     let faults = RefCell::default();
     let frame = one.venue.frame(&line.frame, Some(at), &instruments);
     let frame = frame.keeping(&faults);
-    let mut events = one.venue.decode(&frame).ok()?;
+    let decoded = one.venue.decode(&frame).ok()?;
+    let mut events = decoded.events;
     let origin = match line.kind {
-        RawLineKind::Socket if events.is_empty() || !one.venue.recalls(&frame) => EventOrigin::Live,
+        RawLineKind::Socket if !decoded.is_snapshot => EventOrigin::Live,
         _ => EventOrigin::Past,
     };
-    let keyed = one.venue.keyed();
-    if keyed != KeyAmbiguity::Whole {
-        one.keys.announce(one.venue.announced(&frame), at);
-        one.keys.assign(keyed, &mut events, origin, at);
+    let ambiguity = one.venue.keyed();
+    if ambiguity != KeyAmbiguity::Whole {
+        one.keys.announce(decoded.announced, at);
+        one.keys.assign(ambiguity, &mut events, origin, at);
     }
     events.retain(|event| {
         event.timestamp.is_none_or(|happened| {

@@ -28,7 +28,8 @@ pub(crate) struct CachedMarkets {
 #[derive(Debug, Deserialize, Serialize)]
 struct StoredList {
     /// The path and query of the request for this list.
-    asked: String,
+    #[serde(rename = "asked")]
+    request: String,
     read: Millis,
     markets: Vec<StoredMarket>,
 }
@@ -76,12 +77,12 @@ impl StoredMarket {
 }
 
 /// Name of a market list in the cache: its path and query.
-fn name(ask: &RestRequest) -> String {
-    let query = ask
+fn name(request: &RestRequest) -> String {
+    let query = request
         .query
         .iter()
         .map(|(name, value)| format!(" {name}={value}"));
-    query.fold(ask.path.clone(), |name, part| name + &part)
+    query.fold(request.path.clone(), |name, part| name + &part)
 }
 
 fn file(venue: &Venue) -> String {
@@ -92,8 +93,11 @@ fn file(venue: &Venue) -> String {
 pub(crate) fn load(archive: &Path, venue: &Venue, now: Millis) -> Vec<Option<CachedMarkets>> {
     let stored = state_file::read(archive, &file(venue)).unwrap_or_default();
     let mut recent = recent(stored, now);
-    let asks = venue.listing_requests();
-    asks.iter().map(|ask| recent.remove(&name(ask))).collect()
+    let requests = venue.listing_requests();
+    requests
+        .iter()
+        .map(|request| recent.remove(&name(request)))
+        .collect()
 }
 
 /// The recent and valid lists, by name.
@@ -108,7 +112,7 @@ fn recent(stored: Vec<StoredList>, now: Millis) -> HashMap<String, CachedMarkets
             .map(StoredMarket::listing)
             .collect();
         let (listings, read) = (listings?, list.read);
-        Some((list.asked, CachedMarkets { listings, read }))
+        Some((list.request, CachedMarkets { listings, read }))
     });
     read.collect()
 }
@@ -123,14 +127,14 @@ pub(crate) fn store<'l>(
     venue: &Venue,
     list: impl Fn(usize) -> Option<(&'l [Listing], Millis)>,
 ) -> io::Result<()> {
-    let asks = venue.listing_requests();
-    if asks.is_empty() {
+    let requests = venue.listing_requests();
+    if requests.is_empty() {
         return Ok(());
     }
-    let lists = asks.iter().enumerate().filter_map(|(place, ask)| {
-        let (listings, read) = list(place)?;
+    let lists = requests.iter().enumerate().filter_map(|(index, request)| {
+        let (listings, read) = list(index)?;
         Some(StoredList {
-            asked: name(ask),
+            request: name(request),
             read,
             markets: listings.iter().map(StoredMarket::of).collect(),
         })
@@ -146,7 +150,7 @@ mod tests {
 
     fn stored(read: Millis, contract_size: &str) -> StoredList {
         StoredList {
-            asked: "/list kind=SWAP".to_owned(),
+            request: "/list kind=SWAP".to_owned(),
             read,
             markets: vec![StoredMarket {
                 native_id: "BTC-USDT-SWAP".to_owned(),

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::quality::reference_price::PricePoint;
 use crate::collect::reference_data::instrument_cache::CachedMarkets;
+use crate::collect::reference_data::reference_price::PricePoint;
 use crate::feeds::Instruments;
 use crate::feeds::LastPrice;
 use crate::feeds::Listing;
@@ -80,10 +80,10 @@ impl Markets {
     }
 
     /// A market list (from this process or the cache), and when it was requested.
-    pub(crate) fn list(&self, place: usize) -> Option<(&[Listing], Millis)> {
-        let read = || Some((self.lists.get(place)?.as_ref()?, (*self.read.get(place)?)?));
+    pub(crate) fn list(&self, index: usize) -> Option<(&[Listing], Millis)> {
+        let read = || Some((self.lists.get(index)?.as_ref()?, (*self.read.get(index)?)?));
         let cached = || {
-            let list = self.cached.get(place)?.as_ref()?;
+            let list = self.cached.get(index)?.as_ref()?;
             Some((&list.listings, list.read))
         };
         let (listings, read) = read().or_else(cached)?;

@@ -1,5 +1,5 @@
-//! Reference data: the markets of an exchange, their refresh, and a cache on disk.
+//! Reference data of an exchange: its markets, their cache on disk, and the prices that orders are compared with.
 
 pub(super) mod instrument_cache;
 pub(super) mod markets;
-pub(super) mod refresh;
+pub(super) mod reference_price;

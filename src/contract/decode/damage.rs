@@ -51,7 +51,7 @@ impl DecodeError {
     }
 
     /// Converts this error to a serde error; the path is relative to the value that is being read.
-    pub(super) fn raise<E: de::Error>(self) -> E {
+    pub(in crate::contract) fn raise<E: de::Error>(self) -> E {
         at(self.path, self.message)
     }
 
@@ -88,6 +88,17 @@ impl DecodeError {
             None => message.to_owned(),
         };
         Self::at(place, message)
+    }
+}
+
+impl de::Error for DecodeError {
+    fn custom<T: Display>(message: T) -> Self {
+        let text = message.to_string();
+        let marked = text.strip_prefix(MARK);
+        let (path, message) = marked
+            .and_then(|rest| rest.split_once(MARK))
+            .unwrap_or(("", &text));
+        Self::at(path, message)
     }
 }
 
@@ -129,7 +140,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// A serde error with a path relative to the value that is being read.
-pub(super) fn at<E: de::Error>(path: impl Display, message: impl Display) -> E {
+pub(in crate::contract) fn at<E: de::Error>(path: impl Display, message: impl Display) -> E {
     E::custom(format_args!("{MARK}{path}{MARK}{message}"))
 }
 
@@ -143,7 +154,7 @@ pub(super) fn cut(mut text: String, most: usize) -> String {
 }
 
 /// A member name for use in a path: control characters escaped, shortened if long.
-pub(super) fn excerpt(name: &str) -> String {
+pub(in crate::contract) fn excerpt(name: &str) -> String {
     cut(name.escape_debug().to_string(), SHOWN)
 }
 

@@ -172,7 +172,7 @@ impl<'de, T: DeserializeOwned> Read<'de> for Own<T> {
 }
 
 /// Reads a value without an envelope; `of` converts it to the reply.
-pub(super) fn alone<S: for<'de> Read<'de>, R>(
+pub(in crate::contract) fn alone<S: for<'de> Read<'de>, R>(
     body: &[u8],
     of: &dyn Fn(S) -> Result<R, DecodeError>,
 ) -> Result<R, DecodeError> {

@@ -236,7 +236,7 @@ pub fn nearest_double(text: &str) -> Result<f64, String> {
 }
 
 /// Parses an integer by JSON's number grammar; `5.0` and `1e3` are integers.
-pub(super) fn whole_number<T>(text: &str, range: &str) -> Result<T, String>
+pub(in crate::contract) fn whole_number<T>(text: &str, range: &str) -> Result<T, String>
 where
     T: TryFrom<i128>,
 {

@@ -120,33 +120,3 @@ pub(super) fn settled<R: Reply>(mut reply: R) -> Result<(R, Option<TimeUnit>), D
         None => Ok((reply, found)),
     }
 }
-
-/// Implements [`Reply`] for a type that is its own decoded form.
-///
-/// The arguments are the type, the fields that repeat query parameters, and the instant with its JSON name.
-macro_rules! reply {
-    ($type:ty $(, $echo:ident)* $(; $at:ident: $name:literal)?) => {
-        impl $crate::contract::decode::reply::Reply for $type {
-            type Fields = Self;
-
-            fn echo(&self) -> Vec<(&'static str, String)> {
-                vec![$((stringify!($echo), self.$echo.to_string())),*]
-            }
-
-            fn of(sheet: Self) -> Result<Self, $crate::contract::decode::DecodeError> {
-                Ok(sheet)
-            }
-
-            $(
-                fn instants(
-                    &mut self,
-                    mut visit: impl FnMut($crate::contract::decode::time::InstantPlace, &mut $crate::model::Millis),
-                ) {
-                    visit($crate::contract::decode::time::InstantPlace::Member($name), &mut self.$at);
-                }
-            )?
-        }
-    };
-}
-
-pub(super) use reply;

@@ -97,13 +97,23 @@ pub enum InstantPlace {
     Item(&'static str, usize),
     /// A column of the row with this index.
     Cell(usize, &'static str),
+    /// A member of an object that is a member.
+    Inner(&'static str, &'static str),
 }
 
 impl InstantPlace {
+    /// The place of this instant of an object that is the member `name`.
+    pub(in crate::contract) fn below(self, name: &'static str) -> Self {
+        Self::Inner(name, self.column())
+    }
+
     /// The name of the member or column; its instants share a unit.
     pub(super) fn column(self) -> &'static str {
         match self {
-            Self::Member(name) | Self::Item(name, _) | Self::Cell(_, name) => name,
+            Self::Member(name)
+            | Self::Item(name, _)
+            | Self::Cell(_, name)
+            | Self::Inner(_, name) => name,
         }
     }
 }
@@ -114,6 +124,7 @@ impl fmt::Display for InstantPlace {
             Self::Member(name) => f.write_str(name),
             Self::Item(name, place) => write!(f, "{name}[{place}]"),
             Self::Cell(row, name) => write!(f, "[{row}].{name}"),
+            Self::Inner(outer, name) => write!(f, "{outer}.{name}"),
         }
     }
 }

@@ -51,10 +51,10 @@ pub fn lenient_instant<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::
 }
 
 /// A serde seed that reads a `T`.
-pub(super) struct Of<T>(PhantomData<T>);
+pub(in crate::contract) struct Of<T>(PhantomData<T>);
 
 impl<T> Of<T> {
-    pub(super) fn new() -> Self {
+    pub(in crate::contract) fn new() -> Self {
         Self(PhantomData)
     }
 }
@@ -68,7 +68,7 @@ impl<'de, T: Read<'de>> DeserializeSeed<'de> for Of<T> {
 }
 
 /// Reads the value of member `key` into `slot`.
-pub(super) fn fill<'de, T: Read<'de>, A: MapAccess<'de>>(
+pub(in crate::contract) fn fill<'de, T: Read<'de>, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     key: &str,
     members: &mut A,
@@ -81,7 +81,10 @@ pub(super) fn fill<'de, T: Read<'de>, A: MapAccess<'de>>(
 }
 
 /// The value of member `key` after the object was read; an error if a required member is missing.
-pub(super) fn settle<'de, T: Read<'de>, E: Error>(slot: Option<T>, key: &str) -> Result<T, E> {
+pub(in crate::contract) fn settle<'de, T: Read<'de>, E: Error>(
+    slot: Option<T>,
+    key: &str,
+) -> Result<T, E> {
     slot.or_else(T::absent).ok_or_else(|| at(key, "is missing"))
 }
 
@@ -131,7 +134,7 @@ macro_rules! object {
 pub(super) use object;
 
 /// The name of a member.
-pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
+pub(in crate::contract) struct Key<'de>(pub(in crate::contract) Cow<'de, str>);
 
 impl<'de> Read<'de> for Key<'de> {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -158,7 +161,7 @@ impl<'de> Read<'de> for Key<'de> {
 }
 
 /// The value of an unused member: validated as JSON and skipped.
-pub(super) struct Skip;
+pub(in crate::contract) struct Skip;
 
 impl<'de> Read<'de> for Skip {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -280,7 +283,7 @@ impl<'de> Read<'de> for Millis {
 
 /// An instant of an axis: a number in the unit of its reply, or ISO 8601.
 #[derive(Debug)]
-pub(super) struct AxisInstant(pub(super) Millis);
+pub(in crate::contract) struct AxisInstant(pub(in crate::contract) Millis);
 
 impl<'de> Read<'de> for AxisInstant {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -383,7 +386,7 @@ impl<'de> Read<'de> for f64 {
 
 /// A matrix cell: a number, or `null` for NaN.
 #[derive(Debug)]
-pub(super) struct CellToken(pub(super) f64);
+pub(in crate::contract) struct CellToken(pub(in crate::contract) f64);
 
 impl<'de> Read<'de> for CellToken {
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

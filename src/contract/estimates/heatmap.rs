@@ -1,11 +1,18 @@
 //! `/api/liq-heatmap`: estimated liquidations over price and time.
 
+use serde::de::{Error, MapAccess};
+use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::{Value, json};
 
-use crate::contract::endpoint::{endpoint, object};
+use crate::contract::decode::{Cursor, DecodeError, InstantPlace, Matrix, at, fill};
+use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
+use crate::contract::reply::{
+    Candidate, Data, Datum, EndpointReply, Field, Group, Member, ReplyShape, object, shape,
+};
 use crate::model::{
-    Coin, HeatmapGrid, HeatmapRange, MapSource, Opened, PriceBound, ShownPrices, Span,
+    Coin, ColumnUsd, EstimateLabels, HeatmapGrid, HeatmapRange, MapSource, Millis, Opened,
+    PriceBound, ShownPrices, Span,
 };
 
 endpoint! {
@@ -45,17 +52,140 @@ impl Heatmap {
 }
 
 object! {
-    HeatmapGrid;
-    "symbol" text: "the coin asked for";
-    "range" text: "the range asked for";
-    "model" int: "the model asked for";
-    "updatedAt" time "ms": "the time of the last input";
-    "currentPrice" float "USD": "the last close";
-    "prices" list "USD": "the price of each row of the matrix" => numbers;
-    "times" list "ms": "the end of each column of the matrix" => || json!({"type": "array", "items": {"type": "integer"}});
-    "matrix" list "USD": "the estimate, a list for each price" => || json!({"type": "array", "items": numbers()});
+    HeatmapGrid = "a heatmap" {
+        symbol: String, "the coin asked for";
+        range: String, "the range asked for";
+        model: i64, "the model asked for";
+        updated_at "updatedAt": Millis ["ms"], "the time of the last input";
+        current_price "currentPrice": f64 ["USD"], "the last close";
+        prices: Vec<f64> ["USD"], "the price of each row of the matrix";
+        times: Vec<Millis> ["ms"], "the end of each column of the matrix";
+        matrix: Matrix ["USD"], "the estimate, a list for each price";
+        labels: Group<EstimateLabels>;
+        [extension] outside: Option<ColumnUsd> ["USD"], "amounts at prices that the heatmap does not show, by column";
+    }
+    checked by fitting
+    ; bare
 }
 
-fn numbers() -> Value {
-    json!({"type": "array", "items": {"type": "number"}})
+impl EndpointReply for HeatmapGrid {
+    const SHAPE: ReplyShape = shape::<Self>();
+}
+
+/// Checks that `outside` has a value for each column.
+fn fitting(map: &HeatmapGrid) -> Result<(), DecodeError> {
+    let columns = map.times.len();
+    if let Some(outside) = &map.outside {
+        for (name, cells) in [
+            ("long_usd", &outside.long_usd),
+            ("short_usd", &outside.short_usd),
+        ] {
+            if cells.len() != columns {
+                let message = format!("has {} values; there are {columns} times", cells.len());
+                return Err(DecodeError::at(name, message).below("outside"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The cells are sent as an array of rows, and stored row after row.
+impl Field<HeatmapGrid> for Matrix {
+    type Value = Vec<f64>;
+    type Slot = Option<Self>;
+
+    fn describe(declared: Member, to: &mut Vec<Member>) {
+        fn schema() -> Value {
+            json!({"type": "array", "items": {"type": "array", "items": {"type": ["number", "null"]}}})
+        }
+        to.push(Member {
+            kind: "list",
+            schema: Some(schema),
+            ..declared
+        });
+    }
+
+    fn fill<'de, A: MapAccess<'de>>(
+        slot: &mut Option<Self>,
+        key: Candidate<'_>,
+        members: &mut A,
+    ) -> Result<bool, A::Error> {
+        if key.name != key.key {
+            return Ok(false);
+        }
+        fill(slot, key.key, members)?;
+        Ok(true)
+    }
+
+    /// The matrix of a plain body is read while it arrives.
+    fn quick(_: &mut Option<Self>, key: Candidate<'_>, _: &mut Cursor<'_>) -> Option<bool> {
+        (key.name != key.key).then_some(false)
+    }
+
+    fn settle<E: Error>(slot: &mut Option<Self>, name: &'static str) -> Result<Vec<f64>, E> {
+        slot.is_some()
+            .then(Vec::new)
+            .ok_or_else(|| at(name, "is missing"))
+    }
+
+    fn complete(slot: Option<Self>, map: &mut HeatmapGrid) -> Result<(), DecodeError> {
+        let matrix = slot.unwrap_or_default();
+        map.matrix = matrix
+            .in_order(map.prices.len(), map.times.len())
+            .map_err(|damage| damage.below("matrix"))?;
+        Ok(())
+    }
+
+    fn write<S: SerializeStruct>(
+        map: &HeatmapGrid,
+        cells: &Vec<f64>,
+        name: &'static str,
+        object: &mut S,
+    ) -> Result<(), S::Error> {
+        let (prices, times) = (map.prices.len(), map.times.len());
+        object.serialize_field(
+            name,
+            &Rows {
+                cells,
+                prices,
+                times,
+            },
+        )
+    }
+
+    fn data(
+        map: &mut HeatmapGrid,
+        of: fn(&mut HeatmapGrid) -> &mut Vec<f64>,
+        declared: &Member,
+        to: &mut Vec<Datum>,
+    ) {
+        let shape = [map.prices.len(), map.times.len()];
+        let cells = std::mem::take(of(map));
+        to.push(Datum::of(declared, Data::Table(cells, shape)));
+    }
+
+    fn instants(_: &mut Vec<f64>, _: &'static str, _: &mut dyn FnMut(InstantPlace, &mut Millis)) {}
+}
+
+/// Serializes the flat list of cells as an array of rows.
+struct Rows<'a> {
+    cells: &'a [f64],
+    prices: usize,
+    times: usize,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(self.prices))?;
+        if self.times == 0 {
+            for _ in 0..self.prices {
+                seq.serialize_element::<[f64; 0]>(&[])?;
+            }
+        } else {
+            for row in self.cells.chunks_exact(self.times) {
+                seq.serialize_element(row)?;
+            }
+        }
+        seq.end()
+    }
 }

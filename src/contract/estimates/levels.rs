@@ -1,11 +1,9 @@
 //! `/api/liq-levels`: the prices with the most estimated liquidations, per leverage tier.
 
-use serde_json::{Value, json};
-
-use crate::contract::endpoint::{endpoint, object};
-use crate::contract::openapi;
+use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::ModelChoice;
-use crate::model::{Coin, Headline, TierLevels};
+use crate::contract::reply::{ByNumber, Fraction, Group, object, reply};
+use crate::model::{Coin, EstimateLabels, Headline, LevelTier, Millis, TierLevels};
 
 endpoint! {
     /// Asks for the liquidation levels of a coin.
@@ -16,21 +14,21 @@ endpoint! {
     => enveloped TierLevels
 }
 
-object! {
-    TierLevels;
-    "symbol" text: "the coin asked for";
-    "price" float "USD": "the last close";
-    "updatedAt" time "ms": "the time of the last input";
-    "tiers" object: "for each leverage, price and intensity (0 to 1) of the headline level on each side" => tiers;
+reply! {
+    TierLevels = "liquidation levels", enveloped, repeats symbol; {
+        symbol: String, "the coin asked for";
+        price: f64 ["USD"], "the last close";
+        updated_at "updatedAt": Millis ["ms"], "the time of the last input";
+        tiers: ByNumber<LevelTier>, "for each leverage, price and intensity (0 to 1) of the headline level on each side";
+        labels: Group<EstimateLabels>;
+    }
 }
 
-/// Returns the JSON schema of the levels by leverage tier.
-fn tiers() -> Value {
-    let number = || json!({"type": "number"});
-    let share = || json!({"type": "number", "minimum": 0, "maximum": 1});
-    let names = ["longPrice", "longIntensity", "shortPrice", "shortIntensity"];
-    let members = names
-        .into_iter()
-        .zip([number(), share(), number(), share()]);
-    json!({"type": "object", "additionalProperties": openapi::object(members, &names)})
+object! {
+    LevelTier = "the level of a tier" {
+        long_price "longPrice": f64 ["USD"], "price at which the most longs are liquidated, below the last close";
+        long_intensity "longIntensity": Fraction, "its amount as a share of the largest one of all tiers and sides";
+        short_price "shortPrice": f64 ["USD"], "price at which the most shorts are liquidated, above the last close";
+        short_intensity "shortIntensity": Fraction, "its amount as a share of the largest one of all tiers and sides";
+    }
 }

@@ -1,12 +1,21 @@
 //! `/api/liq-map`: estimated liquidations by price and leverage tier.
 
+use std::collections::BTreeMap;
+
+use serde::de::{Deserializer, Error, MapAccess};
+use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::{Value, json};
 
-use crate::contract::endpoint::{endpoint, object};
-use crate::contract::openapi;
+use crate::contract::decode::{Cursor, DecodeError, InstantPlace, Read, at, spread};
+use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::{Exchange, ModelChoice};
+use crate::contract::reply::{
+    ByNumber, Candidate, Data, Datum, Field, Group, ListOf, Member, MemberValue, Nullable, object,
+    reply,
+};
 use crate::model::{
-    BinWidth, Coin, LiquidationMap, MapRange, MapSource, Opened, PriceBound, ShownPrices, Span,
+    BinWidth, Coin, EstimateLabels, LiquidationMap, MapBin, MapRange, MapSource, Measured, Millis,
+    Opened, PriceBound, ShownPrices, Side, SideUsd, Span,
 };
 
 endpoint! {
@@ -45,29 +54,259 @@ impl Liqmap {
     }
 }
 
-object! {
-    LiquidationMap;
-    "symbol" text: "the coin asked for";
-    "range" text: "the range asked for";
-    "updatedAt" time "ms": "the time of the last input";
-    "currentPrice" float "USD": "the last close";
-    "binWidth" float "USD": "width of a price bin";
-    "leverages" list: "the leverages of the tiers" => || json!({"type": "array", "items": {"type": "integer"}});
-    "bins" list "USD": "for each bin, price, side, USD by tier and in total" => bins;
+reply! {
+    LiquidationMap = "a liquidation map", bare, repeats symbol range; {
+        symbol: String, "the coin asked for";
+        range: String, "the range asked for";
+        updated_at "updatedAt": Millis ["ms"], "the time of the last input";
+        current_price "currentPrice": f64 ["USD"], "the last close";
+        bin_width "binWidth": f64 ["USD"], "width of a price bin";
+        leverages: Vec<i64>, "the leverages of the tiers";
+        bins: Bins ["USD"], "for each bin, price, side, USD by tier and in total";
+        [extension] measured: Option<Measured>, "facts about the observed positions; only with source=positions";
+        labels: Group<EstimateLabels>;
+        [extension] outside: Option<SideUsd> ["USD"], "amounts of the bins that the map does not show";
+        [extension] within: Option<ByNumber<SideUsd>> ["USD"], "amounts over all bins, by distance from the price in percent";
+    }
+    besides { tiers: Vec::new() }
 }
 
-/// Returns the JSON schema of one price bin of the map.
-fn bins() -> Value {
-    let number = || json!({"type": "number"});
-    let members = [
-        ("price", number()),
-        ("side", json!({"type": "string", "enum": ["long", "short"]})),
-        (
+object! {
+    Measured = "the source of a map" {
+        seen_share "seenShare": Nullable<f64>, "share of the coin's open interest, both sides, that the positions make up; null if unknown";
+        observed_at "observedAt": Millis ["ms"], "when the snapshot of the positions was complete";
+        positions: i64, "number of observed positions";
+        accounts: i64, "number of accounts with these positions";
+        unplaced_usd "unplacedUsd": f64 ["USD"], "amount of the positions without a liquidation price, which are in no bin";
+        crossed_usd "crossedUsd": f64 ["USD"], "amount of the positions with a liquidation price that the market has crossed, which are in no bin";
+    }
+    checked by plausible
+}
+
+fn plausible(measured: &Measured) -> Result<(), DecodeError> {
+    let fault = measured.fault();
+    fault.map_or(Ok(()), |(member, message)| {
+        Err(DecodeError::at(member, message))
+    })
+}
+
+/// A bin of a map as it is sent.
+#[derive(Debug)]
+pub struct Bin {
+    price: f64,
+    side: Side,
+    tiers: Vec<(i64, f64)>,
+    total: f64,
+}
+
+object! {
+    Bin = "a bin of a liquidation map" {
+        price: f64 ["USD"], "price at the centre of the bin";
+        side: LowerSide, "side of the positions";
+        tiers: ByLeverage ["USD"], "amount by leverage";
+        total: f64 ["USD"], "amount over all leverages";
+    }
+}
+
+/// A side in lower case.
+#[derive(Debug)]
+pub struct LowerSide;
+
+impl MemberValue for LowerSide {
+    type Value = Side;
+    const KIND: &'static str = "text";
+
+    fn schema() -> Value {
+        json!({"type": "string", "enum": ["long", "short"]})
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Side, D::Error> {
+        Read::read(from)
+    }
+
+    fn quick(from: &mut Cursor<'_>) -> Option<Side> {
+        Side::read(from.string()?)
+    }
+
+    fn write<S: Serializer>(side: &Side, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(side.lower())
+    }
+
+    fn data(side: &mut Side) -> Data {
+        Data::Text(side.lower().into())
+    }
+}
+
+/// USD by leverage, in the order of the leverages.
+#[derive(Debug)]
+pub struct ByLeverage;
+
+impl MemberValue for ByLeverage {
+    type Value = Vec<(i64, f64)>;
+    const KIND: &'static str = "object";
+
+    fn schema() -> Value {
+        ByNumber::<f64>::schema()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self::Value, D::Error> {
+        Ok(ByNumber::<f64>::read(from)?.into_iter().collect())
+    }
+
+    fn quick(from: &mut Cursor<'_>) -> Option<Self::Value> {
+        Some(
+            <ByNumber<f64> as MemberValue>::quick(from)?
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    fn write<S: Serializer>(tiers: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(tiers.iter().copied())
+    }
+
+    fn data(tiers: &mut Self::Value) -> Data {
+        <ByNumber<f64> as MemberValue>::data(&mut tiers.iter().copied().collect())
+    }
+}
+
+/// The bins of a map; one flat table holds the tiers of all of them.
+#[derive(Debug)]
+pub struct Bins;
+
+impl Field<LiquidationMap> for Bins {
+    type Value = Vec<MapBin>;
+    type Slot = Option<Vec<Bin>>;
+
+    fn describe(declared: Member, to: &mut Vec<Member>) {
+        <ListOf<Bin> as Field<LiquidationMap>>::describe(declared, to);
+    }
+
+    fn fill<'de, A: MapAccess<'de>>(
+        slot: &mut Self::Slot,
+        key: Candidate<'_>,
+        members: &mut A,
+    ) -> Result<bool, A::Error> {
+        <ListOf<Bin> as Field<LiquidationMap>>::fill(slot, key, members)
+    }
+
+    fn quick(slot: &mut Self::Slot, key: Candidate<'_>, from: &mut Cursor<'_>) -> Option<bool> {
+        <ListOf<Bin> as Field<LiquidationMap>>::quick(slot, key, from)
+    }
+
+    fn settle<E: Error>(slot: &mut Self::Slot, name: &'static str) -> Result<Vec<MapBin>, E> {
+        let bins = slot.as_ref().ok_or_else(|| at(name, "is missing"))?;
+        let bins = bins.iter().map(|bin| MapBin {
+            price: bin.price,
+            side: bin.side,
+            total: bin.total,
+        });
+        Ok(bins.collect())
+    }
+
+    fn complete(slot: Self::Slot, map: &mut LiquidationMap) -> Result<(), DecodeError> {
+        let mut columns = BTreeMap::new();
+        for (column, &leverage) in map.leverages.iter().enumerate() {
+            if columns.insert(leverage, column).is_some() {
+                return Err(DecodeError::at(
+                    format!("leverages[{column}]"),
+                    format!("{leverage} is given twice"),
+                ));
+            }
+        }
+        let width = map.leverages.len();
+        let mut tiers = spread(f64::NAN, map.bins.len(), width)
+            .map_err(|message| DecodeError::at("bins", message))?;
+        for (i, bin) in slot.into_iter().flatten().enumerate() {
+            for (leverage, usd) in bin.tiers {
+                let cell = columns
+                    .get(&leverage)
+                    .and_then(|column| tiers.get_mut(i * width + column))
+                    .ok_or_else(|| {
+                        DecodeError::at(
+                            format!("bins[{i}].tiers.{leverage}"),
+                            format!("{leverage} is not one of leverages {:?}", map.leverages),
+                        )
+                    })?;
+                *cell = usd;
+            }
+        }
+        map.tiers = tiers;
+        Ok(())
+    }
+
+    fn write<S: SerializeStruct>(
+        map: &LiquidationMap,
+        _: &Vec<MapBin>,
+        name: &'static str,
+        object: &mut S,
+    ) -> Result<(), S::Error> {
+        object.serialize_field(name, &SentBins(map))
+    }
+
+    fn data(
+        map: &mut LiquidationMap,
+        _: fn(&mut LiquidationMap) -> &mut Vec<MapBin>,
+        declared: &Member,
+        to: &mut Vec<Datum>,
+    ) {
+        let numbers = |of: fn(&MapBin) -> f64| Data::Floats(map.bins.iter().map(of).collect());
+        let sides = map.bins.iter().map(|bin| bin.side).collect();
+        let columns = [
+            ("prices", numbers(|bin| bin.price)),
+            ("sides", Data::Sides(sides)),
+            ("total", numbers(|bin| bin.total)),
+        ];
+        let mut tiers = std::mem::take(&mut map.tiers);
+        // A tier that a bin omits has no USD.
+        tiers
+            .iter_mut()
+            .filter(|usd| usd.is_nan())
+            .for_each(|usd| *usd = 0.0);
+        let tiers = (
             "tiers",
-            json!({"type": "object", "additionalProperties": number()}),
-        ),
-        ("total", number()),
-    ];
-    let bin = openapi::object(members, &["price", "side", "tiers", "total"]);
-    json!({"type": "array", "items": bin})
+            Data::Table(tiers, [map.bins.len(), map.leverages.len()]),
+        );
+        to.extend(
+            columns
+                .into_iter()
+                .chain([tiers])
+                .map(|(name, data)| Datum {
+                    name: name.into(),
+                    field: name.into(),
+                    extension: declared.extension,
+                    data,
+                }),
+        );
+    }
+
+    fn instants(
+        _: &mut Vec<MapBin>,
+        _: &'static str,
+        _: &mut dyn FnMut(InstantPlace, &mut Millis),
+    ) {
+    }
+}
+
+/// Serializes the bins; a tier that is NaN is left out.
+struct SentBins<'a>(&'a LiquidationMap);
+
+impl Serialize for SentBins<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let map = self.0;
+        let width = map.leverages.len();
+        let mut seq = serializer.serialize_seq(Some(map.bins.len()))?;
+        for (i, bin) in map.bins.iter().enumerate() {
+            let usd = map.tiers.get(i * width..(i + 1) * width);
+            let tiers = map.leverages.iter().zip(usd.unwrap_or_default());
+            let known = tiers.filter(|(_, usd)| !usd.is_nan());
+            seq.serialize_element(&Bin {
+                price: bin.price,
+                side: bin.side,
+                tiers: known.map(|(leverage, usd)| (*leverage, *usd)).collect(),
+                total: bin.total,
+            })?;
+        }
+        seq.end()
+    }
 }

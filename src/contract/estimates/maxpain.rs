@@ -1,11 +1,11 @@
 //! `/api/liq-maxpain`: the headline levels of the estimate, for a day and a week.
 
-use serde_json::{Value, json};
-
-use crate::contract::endpoint::{endpoint, object};
-use crate::contract::openapi;
+use crate::contract::endpoint::endpoint;
 use crate::contract::parameter::ModelChoice;
-use crate::model::{Coin, Headline, MapSource, MaxPain};
+use crate::contract::reply::{Group, object, reply};
+use crate::model::{
+    Cluster, Coin, EstimateLabels, Headline, MapSource, MaxPain, Millis, Pain, RangesWithin,
+};
 
 endpoint! {
     /// Asks for the headline levels of the longs and shorts of a coin.
@@ -18,25 +18,31 @@ endpoint! {
     => enveloped MaxPain
 }
 
-object! {
-    MaxPain;
-    "symbol" text: "the coin asked for";
-    "price" float "USD": "the last close";
-    "updatedAt" time "ms": "the time of the last input";
-    "d1" object "USD": "the headline level on each side over a day, and the totals" => pain;
-    "d7" object "USD": "the same over seven days" => pain;
+reply! {
+    MaxPain = "max pain", enveloped, repeats symbol; {
+        symbol: String, "the coin asked for";
+        price: f64 ["USD"], "the last close";
+        updated_at "updatedAt": Millis ["ms"], "the time of the last input";
+        d1: Option<Pain> ["USD"], "the headline level on each side over a day, and the totals";
+        d7: Option<Pain> ["USD"], "the same over seven days";
+        labels: Group<EstimateLabels>;
+        [extension] within: Option<RangesWithin> ["USD"], "amounts up to a distance from the price";
+    }
 }
 
-/// Returns the JSON schema of the clusters of one range.
-fn pain() -> Value {
-    let number = || json!({"type": "number"});
-    let names = ["price", "usd", "distPct"];
-    let cluster = || openapi::object(names.map(|name| (name, number())), &names);
-    let members = [
-        ("long", cluster()),
-        ("short", cluster()),
-        ("totalLong", number()),
-        ("totalShort", number()),
-    ];
-    openapi::object(members, &["long", "short", "totalLong", "totalShort"])
+object! {
+    Pain = "the max pain of a range" {
+        long: Cluster, "the headline of the longs, below the last close";
+        short: Cluster, "the headline of the shorts, above the last close";
+        total_long "totalLong": f64 ["USD"], "amount of the longs that the liquidation map of the range shows";
+        total_short "totalShort": f64 ["USD"], "amount of the shorts that the liquidation map of the range shows";
+    }
+}
+
+object! {
+    Cluster = "a cluster" {
+        price: f64 ["USD"], "price of the cluster";
+        usd: f64 ["USD"], "amount in the cluster";
+        dist_pct "distPct": f64 ["%"], "distance from the last close; negative below it";
+    }
 }

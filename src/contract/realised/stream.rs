@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use crate::contract::argument::Argument;
 use crate::contract::arguments::Arguments;
 use crate::contract::contract::Extension;
-use crate::contract::endpoint::{EndpointEntry, ReplyShape};
+use crate::contract::endpoint::EndpointEntry;
 use crate::contract::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
 use crate::contract::realised::cascades::{CascadeGap, gap_text};
 use crate::contract::realised::history::{SymbolList, UsdAmount};
 use crate::contract::refusal::BadQuery;
+use crate::contract::reply::ReplyShape;
 use crate::model::{Millis, Order, Record, Symbol, coin_of_pair};
 
 /// What the events of a stream contain: at least one of these.

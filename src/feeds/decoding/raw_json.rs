@@ -58,6 +58,11 @@ impl<'a> RawJson<'a> {
             _ => None,
         }
     }
+
+    /// Returns the items of a list; `None` for other values.
+    pub(crate) fn items(self) -> Option<Vec<RawJson<'a>>> {
+        plain(self.json).or_else(|| serde_json::from_str(self.json).ok())
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
@@ -210,6 +215,21 @@ impl<'a> PlainJson<'a> for JsonMember<'a> {
             is_plain: true,
         });
         Some(())
+    }
+}
+
+impl<'a> PlainJson<'a> for Vec<RawJson<'a>> {
+    fn fill(&mut self, from: &mut Cursor<'a>, text: &'a str) -> Option<()> {
+        from.each(|from| {
+            from.peek()?;
+            let start = text.len() - from.left();
+            from.skip()?;
+            self.push(RawJson {
+                json: text.get(start..text.len() - from.left())?,
+                is_plain: true,
+            });
+            Some(())
+        })
     }
 }
 

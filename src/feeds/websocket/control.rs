@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::feeds::decoding::frame::Frame;
 use crate::feeds::decoding::json_path::{joined, text_of};
 use crate::feeds::decoding::raw_json::JsonMember;
 use crate::model::Millis;
@@ -232,15 +231,6 @@ impl SequenceNumber {
         let number = text_of(number)?.parse().ok()?;
         Some(Self::of(stream.to_owned(), number))
     }
-}
-
-/// How an exchange numbers its messages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SequenceRule {
-    /// Returns the sequence numbers in a frame; empty if the frame is unreadable.
-    pub(crate) read: fn(&Frame<'_>) -> Vec<SequenceNumber>,
-    /// How long a missing number may still arrive before it counts as missed.
-    pub(crate) late: Duration,
 }
 
 /// A kind of message that proves that a connection is alive.

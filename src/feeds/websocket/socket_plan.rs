@@ -4,12 +4,8 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
-use crate::feeds::decoding::frame::Frame;
-use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
-use crate::feeds::websocket::control::{
-    ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, SentSubscriptions, SequenceRule,
-};
+use crate::feeds::websocket::control::{ConnectionPlan, Control, Heartbeat, PingMessage};
 use crate::model::Millis;
 
 /// The connections that a client opens.
@@ -77,14 +73,10 @@ pub struct PositionAnnouncement {
 #[derive(Debug)]
 pub(crate) struct SocketPlan {
     pub(crate) keyed: KeyAmbiguity,
-    pub(crate) announced: fn(&Frame<'_>) -> Vec<PositionAnnouncement>,
     pub(crate) lines: ConnectionPlans,
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) greeting: &'static [&'static str],
     pub(crate) subscription: fn(usize, &[String], Millis) -> String,
-    pub(crate) control: fn(&Frame<'_>, &SentSubscriptions) -> Result<FrameKind, Error>,
-    pub(crate) answer: fn(&Frame<'_>) -> Result<Option<String>, Error>,
-    pub(crate) recalls: fn(&Frame<'_>) -> bool,
     pub(crate) heartbeat: Heartbeat,
     /// Returns the control messages of the connection with a given name.
     pub(crate) steady: fn(&str) -> Control,
@@ -99,21 +91,20 @@ pub(crate) struct SocketPlan {
     pub(crate) redundant_connections: usize,
     /// Minimum time between two subscriptions over all connections, for a limit per IP address.
     pub(crate) between: Duration,
-    pub(crate) numbers: Option<SequenceRule>,
+    /// How long a missing sequence number may still arrive before it counts as missed.
+    ///
+    /// `None` if messages have no sequence numbers.
+    pub(crate) numbers_late: Option<Duration>,
 }
 
 impl SocketPlan {
     /// A plan without sockets, for an exchange that is polled.
     pub(crate) const NONE: Self = Self {
         keyed: KeyAmbiguity::Whole,
-        announced: |_| Vec::new(),
         lines: ConnectionPlans::Fixed(&[]),
         headers: &[],
         greeting: &[],
         subscription: |_, _, _| String::new(),
-        control: |_, _| Ok(FrameKind::Other),
-        answer: |_| Ok(None),
-        recalls: |_| false,
         heartbeat: Heartbeat::each_20_seconds(PingMessage::Protocol),
         steady: |_| Control::None,
         answers_steady: true,
@@ -122,6 +113,6 @@ impl SocketPlan {
         witnesses: &[],
         redundant_connections: 1,
         between: Duration::ZERO,
-        numbers: None,
+        numbers_late: None,
     };
 }

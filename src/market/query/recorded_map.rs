@@ -6,7 +6,7 @@ use crate::market::query::market_history::MarketHistory;
 use crate::market::refusal::Refusal;
 use crate::market::source::recordings::RecordedQuestion;
 use crate::model::{
-    EstimateLabels, HeatmapGrid, LiquidationMap, MapSource, MaxPain, Millis, Vocabulary,
+    EstimateLabels, HeatmapGrid, LiquidationMap, MapSource, MaxPain, Millis, ServedBy, Vocabulary,
 };
 
 /// A query for a map that may have been recorded.
@@ -60,7 +60,10 @@ fn read<Q: RecordedMap>(
         Err(fault) => return Err(damaged(&fault)),
     };
     let labels = Q::labels(&mut reply);
-    *labels = std::mem::take(labels).served_by(Some(source.to_owned()), Some(row.timestamp));
+    labels.served_by = Some(ServedBy {
+        source: source.to_owned(),
+        recorded_at: row.timestamp,
+    });
     Ok(reply)
 }
 

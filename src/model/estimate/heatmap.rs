@@ -2,10 +2,6 @@
 
 use std::fmt;
 
-use serde::ser::{SerializeSeq, SerializeStruct};
-use serde::{Serialize, Serializer};
-
-use crate::model::estimate::labels::optional;
 use crate::model::{ColumnUsd, EstimateLabels, Millis, Vocabulary};
 
 /// How a heatmap weights the estimated positions of the ledger.
@@ -68,49 +64,4 @@ pub struct HeatmapGrid {
     pub labels: EstimateLabels,
     /// USD at prices that the heatmap does not show.
     pub outside: Option<ColumnUsd>,
-}
-
-/// Serializes the flat list of cells as an array of rows.
-struct Rows<'a> {
-    cells: &'a [f64],
-    prices: usize,
-    times: usize,
-}
-
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(Some(self.prices))?;
-        if self.times == 0 {
-            for _ in 0..self.prices {
-                seq.serialize_element::<[f64; 0]>(&[])?;
-            }
-        } else {
-            for row in self.cells.chunks_exact(self.times) {
-                seq.serialize_element(row)?;
-            }
-        }
-        seq.end()
-    }
-}
-
-impl Serialize for HeatmapGrid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Heatmap", 14)?;
-        object.serialize_field("symbol", &self.symbol)?;
-        object.serialize_field("range", &self.range)?;
-        object.serialize_field("model", &self.model)?;
-        object.serialize_field("updatedAt", &self.updated_at)?;
-        object.serialize_field("currentPrice", &self.current_price)?;
-        object.serialize_field("prices", &self.prices)?;
-        object.serialize_field("times", &self.times)?;
-        let rows = Rows {
-            cells: &self.matrix,
-            prices: self.prices.len(),
-            times: self.times.len(),
-        };
-        object.serialize_field("matrix", &rows)?;
-        self.labels.serialize_into(&mut object)?;
-        optional(&mut object, "outside", self.outside.as_ref())?;
-        object.end()
-    }
 }

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::model::{EstimateLabels, Millis};
 
 /// The headline price of one leverage tier on each side.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelTier {
     /// Price at which the most longs are liquidated, below the current price.
     pub long_price: f64,
@@ -21,18 +18,16 @@ pub struct LevelTier {
 }
 
 /// Key liquidation levels of a coin.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TierLevels {
     /// Coin symbol.
     pub symbol: String,
     /// Current price.
     pub price: f64,
     /// Time of the last input of the estimate.
-    #[serde(rename = "updatedAt")]
     pub updated_at: Millis,
     /// Levels by leverage; a tier that a service omits is absent.
     pub tiers: BTreeMap<i64, LevelTier>,
     /// Unit, view, and whether the market is simulated.
-    #[serde(flatten)]
     pub labels: EstimateLabels,
 }

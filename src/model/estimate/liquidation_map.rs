@@ -2,10 +2,6 @@
 
 use std::fmt;
 
-use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
-use serde::{Serialize, Serializer};
-
-use crate::model::estimate::labels::optional;
 use crate::model::{EstimateLabels, Millis, Side, SideUsd, Within};
 
 /// The requested price width of a bin of a liquidation map.
@@ -101,8 +97,7 @@ impl fmt::Display for MapSource {
 }
 
 /// Facts about a measured map, which comes from observed positions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Share of the coin's open interest, both sides, that the positions make up, 0 to 1; `None` if unknown.
     pub seen_share: Option<f64>,
@@ -182,82 +177,4 @@ pub struct LiquidationMap {
     pub outside: Option<SideUsd>,
     /// USD near the price, over all bins.
     pub within: Option<Within>,
-}
-
-struct Tiers<'a> {
-    leverages: &'a [i64],
-    usd: &'a [f64],
-}
-
-impl Serialize for Tiers<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (leverage, usd) in self.leverages.iter().zip(self.usd) {
-            if !usd.is_nan() {
-                map.serialize_entry(&leverage.to_string(), usd)?;
-            }
-        }
-        map.end()
-    }
-}
-
-struct Bin<'a> {
-    bin: &'a MapBin,
-    tiers: Tiers<'a>,
-}
-
-impl Serialize for Bin<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Bin", 4)?;
-        object.serialize_field("price", &self.bin.price)?;
-        object.serialize_field("side", self.bin.side.lower())?;
-        object.serialize_field("tiers", &self.tiers)?;
-        object.serialize_field("total", &self.bin.total)?;
-        object.end()
-    }
-}
-
-struct Bins<'a>(&'a LiquidationMap);
-
-impl Serialize for Bins<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let map = self.0;
-        let mut seq = serializer.serialize_seq(Some(map.bins.len()))?;
-        let width = map.leverages.len();
-        for (i, bin) in map.bins.iter().enumerate() {
-            let usd = map
-                .tiers
-                .get(i * width..(i + 1) * width)
-                .unwrap_or_default();
-            seq.serialize_element(&Bin {
-                bin,
-                tiers: Tiers {
-                    leverages: &map.leverages,
-                    usd,
-                },
-            })?;
-        }
-        seq.end()
-    }
-}
-
-impl Serialize for LiquidationMap {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("LiquidationMap", 15)?;
-        object.serialize_field("symbol", &self.symbol)?;
-        object.serialize_field("range", &self.range)?;
-        object.serialize_field("updatedAt", &self.updated_at)?;
-        object.serialize_field("currentPrice", &self.current_price)?;
-        object.serialize_field("binWidth", &self.bin_width)?;
-        object.serialize_field("leverages", &self.leverages)?;
-        object.serialize_field("bins", &Bins(self))?;
-        match &self.measured {
-            Some(measured) => object.serialize_field("measured", measured)?,
-            None => object.skip_field("measured")?,
-        }
-        self.labels.serialize_into(&mut object)?;
-        optional(&mut object, "outside", self.outside.as_ref())?;
-        optional(&mut object, "within", self.within.as_ref())?;
-        object.end()
-    }
 }

@@ -2,7 +2,6 @@
 
 pub(super) mod fine_cells;
 pub(super) mod grid;
-pub(super) mod grid_form;
 pub(super) mod heatmap;
 pub(super) mod labels;
 pub(super) mod levels;

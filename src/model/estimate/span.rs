@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
-
 use crate::model::{Side, Vocabulary};
 
 /// Which prices an estimate shows.
@@ -81,7 +79,7 @@ impl ShownPrices {
 }
 
 /// USD of longs and of shorts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SideUsd {
     /// USD of longs.
     pub long_usd: f64,
@@ -100,7 +98,7 @@ impl SideUsd {
 }
 
 /// USD of longs and of shorts, by heatmap column; NaN in unknown columns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnUsd {
     /// USD of longs.
     pub long_usd: Vec<f64>,
@@ -115,12 +113,10 @@ pub const DISTANCES: [u8; 4] = [1, 2, 5, 10];
 pub type Within = BTreeMap<i64, SideUsd>;
 
 /// USD by side up to a distance, for one and for seven days.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RangesWithin {
     /// Of the positions opened in the last day.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub d1: Option<Within>,
     /// Of the positions opened in the last seven days.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub d7: Option<Within>,
 }

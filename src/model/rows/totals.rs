@@ -1,8 +1,7 @@
 //! Totals of liquidation orders: per window, per coin and per exchange.
 
 use rust_decimal::Decimal;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::model::{Vocabulary, Window};
 
@@ -38,16 +37,6 @@ impl TotalsByWindow {
             .iter()
             .zip(&self.windows)
             .filter_map(|(&window, totals)| Some((window, (*totals)?)))
-    }
-}
-
-impl Serialize for TotalsByWindow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (window, totals) in self.present() {
-            map.serialize_entry(window.name(), &totals)?;
-        }
-        map.end()
     }
 }
 

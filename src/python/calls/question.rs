@@ -14,33 +14,27 @@ use crate::client::{self, Client, ExtraParameters};
 use crate::contract::decode::Decode;
 use crate::contract::{
     self, ArgumentValue, Arguments, BadQuery, ENDPOINTS, EXTENSIONS, Endpoint as _, EndpointEntry,
-    Parameter,
+    Members, Parameter,
 };
 use crate::market::{self, Market};
 use crate::model::{
     Chosen, Groups, HeatmapGrid, LiquidationMap, MaxPain, Millis, OrderColumns, TierLevels,
-    TimeUnit, TotalsByWindow, Vocabulary, Window,
+    TotalsByWindow, Vocabulary, Window,
 };
 use crate::python::calls::reading::reading;
 use crate::python::calls::specification::Specification;
 use crate::python::error::{Failure, bad_query};
 use crate::python::rows::columns::Columns;
-use crate::python::rows::grid_arrays;
 use crate::python::rows::lazy_rows::{UntakenArrivals, UntakenOrders};
-use crate::python::rows::provenance::{PeriodTuple, Provenance, RowRemarks};
+use crate::python::rows::provenance::{Provenance, RowRemarks};
+use crate::python::rows::reply_object::{Naming, UnconvertedObject};
 use crate::python::rows::rows::Table;
 
 /// A decoded reply before its conversion to Python objects.
 #[derive(Debug)]
 pub(crate) enum UnconvertedReply {
-    Overview(TotalsByWindow, RowRemarks),
+    Object(UnconvertedObject),
     Rows(Columns, RowRemarks),
-    Heatmap(HeatmapGrid, Provenance),
-    Liqmap(LiquidationMap, Provenance),
-    Levels(TierLevels, Provenance),
-    Maxpain(MaxPain, Provenance),
-    /// Another reply, with the unit from which its instants were converted to milliseconds.
-    Converted(Box<Self>, TimeUnit),
     /// Orders of a walk that the caller has not taken yet, and whether they include the group column.
     Walked(Arc<UntakenOrders>, bool),
     /// The body of a vendor's reply as it is.
@@ -50,36 +44,12 @@ pub(crate) enum UnconvertedReply {
 }
 
 impl UnconvertedReply {
-    /// Converts the reply to dicts, a [`Table`], or the fields of a grid. Runs on the caller's thread.
+    /// Converts the reply to an object, a [`Table`] or what the variant says. Runs on the caller's thread.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Ok(match self {
-            Self::Overview(reply, row_remarks) => {
-                let windows = grid_arrays::overview(py, &reply)?;
-                if let Some(coverage) = row_remarks.coverage {
-                    windows.set_item("coverage", Table::from(Columns::from(coverage)))?;
-                }
-                windows.set_item("period", row_remarks.period.map(PeriodTuple::from))?;
-                windows.into_any().unbind()
-            }
+            Self::Object(object) => Py::new(py, object.into_python(py)?)?.into_any(),
             Self::Rows(columns, row_remarks) => {
                 Py::new(py, Table::telling(columns, row_remarks))?.into_any()
-            }
-            Self::Heatmap(reply, provenance) => grid_arrays::heatmap(py, reply, &provenance)?
-                .into_any()
-                .unbind(),
-            Self::Liqmap(reply, provenance) => grid_arrays::liqmap(py, reply, &provenance)?
-                .into_any()
-                .unbind(),
-            Self::Levels(reply, provenance) => grid_arrays::levels(py, reply, &provenance)?
-                .into_any()
-                .unbind(),
-            Self::Maxpain(reply, provenance) => grid_arrays::maxpain(py, reply, &provenance)?
-                .into_any()
-                .unbind(),
-            Self::Converted(reply, unit) => {
-                let made = reply.into_python(py)?;
-                made.bind(py).set_item("time_unit", unit.name())?;
-                made
             }
             Self::Document(document) => {
                 let body = PyBytes::new(py, &document.body);
@@ -117,24 +87,28 @@ impl Delivered for OrderColumns {
     }
 }
 
-/// Implements [`Delivered`] for replies that are objects, with the given conversions.
+/// Implements [`Delivered`] for replies that are objects; says how their members are named.
 macro_rules! objects {
-    ($($reply:ty => |$it:ident, $provenance:pat_param| $answer:expr;)+) => {$(
+    ($($reply:ty: $naming:ident;)+) => {$(
         impl Delivered for $reply {
-            fn into_answer(self, $provenance: Provenance) -> UnconvertedReply {
-                let $it = self;
-                $answer
+            fn into_answer(mut self, provenance: Provenance) -> UnconvertedReply {
+                UnconvertedReply::Object(UnconvertedObject {
+                    members: Members::data(&mut self),
+                    naming: Naming::$naming,
+                    provenance,
+                    remarks: RowRemarks::default(),
+                })
             }
         }
     )+};
 }
 
 objects! {
-    TotalsByWindow => |reply, _| UnconvertedReply::Overview(reply, RowRemarks::default());
-    HeatmapGrid => |reply, provenance| UnconvertedReply::Heatmap(reply, provenance);
-    LiquidationMap => |reply, provenance| UnconvertedReply::Liqmap(reply, provenance);
-    TierLevels => |reply, provenance| UnconvertedReply::Levels(reply, provenance);
-    MaxPain => |reply, provenance| UnconvertedReply::Maxpain(reply, provenance);
+    TotalsByWindow: Contract;
+    HeatmapGrid: Fields;
+    LiquidationMap: Fields;
+    TierLevels: Contract;
+    MaxPain: Contract;
 }
 
 /// A checked query of any endpoint.
@@ -293,11 +267,11 @@ impl UnconvertedReply {
                 },
                 row_remarks,
             ),
-            Self::Overview(totals, _) => Self::Overview(totals, row_remarks),
-            other => match row_remarks.time_unit {
-                Some(unit) => Self::Converted(Box::new(other), unit),
-                None => other,
-            },
+            Self::Object(object) => Self::Object(UnconvertedObject {
+                remarks: row_remarks,
+                ..object
+            }),
+            other => other,
         }
     }
 }
@@ -555,6 +529,12 @@ pub(crate) fn question(
 pub(crate) fn endpoints() -> PyResult<String> {
     serde_json::to_string(&[ENDPOINTS, EXTENSIONS])
         .map_err(|failure| PyTypeError::new_err(failure.to_string()))
+}
+
+/// Returns the `OpenAPI` document of a service without a token, as JSON.
+#[pyfunction]
+pub(crate) fn openapi() -> String {
+    contract::openapi(env!("CARGO_PKG_VERSION"), ENDPOINTS, EXTENSIONS, false).to_string()
 }
 
 /// Checks the model argument of an estimate: 2, 3 or a custom model.

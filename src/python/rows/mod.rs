@@ -7,7 +7,7 @@ pub(super) mod columns;
 pub(super) mod decimal;
 pub(super) mod deferred_drop;
 pub(super) mod events;
-pub(super) mod grid_arrays;
 pub(super) mod lazy_rows;
 pub(super) mod provenance;
+pub(super) mod reply_object;
 pub(super) mod rows;

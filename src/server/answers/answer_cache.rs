@@ -13,8 +13,9 @@ use futures_util::future::BoxFuture;
 use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
+use crate::contract::GridHashes;
 use crate::market::{EstimateBasis, Revision};
-use crate::model::{GridHashes, Millis};
+use crate::model::Millis;
 use crate::server::reject::Rejection;
 
 /// Overhead of an entry in bytes.

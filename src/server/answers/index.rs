@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use crate::contract::{ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, Parameter};
+use crate::contract::{
+    ENDPOINTS, EVERYWHERE, EXPLAINED, EXTENSIONS, EndpointEntry, GRID_TYPE, Parameter,
+};
 use crate::market::{Dependency, Market, RecordedSource, wall_clock};
-use crate::model::{CoverageGap, Damage, GRID_TYPE, Millis};
+use crate::model::{CoverageGap, Damage, Millis};
 use crate::server::reject::Rejection;
 
 /// A gap in the collection counts as current if it ended less than this many milliseconds ago.

@@ -12,14 +12,16 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use crate::contract::{self, BadQuery, CARRIED, Endpoint, Heatmap, RELATIVE, ReplyEnvelope};
+use crate::contract::{
+    self, BadQuery, CARRIED, Endpoint, GRID_TYPE, GridHashes, GridValues, Heatmap, RELATIVE,
+    ReplyEnvelope, cut_grid, encode_grid, explain_grid,
+};
 use crate::market::{
     Dependency, EstimateBasis, Market, MarketQuery, QueryInputs, RequiredHistory, Revision,
     ServedMap, VenueCoverage, wall_clock,
 };
 use crate::model::{
-    EarlierBar, FineCells, GRID_TYPE, GridHashes, GridValues, HeatmapGrid, Millis, PeriodCoverage,
-    ServedBy, Sides, Window, cut_grid, encode_grid, explain_grid,
+    EarlierBar, FineCells, HeatmapGrid, Millis, PeriodCoverage, ServedBy, Sides, Window,
 };
 use crate::server::answers::answer_cache::{CacheKey, Estimated, Realised};
 use crate::server::answers::query::{ParsedQuery, SINCE, VALUES, accepts_grid, prefers_explained};

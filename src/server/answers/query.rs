@@ -5,10 +5,11 @@ use axum::http::header::ACCEPT;
 use percent_encoding::percent_decode_str;
 
 use crate::contract::{
-    self, Arguments, BadQuery, Endpoint, Heatmap, allowed_instants, read_instant,
+    self, Arguments, BadQuery, Endpoint, GRID_TYPE, GridValues, Heatmap, allowed_instants,
+    read_instant,
 };
 use crate::market::MarketQuery;
-use crate::model::{GRID_TYPE, GridValues, Millis, Vocabulary};
+use crate::model::{Millis, Vocabulary};
 
 /// A parsed request.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use axum::http::header::{
 };
 use futures_util::future::join_all;
 
+use crate::contract::{GRID_TYPE, grid_parts};
 use crate::market::MarketFeed;
-use crate::model::{GRID_TYPE, grid_parts};
 use crate::server::tests::*;
 
 const PREFER: HeaderName = HeaderName::from_static(contract::PREFER);

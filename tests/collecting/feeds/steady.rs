@@ -1,6 +1,6 @@
 //! Topics beside the liquidations that are never silent for long.
 
-use liqdata::feeds::{FrameKind, Instruments, SentSubscriptions, venue};
+use liqdata::feeds::{Frame, FrameKind, Instruments, SentSubscriptions, Venue, venue};
 use liqdata::model::Millis;
 
 /// As each venue tells them.
@@ -95,6 +95,14 @@ const ACKNOWLEDGED: [(&str, &str); 11] = [
     ),
 ];
 
+/// The meaning of a frame for a connection without open subscriptions.
+fn kind(venue: &Venue, frame: &Frame<'_>) -> FrameKind {
+    venue
+        .read(frame, &SentSubscriptions::default(), false)
+        .kind
+        .unwrap()
+}
+
 /// What is never silent for long on a socket of each venue, as it tells it: the quick look by how a frame begins and the
 /// look at all of it are of one mind, and an acknowledgement of the same topic is none of it.
 #[test]
@@ -103,10 +111,8 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
     for (name, text) in TOLD {
         let venue = venue(name).unwrap();
         let frame = venue.frame(text, Some(Millis(1_790_000_000_000)), &none);
-        assert_eq!(venue.decode(&frame).unwrap(), [], "{name}");
-        let heard = venue
-            .control(&frame, &SentSubscriptions::default())
-            .unwrap();
+        assert_eq!(venue.decode(&frame).unwrap().events, [], "{name}");
+        let heard = kind(venue, &frame);
         assert_eq!(heard, FrameKind::Control, "{name}: {text}");
     }
     // A look at the beginning is enough where it tells it apart for certain.
@@ -118,18 +124,13 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
         let venue = venue(name).unwrap();
         assert!(!venue.is_steady(text), "{name}");
         let frame = venue.frame(text, None, &none);
-        let heard = venue
-            .control(&frame, &SentSubscriptions::default())
-            .unwrap();
+        let heard = kind(venue, &frame);
         assert!(matches!(heard, FrameKind::Ack { .. }), "{name}: {heard:?}");
     }
     // What comes with an acknowledgement tells nothing of what is to come.
     let text = r#"{"table":"instrument","action":"partial","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#;
     let bitmex = venue("bitmex").unwrap();
     assert!(!bitmex.is_steady(text));
-    let heard = bitmex.control(
-        &bitmex.frame(text, None, &none),
-        &SentSubscriptions::default(),
-    );
-    assert_eq!(heard.unwrap(), FrameKind::Other);
+    let heard = kind(bitmex, &bitmex.frame(text, None, &none));
+    assert_eq!(heard, FrameKind::Other);
 }

@@ -9,13 +9,14 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep};
 
-use super::run::{Place, Process, doubles, plan};
+use super::run::{Process, WRITES, doubles, plan};
 use super::virtual_environment::{Globe, Lags, Venues, in_its_own_time, true_clock};
+use crate::bench::Folder;
 use crate::doubles::{Act, Clock, Ending, Exchange, Limit};
 
 /// An exchange that is collected from as nobody has asked for otherwise.
 struct Usual {
-    place: Place,
+    folder: Folder,
     time: Clock,
     venues: Venues,
     venue: &'static str,
@@ -25,7 +26,7 @@ impl Usual {
     fn of(venue: &'static str) -> Self {
         let time = true_clock();
         Self {
-            place: Place::new(),
+            folder: Folder::new(),
             venues: doubles(&[venue], 1, &time),
             time,
             venue,
@@ -44,12 +45,12 @@ impl Usual {
         };
         let lags: Lags = Arc::new([(self.venue, Arc::default())].into());
         let globe = Globe::new(Arc::clone(&self.time), Arc::clone(&self.venues), lags, 0);
-        let folder = self.place.0.join("archive");
-        Process::start(&folder, globe, &plan(&self.venues, settings), 1000)
+        let folder = self.folder.archive();
+        Process::start(&folder, globe, &plan(&self.venues, settings), WRITES)
     }
 
     fn archive(&self) -> Archive {
-        Archive::read(self.place.0.join("archive")).unwrap()
+        Archive::read(self.folder.archive()).unwrap()
     }
 }
 
@@ -88,7 +89,7 @@ async fn waits_of(lives: Duration) -> Vec<Duration> {
 }
 
 #[test]
-fn waits_begin_anew_after_sixty_healthy_seconds_and_not_before() {
+fn reconnect_waits_start_again_after_sixty_healthy_seconds() {
     let anew = in_its_own_time(waits_of(Duration::from_secs(61)));
     let first = Duration::from_millis(1100);
     assert!(anew.iter().all(|wait| *wait < first), "{anew:?}");
@@ -137,7 +138,7 @@ async fn polls() {
 }
 
 #[test]
-fn a_poll_reaches_five_minutes_behind_the_one_before_it() {
+fn a_poll_overlaps_the_previous_poll_by_five_minutes() {
     in_its_own_time(polls());
 }
 
@@ -163,7 +164,7 @@ async fn left_of_busy_hours() -> Vec<i64> {
 }
 
 #[test]
-fn no_part_that_is_asked_for_by_itself_is_shorter_than_ten_minutes() {
+fn no_part_of_a_split_backfill_is_shorter_than_ten_minutes() {
     let left = in_its_own_time(left_of_busy_hours());
     let ten = 10 * Millis::MINUTE;
     // Half of what is less than twenty minutes would be shorter.

@@ -349,7 +349,7 @@ pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
 /// How long a frame may wait to be read, until the rows of those before it have found a place in the queue.
 fn waits(schedule: &Schedule) -> i64 {
     if schedule.queue < 100 {
-        3 * signed(WRITES)
+        3 * signed(WRITES.as_millis().try_into().unwrap())
     } else {
         0
     }

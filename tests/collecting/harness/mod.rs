@@ -13,10 +13,10 @@ mod long_outage;
 mod oracle;
 mod rare_events;
 mod refused_handshakes;
-mod run;
+pub(crate) mod run;
 mod schedule;
 mod slow_connection;
-mod virtual_environment;
+pub(crate) mod virtual_environment;
 mod week;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_a_schedule_found_once_it_does_not_find_again() {
+fn schedules_that_once_found_a_fault_find_none() {
     let first = FOUND_FIRST.map(Schedule::of).into_iter();
     for schedule in first.chain(FOUND_WHOLE.map(Schedule::whole)) {
         let (seed, told) = (schedule.seed, run::perform(&schedule));
@@ -57,7 +57,7 @@ fn what_a_schedule_found_once_it_does_not_find_again() {
 }
 
 #[test]
-fn coverage_does_not_lie_whatever_goes_wrong_in_whatever_order() {
+fn coverage_is_true_under_random_faults() {
     if let Some(seed) = number("LIQDATA_SEED") {
         let schedule = Schedule::whole(seed);
         let told = run::perform(&schedule);

@@ -13,7 +13,7 @@ use super::expected_gaps::{
 };
 use super::schedule::{Fault, Mishap, Schedule, shows_after};
 use super::virtual_environment::BEGINNING;
-use crate::bench::{Told, orders, told, true_of};
+use crate::bench::{OrderContent, orders, told, true_of};
 use crate::doubles::{Skipped, Truth, dialect};
 
 /// What happened.
@@ -151,8 +151,8 @@ pub(super) fn question(folder: &Path, happened: &Happened) -> Vec<String> {
         ends: since(Millis(happened.ends)),
         faults: Vec::new(),
     };
-    let kept = questions.kept(folder);
-    questions.is_missing_openly(&kept);
+    let stored = questions.stored(folder);
+    questions.is_missing_openly(&stored);
     for venue in &schedule.venues {
         questions.is_missing_of_need(venue);
         questions.shares_are_spans(venue);
@@ -161,11 +161,11 @@ pub(super) fn question(folder: &Path, happened: &Happened) -> Vec<String> {
 }
 
 impl Questions<'_> {
-    /// How often each event is kept; none twice, and nothing else.
-    fn kept(&mut self, folder: &Path) -> Vec<u32> {
+    /// How often each event is stored; none twice, and nothing else.
+    fn stored(&mut self, folder: &Path) -> Vec<u32> {
         let truths = &self.happened.truths;
         // Several may be equal in all that is told.
-        let mut known: HashMap<Told, Vec<usize>> = HashMap::new();
+        let mut known: HashMap<OrderContent, Vec<usize>> = HashMap::new();
         for (number, (by_rest, truth)) in truths.iter().enumerate() {
             let (by_rest, truth) = (true_of(by_rest), true_of(truth));
             if by_rest != truth {
@@ -173,33 +173,33 @@ impl Questions<'_> {
             }
             known.entry(truth).or_default().push(number);
         }
-        let mut kept = vec![0_u32; truths.len()];
+        let mut stored = vec![0_u32; truths.len()];
         for row in orders(folder) {
             let equal = known.get(&told(&row)).map(Vec::as_slice);
             let fewest = equal
                 .unwrap_or_default()
                 .iter()
-                .min_by_key(|number| kept[**number]);
+                .min_by_key(|number| stored[**number]);
             match fewest {
-                Some(number) => kept[*number] += 1,
+                Some(number) => stored[*number] += 1,
                 None => self.faults.push(format!("never happened: {row:?}")),
             }
         }
-        for ((_, truth), kept) in truths.iter().zip(&kept) {
-            if *kept > 1 {
-                self.faults.push(format!("{kept} times: {truth:?}"));
+        for ((_, truth), stored) in truths.iter().zip(&stored) {
+            if *stored > 1 {
+                self.faults.push(format!("{stored} times: {truth:?}"));
             }
         }
-        kept
+        stored
     }
 
     /// What is missing lies in a gap, of its venue or of its topic.
-    fn is_missing_openly(&mut self, kept: &[u32]) {
+    fn is_missing_openly(&mut self, stored: &[u32]) {
         let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
         let near = near(self.schedule);
-        let missing = self.happened.truths.iter().zip(kept);
-        for ((_, truth), _) in missing.filter(|(_, kept)| **kept == 0) {
+        let missing = self.happened.truths.iter().zip(stored);
+        for ((_, truth), _) in missing.filter(|(_, stored)| **stored == 0) {
             let at = since(Millis(truth.time));
             let spans = covered.get(truth.venue).into_iter().flatten();
             let mut spans = spans.map(|range| (since(range.start), since(range.end)));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::AddAssign;
 
 use super::oracle::Happened;
-use crate::bench::{Told, true_of};
+use crate::bench::{OrderContent, true_of};
 
 /// What came to pass.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Met {
 impl Met {
     pub(super) fn of(happened: &Happened) -> Self {
         let told = happened.truths.iter().map(|(_, truth)| true_of(truth));
-        let different: BTreeSet<Told> = told.collect();
+        let different: BTreeSet<OrderContent> = told.collect();
         Self {
             events: happened.truths.len(),
             equal: happened.truths.len() - different.len(),

@@ -8,8 +8,9 @@ use liqdata::collect::{Settings, VenueState};
 use liqdata::model::Millis;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::run::{Place, Process, doubles, plan};
+use super::run::{Process, WRITES, doubles, plan};
 use super::virtual_environment::{BEGINNING, Globe, Lags, in_its_own_time, true_clock};
+use crate::bench::Folder;
 use crate::doubles::{Act, Ending, Limit};
 
 /// The longest that anything else takes: the wait before it is tried again, and a handshake with its subscriptions.
@@ -17,8 +18,8 @@ const BACK: Duration = Duration::from_secs(75);
 
 /// Lets a venue refuse handshakes for a moment, and looks at what becomes of it for as long as that `lasts`.
 async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
-    let place = Place::new();
-    let folder = place.0.join("archive");
+    let folder = Folder::new();
+    let archive = folder.archive();
     let time = true_clock();
     let venues = doubles(&[venue], 1, &time);
     let exchange = &venues[venue];
@@ -29,7 +30,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     };
     let lags: Lags = Arc::new([(venue, Arc::default())].into());
     let globe = Globe::new(Arc::clone(&time), Arc::clone(&venues), lags, 0);
-    let process = Process::start(&folder, globe, &plan(&venues, settings), 1000);
+    let process = Process::start(&archive, globe, &plan(&venues, settings), WRITES);
     sleep(Duration::from_mins(3)).await;
     let state = || process.listening.status().venues[0].state;
     assert_eq!(state(), VenueState::Live);
@@ -48,7 +49,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
     sleep(BACK).await;
     assert_eq!(state(), VenueState::Live);
     process.stop().await;
-    let archive = Archive::read(&folder).unwrap();
+    let archive = Archive::read(&archive).unwrap();
     let gaps = archive
         .gaps(Millis(BEGINNING), Millis(i64::MAX / 2))
         .unwrap();
@@ -63,7 +64,7 @@ async fn is_left_alone(venue: &'static str, limit: Limit, lasts: Duration) {
 }
 
 #[test]
-fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
+fn no_handshake_is_sent_before_a_cooldown_is_over() {
     for status in [403, 418, 429] {
         let limit = Limit {
             status,
@@ -74,7 +75,7 @@ fn who_refuses_handshakes_for_a_time_is_not_tried_before_it_is_over() {
 }
 
 #[test]
-fn a_bybit_that_answers_handshakes_403_is_not_tried_for_ten_minutes() {
+fn bybit_is_not_connected_for_ten_minutes_after_a_handshake_with_403() {
     let limit = Limit {
         status: 403,
         retry_after: None,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,10 +17,11 @@ use super::oracle::{self, Happened};
 use super::rare_events::Met;
 use super::schedule::{Fault, Mishap, Schedule, Step, late};
 use super::virtual_environment::{BEGINNING, Globe, Lags, Venues, true_clock};
+use crate::bench::Folder;
 use crate::doubles::{Act, Clock, Ending, Exchange, Faults, Setup, Skipped, Truth};
 
-/// How often what was handed over is written, in milliseconds.
-pub(super) const WRITES: u64 = 1000;
+/// How often what was handed over is written.
+pub(super) const WRITES: Duration = Duration::from_secs(1);
 /// How long it is calm in the end, in milliseconds.
 pub(super) const CALM: u64 = 150_000;
 
@@ -31,30 +32,6 @@ pub(super) struct Outcome {
     pub(super) faults: Vec<String>,
     pub(super) met: Met,
     pub(super) log: String,
-}
-
-/// A folder in memory where there is one, removed in the end.
-pub(super) struct Place(pub(super) PathBuf);
-
-impl Place {
-    pub(super) fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("liqdata-harness-{}-{number}", std::process::id());
-        let memory = Path::new("/dev/shm").join(&name);
-        if std::fs::create_dir(&memory).is_ok() {
-            return Self(memory);
-        }
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// What happened, as it is told.
@@ -79,16 +56,16 @@ impl Log {
 }
 
 /// One process that listens.
-pub(super) struct Process {
+pub(crate) struct Process {
     pub(super) globe: Arc<Globe>,
-    pub(super) listening: Supervisor,
+    pub(crate) listening: Supervisor,
     keeper: Arc<Mutex<ManualGroupCommitWriter>>,
     writing: JoinHandle<()>,
     pub(super) full: Arc<AtomicBool>,
 }
 
 impl Process {
-    pub(super) fn start(folder: &Path, globe: Globe, plan: &CollectPlan, writes: u64) -> Self {
+    pub(crate) fn start(folder: &Path, globe: Globe, plan: &CollectPlan, writes: Duration) -> Self {
         let archive = Archive::create_or_open(folder).unwrap();
         let folder = archive.path().to_owned();
         let keeping = CommitPolicy {
@@ -102,7 +79,7 @@ impl Process {
         let (desk, is_full) = (Arc::clone(&keeper), Arc::clone(&full));
         let writing = tokio::spawn(async move {
             loop {
-                sleep(Duration::from_millis(writes)).await;
+                sleep(writes).await;
                 let mut desk = desk.lock().unwrap();
                 if is_full.load(Ordering::Relaxed) {
                     desk.stall("no space is left");
@@ -134,7 +111,7 @@ impl Process {
         sleep(Duration::from_millis(1)).await;
     }
 
-    pub(super) async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.listening.stop().await;
         self.keeper.lock().unwrap().work();
         self.kill().await;
@@ -422,20 +399,19 @@ pub(super) fn perform_looking(
     look: impl Fn(&Venues) + Send + 'static,
 ) -> Outcome {
     fastrand::seed(schedule.seed);
-    let place = Place::new();
-    let folder = place.0.join("archive");
+    let folder = Folder::new();
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    let happened = runtime.block_on(act(schedule, &folder, look));
+    let happened = runtime.block_on(act(schedule, &folder.archive(), look));
     runtime.shutdown_background();
-    let faults = oracle::question(&folder, &happened);
+    let faults = oracle::question(&folder.archive(), &happened);
     let mut log = happened.log.clone();
     if !faults.is_empty() {
         writeln!(log, "{schedule:#?}").unwrap();
-        log += &oracle::tell(&folder);
+        log += &oracle::tell(&folder.archive());
     }
     Outcome {
         faults,

@@ -23,13 +23,13 @@ use crate::doubles::{Clock, Exchange, Memory};
 pub(super) const BEGINNING: i64 = 1_772_409_600_000 + 7 * 3_600_000;
 
 /// The venues of a schedule, by name.
-pub(super) type Venues = Arc<BTreeMap<&'static str, Exchange>>;
+pub(crate) type Venues = Arc<BTreeMap<&'static str, Exchange>>;
 
 /// How many milliseconds what each venue says is on its way, at most.
-pub(super) type Lags = Arc<BTreeMap<&'static str, Arc<AtomicU64>>>;
+pub(crate) type Lags = Arc<BTreeMap<&'static str, Arc<AtomicU64>>>;
 
 /// The true time, which stands still while anybody works.
-pub(super) fn true_clock() -> Clock {
+pub(crate) fn true_clock() -> Clock {
     let start = Instant::now();
     Arc::new(move || BEGINNING + i64::try_from(start.elapsed().as_millis()).unwrap())
 }
@@ -65,7 +65,7 @@ struct Gate {
 }
 
 /// The world of one process.
-pub(super) struct Globe {
+pub(crate) struct Globe {
     pub(super) time: Clock,
     /// How far this machine's clock is ahead.
     pub(super) ahead: AtomicI64,
@@ -81,7 +81,7 @@ impl fmt::Debug for Globe {
 }
 
 impl Globe {
-    pub(super) fn new(time: Clock, venues: Venues, lags: Lags, ahead: i64) -> Self {
+    pub(crate) fn new(time: Clock, venues: Venues, lags: Lags, ahead: i64) -> Self {
         let gate = Gate {
             way: Way::Open,
             waiting: Vec::new(),

@@ -18,7 +18,7 @@ fn resident() -> f64 {
 }
 
 #[test]
-fn a_week_with_faults_at_every_venue_leaves_memory_flat() {
+fn memory_stays_flat_over_a_week_with_faults() {
     let days = match (number("LIQDATA_DAYS"), is_soak()) {
         (Some(days), _) => days,
         (None, true) => 7,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, orders, told, true_of};
+use crate::bench::{Doubles, Folder, assert_stored, orders, told, true_of};
 use crate::doubles::{Act, Garbage, dialect};
 use crate::venue_faults::{SOCKETS, quick};
 
@@ -14,11 +14,11 @@ fn is_fatal(garbage: Garbage) -> bool {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn garbage_of_every_venue_is_counted_once_and_over_with() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&SOCKETS).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory(&SOCKETS);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
     for garbage in [
@@ -30,7 +30,7 @@ async fn garbage_of_every_venue_is_counted_once_and_over_with() {
         Garbage::HugeHead,
     ] {
         let before = collecting.status();
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             assert!(exchange.act_on(exchange.tally().sockets.len() - 1, Act::Garbage(garbage)));
         }
         collecting
@@ -47,14 +47,14 @@ async fn garbage_of_every_venue_is_counted_once_and_over_with() {
             let expected = (1, u64::from(is_fatal(garbage)));
             assert_eq!((counted, gaps), expected, "{garbage:?}: {now:?}");
         }
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(3));
         }
-        collecting.until_kept(happened.len()).await;
+        collecting.until_stored(happened.len()).await;
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// Venues whose rows have names for their members, and a member without which a row means nothing.
@@ -76,20 +76,20 @@ const NEEDED: [(&str, &str); 15] = [
     ("extended", "q"),
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn new_members_do_no_harm_and_missing_ones_cost_their_rows_alone() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&NEEDED.map(|(venue, _)| venue)).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory(&NEEDED.map(|(venue, _)| venue));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.new_field = true);
         happened.extend(exchange.liquidate(20));
         exchange.drained().await;
         exchange.mend();
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     assert!(
         collecting
             .status()
@@ -105,7 +105,7 @@ async fn new_members_do_no_harm_and_missing_ones_cost_their_rows_alone() {
         exchange.mend();
         happened.extend(exchange.liquidate(20));
     }
-    let status = collecting.until_kept(happened.len()).await;
+    let status = collecting.until_stored(happened.len()).await;
     for one in &status.venues {
         assert_eq!(
             (one.rejected, one.gaps),
@@ -115,10 +115,10 @@ async fn new_members_do_no_harm_and_missing_ones_cost_their_rows_alone() {
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() {
     let unknown = [
         ("binance", "NEWUSD_PERP"),
@@ -128,8 +128,8 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
         ("bitmex", "NEWUSDT"),
     ];
     let folder = Folder::new();
-    let doubles = Doubles::open(&unknown.map(|(venue, _)| venue)).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory(&unknown.map(|(venue, _)| venue));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
     for (venue, unknown) in unknown {
@@ -141,7 +141,7 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
             .until_of(venue, "the rows are held", |one| one.pending == 3)
             .await;
         happened.extend(exchange.liquidate(20));
-        collecting.until_kept(happened.len()).await;
+        collecting.until_stored(happened.len()).await;
         assert_eq!(
             collecting.of(venue).pending,
             3,
@@ -149,7 +149,7 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
         );
         exchange.book().announce(unknown);
         happened.extend(new);
-        collecting.until_kept(happened.len()).await;
+        collecting.until_stored(happened.len()).await;
         let status = collecting
             .until_of(venue, "none is held", |one| one.pending == 0)
             .await;
@@ -157,10 +157,10 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_market_that_is_listed_later_is_listened_to() {
     let later = [
         ("bybit", "NEWUSDT"),
@@ -170,10 +170,10 @@ async fn a_market_that_is_listed_later_is_listened_to() {
         ("pacifica", "NEW"),
     ];
     let folder = Folder::new();
-    let doubles = Doubles::open(&later.map(|(venue, _)| venue)).await;
+    let doubles = Doubles::in_memory(&later.map(|(venue, _)| venue));
     let mut settings = quick();
     settings.pace.instruments = 0.5;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = Vec::new();
     for (venue, native_id) in later {
@@ -194,30 +194,30 @@ async fn a_market_that_is_listed_later_is_listened_to() {
         exchange.publish(&new);
         happened.extend(new);
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_row_that_comes_eight_minutes_late_lands_where_it_happened() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["okx"]).await;
+    let doubles = Doubles::in_memory(&["okx"]);
     let exchange = doubles.of("okx");
     exchange.fault(|faults| {
         faults
             .gone
             .push("/api/v5/public/liquidation-orders".to_owned());
     });
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let late = exchange.book().now() - 8 * 60_000;
     let happened = exchange.liquidate_at([late, late + 90_000]);
-    collecting.until_kept(2).await;
+    collecting.until_stored(2).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     let rows = orders(&archive);
     assert!(
         rows.iter()
@@ -226,52 +226,52 @@ async fn a_row_that_comes_eight_minutes_late_lands_where_it_happened() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn an_order_of_gate_that_is_told_twice_in_two_ways_is_one_order() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["gate"]).await;
+    let doubles = Doubles::in_memory(&["gate"]);
     let exchange = doubles.of("gate");
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let heard = exchange.liquidate(20);
-    collecting.until_kept(20).await;
+    collecting.until_stored(20).await;
     collecting.stop().await;
     // REST tells those and some that nobody heard, with the price of the fill and whole seconds.
     let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 15));
     exchange.record(&missed);
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_kept(15).await;
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
+    collecting.until_stored(15).await;
     let archive = folder.archive();
     collecting.stop().await;
     let rows = orders(&archive);
     assert_eq!(rows.len(), 35);
     let dialect = dialect("gate").unwrap();
-    let kept: Vec<_> = rows.iter().map(told).collect();
+    let stored: Vec<_> = rows.iter().map(told).collect();
     for truth in heard.iter().chain(&missed) {
         let ways = [true_of(truth), true_of(&dialect.told_by_rest(truth))];
         assert_eq!(
-            kept.iter().filter(|row| ways.contains(row)).count(),
+            stored.iter().filter(|row| ways.contains(row)).count(),
             1,
             "{truth:?}"
         );
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn venues_that_are_slow_lose_nothing() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&SOCKETS).await;
-    for exchange in doubles.0.values() {
+    let doubles = Doubles::in_memory(&SOCKETS);
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.slow = Some(Duration::from_millis(20)));
     }
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(30));
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }

@@ -2,37 +2,37 @@
 
 use liqdata::collect::{Status, VenueState};
 
-use crate::bench::{Collecting, Doubles, Folder, assert_kept, gaps};
+use crate::bench::{Doubles, Folder, assert_stored, gaps};
 use crate::doubles::{Act, Ending, Limit};
 use crate::venue_faults::{SOCKETS, quick};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn sockets_that_overlap_at_a_rotation_count_an_event_once() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance", "aster"]).await;
+    let doubles = Doubles::in_memory(&["binance", "aster"]);
     let mut settings = quick();
     settings.pace.rotate = 0.4;
     // Whoever subscribes hears the last events again, so the fresh socket tells what the old one told.
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.replay = 30);
     }
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = Vec::new();
     for sockets in 2..6 {
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(20));
             exchange.until(|tally| tally.sockets.len() >= sockets).await;
         }
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     for venue in ["binance", "aster"] {
         let status = collecting.of(venue);
         assert!(status.repeated > 0, "{status:?}");
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
     assert_eq!(
         gaps(&archive),
         [],
@@ -40,14 +40,14 @@ async fn sockets_that_overlap_at_a_rotation_count_an_event_once() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&SOCKETS).await;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(quick()));
+    let doubles = Doubles::in_memory(&SOCKETS);
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let mut happened = Vec::new();
-    for exchange in doubles.0.values() {
+    for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| {
             faults.replay = 100;
             faults.duplicate = true;
@@ -56,10 +56,10 @@ async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
         happened.extend(exchange.liquidate(30));
     }
     for ending in [Ending::Close, Ending::Fin, Ending::Reset, Ending::MidFrame] {
-        collecting.until_kept(happened.len()).await;
+        collecting.until_stored(happened.len()).await;
         let before = collecting.status();
         let cut: Vec<usize> = doubles
-            .0
+            .exchanges()
             .values()
             .map(|exchange| exchange.act(Act::Disconnect(ending)))
             .collect();
@@ -73,11 +73,11 @@ async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
         collecting
             .until(&format!("all are back after {ending:?}"), back)
             .await;
-        for exchange in doubles.0.values() {
+        for exchange in doubles.exchanges().values() {
             happened.extend(exchange.liquidate(30));
         }
     }
-    collecting.until_kept(happened.len()).await;
+    collecting.until_stored(happened.len()).await;
     for venue in SOCKETS {
         let status = collecting.of(venue);
         assert!(status.repeated > 0, "{status:?}");
@@ -85,19 +85,19 @@ async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
     }
     let archive = folder.archive();
     collecting.stop().await;
-    assert_kept(&archive, &happened);
+    assert_stored(&archive, &happened);
 }
 
 /// Ten minutes of waits from 1 s to 60 s, a hundred times as fast.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_venue_that_refuses_for_ten_minutes_is_asked_some_thirty_times() {
     let folder = Folder::new();
-    let doubles = Doubles::open(&["binance"]).await;
+    let doubles = Doubles::in_memory(&["binance"]);
     let exchange = doubles.of("binance");
     let mut settings = quick();
     (settings.pace.retry_first, settings.pace.retry_most) = (0.01, 0.6);
     settings.history_days = 0;
-    let collecting = Collecting::start(&folder.archive(), &doubles.plan(settings));
+    let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     collecting
         .until("the markets are read", |status| status.is_filled)

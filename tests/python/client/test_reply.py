@@ -38,7 +38,7 @@ def test_a_heatmap_is_that_of_an_answer(server, pieces):
         asked = client.heatmap("BTC", "12h")
     read = _core.read_reply("heatmap", body(server, "/api/liq-heatmap?symbol=BTC&range=12h&model=2"), pieces)
     for name in ("prices", "times", "matrix"):
-        assert np.array_equal(read[name], getattr(asked, name)), name
+        assert np.array_equal(read.members[name], getattr(asked, name)), name
 
 
 def test_what_breaks_the_contract_is_refused_as_an_answer_is():

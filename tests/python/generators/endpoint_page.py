@@ -1,10 +1,15 @@
 """``docs/reference/endpoints.md``, from the table of endpoints: ``python tests/python/generators/endpoint_page.py``."""
 
+import json
 from pathlib import Path
 
+from liqdata import _core
 from liqdata.endpoints.contract import endpoints
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "endpoints.md"
+
+DOCUMENT = json.loads(_core.openapi())
+PATHS, SCHEMAS = DOCUMENT["paths"], DOCUMENT["components"]["schemas"]
 
 HEAD = """# The endpoints
 
@@ -24,6 +29,40 @@ def _column(column):
     return f"| `{column['name']}` | {column['type']} | {column['unit']} | {column['meaning']} |"
 
 
+def _resolved(schema):
+    """The schema, or the one that it refers to."""
+    return SCHEMAS[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+
+
+def _within(path, schema):
+    """The members of the objects in a value, with their paths below the member ``path``."""
+    schema = _resolved(schema)
+    if "items" in schema:
+        yield from _within(f"{path}[]", schema["items"])
+    if schema.get("additionalProperties"):
+        yield from _within(f"{path}.*", schema["additionalProperties"])
+    for name, of in schema.get("properties", {}).items():
+        kind = _resolved(of)["type"]
+        kind = kind if isinstance(kind, str) else " or ".join(kind)
+        kind = {"integer": "int", "number": "float", "string": "text", "boolean": "bool", "array": "list"}.get(
+            kind, kind
+        )
+        yield f"| `{path}.{name}` | {kind} | {of.get('x-unit', '')} | {of['description']} |"
+        yield from _within(f"{path}.{name}", of)
+
+
+def _members(endpoint):
+    """The members of a reply, each with those of the objects in it."""
+    content = PATHS[endpoint.path]["get"]["responses"]["200"]["content"]
+    schema = _resolved(content["application/json"]["schema"])
+    schema = _resolved(schema["properties"]["data"]) if endpoint.enveloped else schema
+    for column in endpoint.columns:
+        of = schema["properties"][column["name"]]
+        extension = "; an extension of our server" if of.get("x-extension") else ""
+        yield _column({**column, "meaning": column["meaning"] + extension})
+        yield from _within(column["name"], of)
+
+
 def _section(endpoint):
     replies = {"rows": "Rows", "object": "An object", "events": "Server-sent events, one row each"}
     where = ', in `{"success", "data"}`' if endpoint.enveloped else ""
@@ -32,7 +71,8 @@ def _section(endpoint):
         lines += ["", "| parameter | default | allowed | meaning |", "|---|---|---|---|"]
         lines += map(_parameter, endpoint.parameters)
     lines += ["", f"{replies[endpoint.reply]}{where}:", "", "| name | type | unit | meaning |", "|---|---|---|---|"]
-    return "\n".join([*lines, *map(_column, endpoint.columns)])
+    rows = _members(endpoint) if endpoint.reply == "object" else map(_column, endpoint.columns)
+    return "\n".join([*lines, *rows])
 
 
 def page():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import endpoint_page
 import pytest
+import replies
 
 from liqdata import AsyncClient, Client, Market, _core, types
 from liqdata.cli.menu import entries
@@ -72,7 +73,7 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
     beside = {"self", *BESIDE, *({"source"} - set(wanted) if face == "Market" else ())}
     parameters = [each for each in signature.parameters.items() if each[0] not in beside]
     given = {name: written(name, each.default) for name, each in parameters}
-    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/api/{endpoint.name}.rs"
+    assert given == wanted, f"{face}.{endpoint.name} has other parameters or defaults than src/contract for {endpoint.name}"
     assert "as_of" in signature.parameters
     assert inspect.iscoroutinefunction(method(face, endpoint.name)) == (face == "AsyncClient")
 
@@ -163,8 +164,8 @@ def test_the_stream_asks_with_the_parameters_of_the_table():
 def test_every_type_of_the_table_is_a_known_one():
     known = {*TYPES, "list", "object"}
     for endpoint in TABLE.values():
-        assert {column["type"] for column in endpoint.columns} <= known, f"src/api/{endpoint.name}.rs"
-        assert all(column["meaning"] for column in endpoint.columns), f"src/api/{endpoint.name}.rs"
+        assert {column["type"] for column in endpoint.columns} <= known, f"src/contract for {endpoint.name}"
+        assert all(column["meaning"] for column in endpoint.columns), f"src/contract for {endpoint.name}"
 
 
 def test_the_page_of_the_endpoints_says_what_the_table_says():
@@ -172,3 +173,10 @@ def test_the_page_of_the_endpoints_says_what_the_table_says():
     assert written == endpoint_page.page(), (
         "docs/reference/endpoints.md is old: python tests/python/generators/endpoint_page.py writes it"
     )
+
+
+def test_what_repeats_members_in_other_languages_is_generated():
+    for path, wanted in ((replies.PYTHON, replies.members()), (replies.PAGE, replies.page())):
+        assert path.read_text(encoding="utf-8") == wanted, (
+            f"{path.name} is old: python tests/python/generators/replies.py writes it"
+        )

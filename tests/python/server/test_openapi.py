@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
@@ -122,6 +123,45 @@ def test_every_reply_is_what_it_says(told, server, index):
     assert told["paths"]["/metrics"]
     status, body = fetch(server.url, "/openapi.json?x=1")
     assert (status, body["error"]["parameter"]) == (400, "x")
+
+
+def members(described, value, schema, path=""):
+    """Paths of all members of a value as the reference names them, each with whether the schema has it."""
+    while "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    if isinstance(value, list):
+        for each in value[:3]:
+            yield from members(described, each, schema.get("items", {}), f"{path}[]" if path else "")
+    if isinstance(value, dict):
+        for name, each in value.items():
+            by_key = schema.get("additionalProperties") or None
+            inner = schema.get("properties", {}).get(name, by_key)
+            known = f"{path}.*" if inner is by_key and by_key else f"{path}.{name}" if path else name
+            if known != "explain":
+                yield known, inner is not None
+                yield from members(described, each, inner or {}, known)
+
+
+def test_no_member_of_a_reply_is_undocumented(told, server, index):
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "endpoints.md").read_text(encoding="utf-8")
+    sections = dict(section.split("\n", 1) for section in page.split("\n## ")[1:])
+    undocumented, seen = set(), 0
+    for entry in index["endpoints"] + index["extensions"]:
+        if entry["reply"] == "events":
+            continue
+        schema = told["paths"][entry["path"]]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        for query in QUERIES.get(entry["name"], ["", "explain=1"]):
+            status, body = fetch(server.url, f"{entry['path']}?{query}")
+            if status != 200:
+                continue
+            value, of = (body["data"], schema["properties"]["data"]) if entry["enveloped"] else (body, schema)
+            for path, described in members(told, value, of):
+                seen += 1
+                is_listed = path.endswith("*") or f"| `{path}` |" in sections[entry["name"]]
+                if not (described and is_listed):
+                    undocumented.add((entry["name"], path))
+    assert undocumented == set()
+    assert seen > 200
 
 
 def test_each_default_and_each_word_of_a_vocabulary_is_taken(told, server):

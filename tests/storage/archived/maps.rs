@@ -9,8 +9,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{Request, StatusCode};
 use liqdata::archive::{Archive, Batch, CommitPolicy, Filter, GroupCommitWriter, MapRow};
+use liqdata::contract::GRID_TYPE;
 use liqdata::market::{MapRecorder, MapStatus, Market};
-use liqdata::model::{GRID_TYPE, Millis, TimeRange};
+use liqdata::model::{Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
 

@@ -9,17 +9,16 @@ use std::mem;
 
 use memchr::{memchr, memmem, memrchr};
 
-use super::bytes::grid_of_bytes;
 use super::matrix::Matrix;
-use super::sheet::{HeatmapFields, Outside};
 use crate::contract::decode::damage::DecodeError;
 use crate::contract::decode::envelope::{settled_reading, tolerant};
 use crate::contract::decode::intake::{BodyReader, Feed, Reading};
-use crate::contract::decode::quick::{Cursor, first};
+use crate::contract::decode::quick::Cursor;
 use crate::contract::decode::reply::Reply;
 use crate::contract::decode::time::InstantPlace;
-use crate::contract::decode::token::{AxisInstant, CellToken};
-use crate::model::{GRID_MAGIC, HeatmapGrid, Millis};
+use crate::contract::estimates::grid_bytes::{MAGIC, grid_of_bytes};
+use crate::contract::reply::{Members, Slots};
+use crate::model::{HeatmapGrid, Millis};
 
 const MATRIX: &[u8] = b"\"matrix\"";
 /// Number of bytes after the matrix name that must arrive before the bracket is looked for.
@@ -30,10 +29,10 @@ const PIECE: usize = 64 << 10;
 const AHEAD: usize = 1 << 16;
 
 impl Reply for HeatmapGrid {
-    type Fields = HeatmapFields;
+    type Fields = Slots<Self>;
 
-    fn of(sheet: HeatmapFields) -> Result<Self, DecodeError> {
-        sheet.in_order()
+    fn of(slots: Slots<Self>) -> Result<Self, DecodeError> {
+        slots.settle()
     }
 
     fn echo(&self) -> Vec<(&'static str, String)> {
@@ -45,10 +44,7 @@ impl Reply for HeatmapGrid {
     }
 
     fn instants(&mut self, mut visit: impl FnMut(InstantPlace, &mut Millis)) {
-        visit(InstantPlace::Member("updatedAt"), &mut self.updated_at);
-        for (place, at) in self.times.iter_mut().enumerate() {
-            visit(InstantPlace::Item("times", place), at);
-        }
+        Members::instants(self, &mut visit);
     }
 
     fn quick(body: &[u8], enveloped: bool) -> Option<Self> {
@@ -58,13 +54,16 @@ impl Reply for HeatmapGrid {
         let mut arriving = Arriving::default();
         arriving.begin(Some(body.len()));
         arriving.feed(body);
-        arriving.plain()?.in_order().ok()
+        arriving.plain()?.settle().ok()
     }
 
     fn arriving() -> Option<Box<dyn BodyReader<Self>>> {
         Some(Box::<Arriving>::default())
     }
 }
+
+/// The decoded members of a plain body.
+type HeatmapSlots = <HeatmapGrid as Members>::Slots;
 
 /// The incremental heatmap reader.
 #[derive(Debug, Default)]
@@ -75,7 +74,7 @@ struct Arriving {
     buffer: Vec<u8>,
     /// Index in `buffer` of the zeros that replace dropped rows.
     rewritten: Option<usize>,
-    members: Members,
+    members: HeatmapSlots,
     rows: Rows,
     /// Received bytes after the rows that are not decoded yet.
     rest: Vec<u8>,
@@ -109,10 +108,7 @@ impl Feed for Arriving {
     }
 
     fn feed(&mut self, mut chunk: &[u8]) {
-        if self.buffer.is_empty()
-            && self.stage == Stage::Head
-            && chunk.first() == GRID_MAGIC.first()
-        {
+        if self.buffer.is_empty() && self.stage == Stage::Head && chunk.first() == MAGIC.first() {
             self.stage = Stage::Bytes;
         }
         while matches!(self.stage, Stage::Head | Stage::Named(_)) && !chunk.is_empty() {
@@ -135,16 +131,17 @@ impl BodyReader<HeatmapGrid> for Arriving {
         if self.stage == Stage::Bytes {
             return settled_reading(grid_of_bytes(&self.buffer)?);
         }
-        if let Some(sheet) = self.plain() {
-            return settled_reading(sheet.in_order()?);
+        if let Some(slots) = self.plain() {
+            return settled_reading(slots.settle()?);
         }
         self.give_up(&[]);
         let read = &self.rows.cells;
-        let reading = tolerant(&self.buffer, false, |mut sheet: HeatmapFields| {
-            if let Some(zeros) = sheet.matrix.cells.get_mut(..read.len()) {
+        let reading = tolerant(&self.buffer, false, |mut slots: Slots<HeatmapGrid>| {
+            let matrix = slots.slots.matrix.as_mut();
+            if let Some(zeros) = matrix.and_then(|matrix| matrix.cells.get_mut(..read.len())) {
                 zeros.copy_from_slice(read);
             }
-            sheet.in_order()
+            slots.settle()
         });
         // For a refusal, `buffered` must return original bytes only: the part before the zeros.
         if let Ok(Reading::Refused { .. }) = reading {
@@ -180,12 +177,12 @@ impl Arriving {
     /// Reads the buffered members up to the opening bracket of the matrix.
     fn open(&mut self) {
         let mut from = Cursor::of(&self.buffer);
-        if self.members.head(&mut from).is_none() {
+        if head(&mut self.members, &mut from).is_none() {
             self.stage = Stage::Body;
             return;
         }
         let unread = from.left();
-        self.rows.expected = self.members.cells();
+        self.rows.expected = cells(&self.members);
         // A cell takes at least two bytes, so the body length bounds the size of the axes.
         let most = self.announced.map_or(AHEAD, |length| length / 2);
         self.rows.cells.reserve_exact(self.rows.expected.min(most));
@@ -228,16 +225,20 @@ impl Arriving {
     }
 
     /// The decoded heatmap members, if the whole body was plain.
-    fn plain(&mut self) -> Option<HeatmapFields> {
+    fn plain(&mut self) -> Option<Slots<HeatmapGrid>> {
         if matches!(self.stage, Stage::Named(_)) {
             self.open();
         }
         if self.stage != Stage::Tail {
             return None;
         }
-        let mut members = mem::take(&mut self.members);
-        members.tail(&self.rest)?;
-        members.with(|| self.rows.matrix())
+        let mut slots = mem::take(&mut self.members);
+        tail(&mut slots, &self.rest)?;
+        slots.matrix = Some(self.rows.matrix());
+        Some(Slots {
+            slots,
+            success: None,
+        })
     }
 
     /// Switches to buffering for the tolerant reader; `behind` follows the unread bytes.
@@ -329,124 +330,31 @@ impl Rows {
     }
 }
 
-/// Reads the USD at prices that the heatmap does not show.
-fn outside(from: &mut Cursor<'_>) -> Option<Outside> {
-    let (mut long_usd, mut short_usd) = (None, None);
-    let cells = |from: &mut Cursor<'_>| {
-        let mut cells = Vec::new();
-        from.doubles(&mut cells)?;
-        Some(cells.into_iter().map(CellToken).collect())
-    };
+/// Reads the members before the matrix, up to its opening bracket.
+fn head(slots: &mut HeatmapSlots, from: &mut Cursor<'_>) -> Option<()> {
     from.take(b'{')?;
     loop {
         match from.key()? {
-            "long_usd" => first(&mut long_usd, cells(from))?,
-            "short_usd" => first(&mut short_usd, cells(from))?,
-            _ => return None,
+            "matrix" => return from.take(b'['),
+            name => <HeatmapGrid as Members>::quick(slots, name, from)?.then_some(())?,
         }
-        if !from.more(b'}')? {
-            break;
-        }
+        from.take(b',')?;
     }
-    Some(Outside {
-        long_usd: long_usd?,
-        short_usd: short_usd?,
-    })
 }
 
-/// The decoded members of a plain body, each at most once.
-#[derive(Debug, Default)]
-struct Members {
-    symbol: Option<String>,
-    range: Option<String>,
-    model: Option<i64>,
-    updated_at: Option<i64>,
-    current_price: Option<f64>,
-    prices: Option<Vec<f64>>,
-    times: Option<Vec<AxisInstant>>,
-    units: Option<String>,
-    view: Option<String>,
-    simulated: Option<bool>,
-    source: Option<String>,
-    recorded_at: Option<i64>,
-    outside: Option<Outside>,
+/// Reads the members after the matrix and the end of the body.
+fn tail(slots: &mut HeatmapSlots, bytes: &[u8]) -> Option<()> {
+    let mut from = Cursor::of(bytes);
+    while from.more(b'}')? {
+        let name = from.key()?;
+        <HeatmapGrid as Members>::quick(slots, name, &mut from)?.then_some(())?;
+    }
+    from.end()
 }
 
-impl Members {
-    /// Reads the members before the matrix, up to its opening bracket.
-    fn head(&mut self, from: &mut Cursor<'_>) -> Option<()> {
-        from.take(b'{')?;
-        loop {
-            match from.key()? {
-                "matrix" => return from.take(b'['),
-                name => self.take(name, from)?,
-            }
-            from.take(b',')?;
-        }
-    }
-
-    /// Reads the members after the matrix and the end of the body.
-    fn tail(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut from = Cursor::of(bytes);
-        while from.more(b'}')? {
-            let name = from.key()?;
-            self.take(name, &mut from)?;
-        }
-        from.end()
-    }
-
-    /// Reads the value of the member `name`, which is not the matrix; times must be integers.
-    fn take(&mut self, name: &str, from: &mut Cursor<'_>) -> Option<()> {
-        match name {
-            "symbol" => first(&mut self.symbol, from.string().map(str::to_owned)),
-            "range" => first(&mut self.range, from.string().map(str::to_owned)),
-            "model" => first(&mut self.model, from.whole()),
-            "updatedAt" => first(&mut self.updated_at, from.whole()),
-            "currentPrice" => first(&mut self.current_price, from.double()),
-            "prices" => {
-                let mut cells = Vec::new();
-                from.doubles(&mut cells)?;
-                first(&mut self.prices, Some(cells))
-            }
-            "times" => {
-                let time = |from: &mut Cursor<'_>| from.whole().map(Millis).map(AxisInstant);
-                first(&mut self.times, from.list(time))
-            }
-            "units" => first(&mut self.units, from.string().map(str::to_owned)),
-            "view" => first(&mut self.view, from.string().map(str::to_owned)),
-            "simulated" => first(&mut self.simulated, from.boolean()),
-            "source" => first(&mut self.source, from.string().map(str::to_owned)),
-            "recordedAt" => first(&mut self.recorded_at, from.whole()),
-            "outside" => first(&mut self.outside, outside(from)),
-            _ => None,
-        }
-    }
-
-    /// Number of cells that the axes imply; 0 unless both axes have been read.
-    fn cells(&self) -> usize {
-        let prices = self.prices.as_ref().map_or(0, Vec::len);
-        let times = self.times.as_ref().map_or(0, Vec::len);
-        prices.saturating_mul(times)
-    }
-
-    /// All heatmap members, `matrix` included; `None` if one is missing.
-    fn with(self, matrix: impl FnOnce() -> Matrix) -> Option<HeatmapFields> {
-        Some(HeatmapFields {
-            success: None,
-            symbol: self.symbol?,
-            range: self.range?,
-            model: self.model?,
-            updated_at: Millis(self.updated_at?),
-            current_price: self.current_price?,
-            prices: self.prices?,
-            times: self.times?,
-            matrix: matrix(),
-            units: self.units,
-            view: self.view,
-            simulated: self.simulated,
-            source: self.source,
-            recorded_at: self.recorded_at.map(Millis),
-            outside: self.outside,
-        })
-    }
+/// Number of cells that the axes imply; 0 unless both axes have been read.
+fn cells(slots: &HeatmapSlots) -> usize {
+    let prices = slots.prices.as_ref().map_or(0, Vec::len);
+    let times = slots.times.as_ref().map_or(0, Vec::len);
+    prices.saturating_mul(times)
 }

@@ -26,7 +26,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// A matrix of rows of equal length.
-    pub(super) fn even(cells: Vec<f64>, rows: usize, width: usize) -> Self {
+    pub(in crate::contract) fn even(cells: Vec<f64>, rows: usize, width: usize) -> Self {
         Self {
             cells,
             rows,
@@ -213,7 +213,7 @@ impl<'de> Visitor<'de> for Row<'_> {
 }
 
 /// `rows` × `columns` cells of `value`, or an error if they are too many.
-pub(in crate::contract::decode) fn spread(
+pub(in crate::contract) fn spread(
     value: f64,
     rows: usize,
     columns: usize,

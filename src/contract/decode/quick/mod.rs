@@ -26,7 +26,7 @@ const DEPTH: u8 = 8;
 
 /// The unread rest of a JSON text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     rest: &'a [u8],
     /// Number of open containers that [`Cursor::opens`] and [`Cursor::each`] entered.
     depth: u8,
@@ -67,14 +67,14 @@ impl<'a> Cursor<'a> {
 
     /// Consumes `byte` after whitespace; returns whether `byte` was found.
     #[inline]
-    pub(super) fn takes(&mut self, byte: u8) -> bool {
+    pub(in crate::contract) fn takes(&mut self, byte: u8) -> bool {
         self.blanks();
         strip(&mut self.rest, byte)
     }
 
     /// Consumes `byte` after whitespace.
     #[inline]
-    pub(super) fn take(&mut self, byte: u8) -> Option<()> {
+    pub(in crate::contract) fn take(&mut self, byte: u8) -> Option<()> {
         self.takes(byte).then_some(())
     }
 
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a string without escapes.
-    pub(super) fn string(&mut self) -> Option<&'a str> {
+    pub(in crate::contract) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         self.text()
     }
@@ -129,13 +129,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Like [`name`](Self::name), but validated as UTF-8.
-    pub(super) fn key(&mut self) -> Option<&'a str> {
+    pub(in crate::contract) fn key(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.name()?).ok()
     }
 
     /// Consumes a comma and returns `true`, or consumes `close` and returns `false`.
     #[inline]
-    pub(super) fn more(&mut self, close: u8) -> Option<bool> {
+    pub(in crate::contract) fn more(&mut self, close: u8) -> Option<bool> {
         if self.takes(b',') {
             return Some(true);
         }
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `true` or `false`.
-    pub(super) fn boolean(&mut self) -> Option<bool> {
+    pub(in crate::contract) fn boolean(&mut self) -> Option<bool> {
         if self.peek()? == b't' {
             self.word("true").map(|()| true)
         } else {
@@ -246,7 +246,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an integer of at most 18 digits.
-    pub(super) fn whole(&mut self) -> Option<i64> {
+    pub(in crate::contract) fn whole(&mut self) -> Option<i64> {
         self.blanks();
         let mut rest = self.rest;
         let negative = strip(&mut rest, b'-');
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a double.
     #[inline]
-    pub(super) fn double(&mut self) -> Option<f64> {
+    pub(in crate::contract) fn double(&mut self) -> Option<f64> {
         self.blanks();
         match short_double(self.rest) {
             Some((value, rest)) => {
@@ -311,7 +311,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an array of the values that `item` reads.
-    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(in crate::contract) fn list<T>(
+        &mut self,
+        item: impl Fn(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
         let mut items = Vec::new();
         self.each(|from| {
             items.push(item(from)?);
@@ -350,7 +353,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Appends the numbers of an array to `cells` and returns their count.
-    pub(super) fn doubles(&mut self, cells: &mut Vec<f64>) -> Option<usize> {
+    pub(in crate::contract) fn doubles(&mut self, cells: &mut Vec<f64>) -> Option<usize> {
         let start = cells.len();
         self.take(b'[')?;
         if self.takes(b']') {
@@ -367,7 +370,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Stores `value` in an empty `slot`; `None` if the slot is full or the value is `None`.
-pub(super) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
+pub(in crate::contract) fn first<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     if slot.is_some() {
         return None;
     }

@@ -23,6 +23,7 @@ use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::bars::{BarCells, BarLayout, bars};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -106,7 +107,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("rest", "https://fapi.binance.com"),
         ("rest_coin", "https://dapi.binance.com"),
     ],
-    decode: force_orders,
+    messages: MESSAGES,
     listen: SocketPlan {
         witnesses: &["bybit", "okx"],
         ..LISTEN
@@ -171,7 +172,6 @@ pub(crate) const LISTEN: SocketPlan = SocketPlan {
     subscription: |number, topics, _| {
         json!({"method": "SUBSCRIBE", "params": topics, "id": number}).to_string()
     },
-    control,
     heartbeat: Heartbeat {
         beat: PingMessage::Protocol,
         every: Duration::from_secs(20),
@@ -220,12 +220,42 @@ members!(
     executed = "executedQty",
 });
 
-/// Decodes the events of a frame in Binance's format, which Aster also uses.
-pub(crate) fn force_orders(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    // A frame nearly always has one event.
-    let mut events = Vec::with_capacity(1);
-    part(frame, &JsonPath::ROOT, &frame.read_plainly()?, &mut events)?;
-    Ok(events)
+/// The message format of Binance, which Aster also uses.
+struct Binance;
+
+/// Reads messages in Binance's format.
+pub(crate) const MESSAGES: Messages = Messages::of::<Binance>();
+
+impl Protocol for Binance {
+    type Message<'a> = JsonShape<Message<'a>>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<JsonShape<Message<'a>>, Error> {
+        frame.read_plainly()
+    }
+
+    fn events(frame: &Frame<'_>, message: &JsonShape<Message<'_>>) -> Result<Vec<Event>, Error> {
+        // A frame nearly always has one event.
+        let mut events = Vec::with_capacity(1);
+        part(frame, &JsonPath::ROOT, message, &mut events)?;
+        Ok(events)
+    }
+
+    /// Classifies a reply to a request, or a frame of the control topic.
+    fn kind(
+        frame: &Frame<'_>,
+        message: &JsonShape<Message<'_>>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        match message {
+            JsonShape::Object(message) => match text_of(message.e.or(message.stream)) {
+                Some(kind) if kind.contains("markPrice") => Ok(FrameKind::Control),
+                Some(_) => Ok(FrameKind::Other),
+                None => Ok(reply(&frame.object()?, sent)),
+            },
+            JsonShape::List(_) => Ok(FrameKind::Data),
+            JsonShape::Missing | JsonShape::Other => Err(frame.unknown()),
+        }
+    }
 }
 
 fn part(
@@ -345,34 +375,20 @@ members!(Refusal<'a> {
 });
 
 members!(Reply<'a> {
-    e = "e",
-    stream = "stream",
     id = "id",
     error: JsonShape<Refusal<'a>> = "error",
     code = "code",
     msg = "msg",
 });
 
-/// Classifies a reply to a request, or a frame of the control topic.
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let reply = match frame.read_plainly::<JsonShape<Reply<'_>>>()? {
-        JsonShape::Object(reply) => reply,
-        JsonShape::List(_) => return Ok(FrameKind::Data),
-        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
-    };
-    if let Some(kind) = text_of(reply.e.or(reply.stream)) {
-        return Ok(if kind.contains("markPrice") {
-            FrameKind::Control
-        } else {
-            FrameKind::Other
-        });
-    }
-    let topics = asked.topics(text_of(reply.id).as_deref());
-    Ok(match &reply.error {
+/// Classifies a reply to a subscription.
+fn reply(reply: &Reply<'_>, sent: &SentSubscriptions) -> FrameKind {
+    let topics = sent.topics(text_of(reply.id).as_deref());
+    match &reply.error {
         JsonShape::Object(refusal) => FrameKind::refused(topics, &[refusal.code, refusal.message]),
         _ if reply.code.is_some() => FrameKind::refused(topics, &[reply.code, reply.msg]),
         _ => FrameKind::Ack { topics },
-    })
+    }
 }
 
 members!(Listed<'a> {

@@ -16,9 +16,10 @@ use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
 use crate::feeds::decoding::frame::{Channels, Frame, RawLiquidation, Rules, Size};
 use crate::feeds::decoding::json_path::{JsonPath, joined, shown, text_of};
 use crate::feeds::decoding::market_name::MarketName;
-use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
+use crate::feeds::decoding::raw_json::{RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::bars::{BarCells, cell};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints};
@@ -73,17 +74,15 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://api-pub.bitfinex.com"),
         ("rest", "https://api-pub.bitfinex.com"),
     ],
-    decode,
+    messages: Messages::of::<Bitfinex>(),
     listen: SocketPlan {
         keyed: KeyAmbiguity::ByAmount,
-        announced,
         lines: ConnectionPlans::Fixed(&[("liquidations", "/ws/2", &[LIQUIDATIONS])]),
         subscription: |_, topics, _| {
             // Each message subscribes to one key, and one key covers all liquidations.
             let key = topics.first().map_or(LIQUIDATIONS, String::as_str);
             json!({"event": "subscribe", "channel": "status", "key": key}).to_string()
         },
-        control,
         heartbeat: Heartbeat {
             signs: QUARTERLY,
             ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"event":"ping"}"#))
@@ -115,41 +114,95 @@ fn market(native_id: &str) -> MarketName<'_> {
     MarketName::new(bitfinex_currency(base), bitfinex_currency(quote))
 }
 
-members!(Message<'a> {
+members!(Notice<'a> {
     event = "event",
     key = "key",
     code = "code",
     said = "msg",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let root = JsonPath::ROOT;
-    if let JsonShape::Object(message) = frame.read_plainly::<JsonShape<Message<'_>>>()? {
-        return match message.event {
-            Some(_) => Ok(Vec::new()),
-            None => Err(frame.unknown()),
+/// A frame or a REST body.
+enum Message<'a> {
+    /// An object, such as an acknowledgement.
+    Notice(Notice<'a>),
+    /// A list with rows.
+    List(Vec<RawJson<'a>>),
+}
+
+/// The message format of Bitfinex.
+struct Bitfinex;
+
+impl Protocol for Bitfinex {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        if frame.trimmed().starts_with('{') {
+            frame.object().map(Message::Notice)
+        } else {
+            frame.read_plainly().map(Message::List)
+        }
+    }
+
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        let items = match message {
+            Message::List(items) => items,
+            Message::Notice(Notice { event: Some(_), .. }) => return Ok(Vec::new()),
+            Message::Notice(_) => return Err(frame.unknown()),
         };
-    }
-    let items = frame.read::<Vec<RawJson<'_>>>()?;
-    let mut events = Vec::new();
-    match items.first().map(|first| first.text()) {
-        None => {}
-        Some("\"error\"") => {
-            let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
-            return Err(frame.refused(root, &said.unwrap_or_default()));
-        }
-        // The text is a REST body: every item is a list with one row.
-        Some(first) if first.starts_with('[') => rows(frame, &root, &items, &mut events)?,
-        // The text is a frame: a channel number, then a row, a list of rows, or a word such as "hb".
-        Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
-            if let Some(&payload) = items.get(1) {
-                part(frame, &root.item(1), payload, &mut events)?;
+        let mut events = Vec::new();
+        match items.first().map(|first| first.text()) {
+            None => {}
+            Some("\"error\"") => {
+                let said = items.get(2).copied().and_then(|said| text_of(Some(said)));
+                return Err(frame.refused(root, &said.unwrap_or_default()));
             }
+            // The text is a REST body: every item is a list with one row.
+            Some(first) if first.starts_with('[') => rows(frame, &root, items, &mut events)?,
+            // The text is a frame: a channel number, then a row, a list of rows, or a word such as "hb".
+            Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
+                if let Some(&payload) = items.get(1) {
+                    part(frame, &root.item(1), payload, &mut events)?;
+                }
+            }
+            Some(_) => return Err(frame.unknown()),
         }
-        Some(_) => return Err(frame.unknown()),
+        Ok(events)
     }
-    Ok(events)
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let Message::Notice(message) = message else {
+            // The frame is a heartbeat of the channel, or its rows are no matches.
+            return Ok(FrameKind::Control);
+        };
+        let said = [message.code, message.said];
+        let code = text_of(message.code);
+        Ok(match (text_of(message.event).as_deref(), code.as_deref()) {
+            (Some("pong"), _) => FrameKind::Pong,
+            (Some("subscribed"), _) => FrameKind::Ack {
+                topics: text_of(message.key)
+                    .map_or_else(|| sent.all(), |key| vec![key.into_owned()]),
+            },
+            (Some("error"), Some(REPEATED)) => FrameKind::Ack { topics: sent.all() },
+            (Some("error"), _) => FrameKind::refused(sent.all(), &said),
+            // The codes mean: server restart, start of maintenance, end of maintenance (subscribe again).
+            (Some("info"), Some("20051" | "20060" | "20061")) => FrameKind::Notice(joined(&said)),
+            _ => FrameKind::Other,
+        })
+    }
+
+    /// Returns the positions that the triggers in a frame or a body announce.
+    fn announced(message: &Message<'_>) -> Vec<PositionAnnouncement> {
+        let mut found = Vec::new();
+        if let Message::List(items) = message {
+            triggers(items, &mut found);
+        }
+        found
+    }
 }
 
 /// Decodes a row or a list of rows; any other value belongs to another channel.
@@ -159,7 +212,7 @@ fn part(
     raw: RawJson<'_>,
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
-    let Ok(items) = serde_json::from_str::<Vec<RawJson<'_>>>(raw.text()) else {
+    let Some(items) = raw.items() else {
         return Ok(());
     };
     match items.first().map(|first| first.text()) {
@@ -171,15 +224,6 @@ fn part(
         Some(first) if first.starts_with('[') => rows(frame, place, &items, events),
         _ => Ok(()),
     }
-}
-
-/// Returns the positions that the triggers in a frame or a body announce.
-fn announced(frame: &Frame<'_>) -> Vec<PositionAnnouncement> {
-    let mut found = Vec::new();
-    if let Ok(items) = frame.read::<Vec<RawJson<'_>>>() {
-        triggers(&items, &mut found);
-    }
-    found
 }
 
 fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>) {
@@ -199,7 +243,7 @@ fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>) {
         return;
     }
     for item in items.iter().filter(|item| item.text().starts_with('[')) {
-        if let Ok(inner) = serde_json::from_str::<Vec<RawJson<'_>>>(item.text()) {
+        if let Some(inner) = item.items() {
             triggers(&inner, found);
         }
     }
@@ -265,30 +309,6 @@ fn position(
     };
     let event = frame.event(place, seen)?;
     Ok(Some(event.of_position(&position)))
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
-        JsonShape::Object(message) => message,
-        // The frame is a heartbeat of the channel, or its rows are no matches.
-        JsonShape::List(_) => return Ok(FrameKind::Control),
-        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
-    };
-    let said = [message.code, message.said];
-    let code = text_of(message.code);
-    Ok(match (text_of(message.event).as_deref(), code.as_deref()) {
-        (Some("pong"), _) => FrameKind::Pong,
-        (Some("subscribed"), _) => FrameKind::Ack {
-            topics: text_of(message.key).map_or_else(|| asked.all(), |key| vec![key.into_owned()]),
-        },
-        (Some("error"), Some(REPEATED)) => FrameKind::Ack {
-            topics: asked.all(),
-        },
-        (Some("error"), _) => FrameKind::refused(asked.all(), &said),
-        // The codes mean: server restart, start of maintenance, end of maintenance (subscribe again).
-        (Some("info"), Some("20051" | "20060" | "20061")) => FrameKind::Notice(joined(&said)),
-        _ => FrameKind::Other,
-    })
 }
 
 fn read_prices(frame: &Frame<'_>) -> Result<Vec<LastPrice>, Error> {
@@ -357,7 +377,12 @@ mod tests {
     #[test]
     fn triggers_announce_how_much_is_liquidated() {
         let none = crate::feeds::Instruments::default();
-        let of = |text: &str| VENUE.announced(&VENUE.frame(text, None, &none));
+        let of = |text: &str| {
+            VENUE
+                .decode(&VENUE.frame(text, None, &none))
+                .unwrap()
+                .announced
+        };
         let trigger =
             r#"["pos",7,1594036710534,null,"tETHF0:USTF0",-8.6007,222.2,null,0,1,null,null]"#;
         let matched =

@@ -25,6 +25,7 @@ use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
@@ -95,7 +96,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://ws.bitget.com"),
         ("rest", "https://api.bitget.com"),
     ],
-    decode,
+    messages: Messages::of::<Bitget>(),
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[("liquidations", "/v3/ws/public", &KINDS)]),
         subscription: |_, topics, _| {
@@ -110,7 +111,6 @@ pub(crate) static VENUE: Venue = Venue {
                 .collect();
             json!({"op": "subscribe", "args": args}).to_string()
         },
-        control,
         heartbeat: Heartbeat {
             signs: CALM,
             ..Heartbeat::each_20_seconds(PingMessage::Text("ping"))
@@ -173,33 +173,66 @@ members!(Message<'a> {
     data: JsonShape<Liquidation<'a>> = "data",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    if message.event.or(message.op).is_some() {
-        return Ok(Vec::new());
+/// The message format of Bitget.
+struct Bitget;
+
+impl Protocol for Bitget {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    let root = JsonPath::ROOT;
-    let place = root.member("data");
-    if let JsonShape::Object(arg) = &message.arg {
-        if message.action.is_none() {
+
+    /// Decodes the events of a frame or a REST body.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        if message.event.or(message.op).is_some() {
             return Ok(Vec::new());
         }
-        if !says(arg.topic, "liquidation") {
-            let (name, topic) = match arg.topic {
-                Some(_) => ("topic", arg.topic),
-                None => ("channel", arg.channel),
-            };
-            let place = root.member("arg");
-            return frame.other_channel(&place.member(name), &place.name(name, topic)?);
+        let root = JsonPath::ROOT;
+        let place = root.member("data");
+        if let JsonShape::Object(arg) = &message.arg {
+            if message.action.is_none() {
+                return Ok(Vec::new());
+            }
+            if !says(arg.topic, "liquidation") {
+                let (name, topic) = match arg.topic {
+                    Some(_) => ("topic", arg.topic),
+                    None => ("channel", arg.channel),
+                };
+                let place = root.member("arg");
+                return frame.other_channel(&place.member(name), &place.name(name, topic)?);
+            }
+            return frame.rows(&place, &message.data, |frame, place, row| {
+                let row = Read::new(place, row)?;
+                row.event(frame, place, Some(Unit::Quote)).map(Some)
+            });
         }
-        return frame.rows(&place, &message.data, |frame, place, row| {
-            let row = Read::new(place, row)?;
-            row.event(frame, place, Some(Unit::Quote)).map(Some)
-        });
+        REPLY.judge(frame, message.code, &[message.code, message.msg])?;
+        page(frame, &place, place.object(&message.data)?)
     }
-    REPLY.judge(frame, message.code, &[message.code, message.msg])?;
-    page(frame, &place, place.object(&message.data)?)
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let topics: Vec<String> = match &message.arg {
+            JsonShape::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
+            JsonShape::Object(arg) => text_of(arg.kind)
+                .map(|kind| kind.to_lowercase())
+                .into_iter()
+                .collect(),
+            _ => Vec::new(),
+        };
+        Ok(match text_of(message.event).as_deref() {
+            Some("subscribe") => FrameKind::Ack { topics },
+            // An error without a topic concerns all topics.
+            Some("error") => FrameKind::refused(sent.or_all(topics), &[message.code, message.msg]),
+            None if message.action.is_some() && topics == [CONTROL] => FrameKind::Control,
+            None if message.action.is_some() => FrameKind::Data,
+            _ => FrameKind::Other,
+        })
+    }
 }
 
 /// The coin in which an amount is given.
@@ -335,26 +368,6 @@ fn listed<'t, 'a>(
     page: &'t Liquidation<'a>,
 ) -> Result<&'t [JsonShape<Liquidation<'a>>], Error> {
     place.list(page.list.as_deref().unwrap_or(&JsonShape::Missing))
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    let topics: Vec<String> = match &message.arg {
-        JsonShape::Object(arg) if says(arg.topic, "ticker") => vec![CONTROL.to_owned()],
-        JsonShape::Object(arg) => text_of(arg.kind)
-            .map(|kind| kind.to_lowercase())
-            .into_iter()
-            .collect(),
-        _ => Vec::new(),
-    };
-    Ok(match text_of(message.event).as_deref() {
-        Some("subscribe") => FrameKind::Ack { topics },
-        // An error without a topic concerns all topics.
-        Some("error") => FrameKind::refused(asked.or_all(topics), &[message.code, message.msg]),
-        None if message.action.is_some() && topics == [CONTROL] => FrameKind::Control,
-        None if message.action.is_some() => FrameKind::Data,
-        _ => FrameKind::Other,
-    })
 }
 
 members!(Listed<'a> {

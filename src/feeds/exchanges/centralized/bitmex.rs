@@ -18,6 +18,7 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
@@ -78,11 +79,10 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://ws.bitmex.com"),
         ("rest", "https://www.bitmex.com"),
     ],
-    decode,
+    messages: Messages::of::<Bitmex>(),
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[("liquidations", "/realtime", &["liquidation"])]),
         subscription: |_, topics, _| json!({"op": "subscribe", "args": topics}).to_string(),
-        control,
         heartbeat: Heartbeat {
             signs: CALM,
             ..Heartbeat::each_20_seconds(PingMessage::Text("ping"))
@@ -129,31 +129,67 @@ members!(Message<'a> {
     request = "request",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let spoken = [
-        message.info,
-        message.op,
-        message.subscribe,
-        message.success,
-        message.error,
-    ];
-    let root = JsonPath::ROOT;
-    let Some(table) = text_of(message.table) else {
-        return if spoken.iter().any(Option::is_some) {
-            Ok(Vec::new())
-        } else {
-            Err(frame.unknown())
+/// The message format of `BitMEX`.
+struct Bitmex;
+
+impl Protocol for Bitmex {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
+    }
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let spoken = [
+            message.info,
+            message.op,
+            message.subscribe,
+            message.success,
+            message.error,
+        ];
+        let root = JsonPath::ROOT;
+        let Some(table) = text_of(message.table) else {
+            return if spoken.iter().any(Option::is_some) {
+                Ok(Vec::new())
+            } else {
+                Err(frame.unknown())
+            };
         };
-    };
-    if table != "liquidation" {
-        return frame.other_channel(&root.member("table"), &table);
+        if table != "liquidation" {
+            return frame.other_channel(&root.member("table"), &table);
+        }
+        if !says(message.action, "insert") {
+            return Ok(Vec::new());
+        }
+        frame.rows(&root.member("data"), &message.data, liquidation)
     }
-    if !says(message.action, "insert") {
-        return Ok(Vec::new());
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        _sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        if message.error.is_some() {
+            // The reply repeats the request, which names the topics.
+            let request: Option<Request> = message
+                .request
+                .and_then(|request| serde_json::from_str(request.text()).ok());
+            let topics = request.unwrap_or_default().args;
+            return Ok(FrameKind::refused(topics, &[message.error]));
+        }
+        Ok(match text_of(message.subscribe) {
+            Some(topic) => FrameKind::Ack {
+                topics: vec![topic.into_owned()],
+            },
+            None if says(message.table, "liquidation") => FrameKind::Data,
+            // The first partial belongs to the acknowledgement and does not prove that updates follow.
+            None if says(message.table, "instrument") && says(message.action, "update") => {
+                FrameKind::Control
+            }
+            None => FrameKind::Other,
+        })
     }
-    frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(
@@ -182,29 +218,6 @@ fn liquidation(
 #[serde(default)]
 struct Request {
     args: Vec<String>,
-}
-
-fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    if message.error.is_some() {
-        // The reply repeats the request, which names the topics.
-        let request: Option<Request> = message
-            .request
-            .and_then(|request| serde_json::from_str(request.text()).ok());
-        let topics = request.unwrap_or_default().args;
-        return Ok(FrameKind::refused(topics, &[message.error]));
-    }
-    Ok(match text_of(message.subscribe) {
-        Some(topic) => FrameKind::Ack {
-            topics: vec![topic.into_owned()],
-        },
-        None if says(message.table, "liquidation") => FrameKind::Data,
-        // The first partial belongs to the acknowledgement and does not prove that updates follow.
-        None if says(message.table, "instrument") && says(message.action, "update") => {
-            FrameKind::Control
-        }
-        None => FrameKind::Other,
-    })
 }
 
 members!(Listed<'a> {

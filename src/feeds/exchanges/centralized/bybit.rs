@@ -25,6 +25,7 @@ use crate::feeds::decoding::market_name::{MarketName, perpetual};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::bars::{BarCells, BarLayout, bars};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -104,13 +105,12 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://stream.bybit.com"),
         ("rest", "https://api.bybit.com"),
     ],
-    decode,
+    messages: Messages::of::<Bybit>(),
     listen: SocketPlan {
         lines: ConnectionPlans::ByMarket(lines),
         subscription: |number, topics, _| {
             json!({"op": "subscribe", "req_id": number.to_string(), "args": topics}).to_string()
         },
-        control,
         heartbeat: Heartbeat {
             signs: STEADY,
             ..Heartbeat::each_20_seconds(PingMessage::Text(r#"{"op":"ping"}"#))
@@ -235,26 +235,60 @@ members!(Message<'a> {
     reply = "ret_code",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    let Some(topic) = text_of(message.topic) else {
-        return match (message.op.or(message.success), message.reply) {
-            (Some(_), _) => Ok(Vec::new()),
-            (None, Some(_)) => Err(root.member("ret_code").fault(
-                "belongs to a REST reply before version 5, such as liq-records, which is not decoded",
-            )),
-            (None, None) => Err(frame.unknown()),
+/// The message format of Bybit.
+struct Bybit;
+
+impl Protocol for Bybit {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
+    }
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        let Some(topic) = text_of(message.topic) else {
+            return match (message.op.or(message.success), message.reply) {
+                (Some(_), _) => Ok(Vec::new()),
+                (None, Some(_)) => Err(root.member("ret_code").fault(
+                    "belongs to a REST reply before version 5, such as liq-records, which is not decoded",
+                )),
+                (None, None) => Err(frame.unknown()),
+            };
         };
-    };
-    if topic.starts_with("liquidation.") {
-        return retired(frame);
+        if topic.starts_with("liquidation.") {
+            return retired(frame);
+        }
+        if !topic.starts_with("allLiquidation.") {
+            return frame.other_channel(&root.member("topic"), &topic);
+        }
+        frame.rows(&root.member("data"), &message.data, liquidation)
     }
-    if !topic.starts_with("allLiquidation.") {
-        return frame.other_channel(&root.member("topic"), &topic);
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        if let Some(topic) = text_of(message.topic) {
+            return Ok(if topic.starts_with("orderbook.") {
+                FrameKind::Control
+            } else {
+                FrameKind::Data
+            });
+        }
+        if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
+            return Ok(FrameKind::Pong);
+        }
+        let topics = sent.topics(text_of(message.request).as_deref());
+        let taken = message.success.map(RawJson::text) == Some("true");
+        Ok(if taken {
+            FrameKind::Ack { topics }
+        } else {
+            FrameKind::refused(topics, &[message.said])
+        })
     }
-    frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
 /// Decodes a frame of the retired topic.
@@ -389,27 +423,6 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
         }
     }
     lines
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    if let Some(topic) = text_of(message.topic) {
-        return Ok(if topic.starts_with("orderbook.") {
-            FrameKind::Control
-        } else {
-            FrameKind::Data
-        });
-    }
-    if says(message.op, "ping") || says(message.op, "pong") || says(message.said, "pong") {
-        return Ok(FrameKind::Pong);
-    }
-    let topics = asked.topics(text_of(message.request).as_deref());
-    let taken = message.success.map(RawJson::text) == Some("true");
-    Ok(if taken {
-        FrameKind::Ack { topics }
-    } else {
-        FrameKind::refused(topics, &[message.said])
-    })
 }
 
 #[derive(Debug, Default, serde::Deserialize)]

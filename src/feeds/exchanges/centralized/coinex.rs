@@ -15,6 +15,7 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -66,7 +67,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
     price_kinds: &[PriceKind::Liquidation],
     hosts: &[("rest", "https://api.coinex.com")],
-    decode,
+    messages: Messages::of::<Coinex>(),
     listen: SocketPlan::NONE,
     rest: RestEndpoints {
         listings: || vec![RestRequest::new("/v2/futures/market", REQUESTS)],
@@ -99,18 +100,28 @@ members!(Body<'a> {
     id = "id",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Body<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    if let Some(method) = text_of(message.method) {
-        return frame.other_channel(&root.member("method"), &method);
+/// The message format of `CoinEx`.
+struct Coinex;
+
+impl Protocol for Coinex {
+    type Message<'a> = Body<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Body<'a>, Error> {
+        frame.object()
     }
-    if message.id.is_some() {
-        return Ok(Vec::new());
+
+    /// Decodes the events of a frame or a REST body.
+    fn events(frame: &Frame<'_>, message: &Body<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        if let Some(method) = text_of(message.method) {
+            return frame.other_channel(&root.member("method"), &method);
+        }
+        if message.id.is_some() {
+            return Ok(Vec::new());
+        }
+        REPLY.judge(frame, message.code, &[message.code, message.message])?;
+        frame.rows(&root.member("data"), &message.data, liquidation)
     }
-    REPLY.judge(frame, message.code, &[message.code, message.message])?;
-    frame.rows(&root.member("data"), &message.data, liquidation)
 }
 
 fn liquidation(

@@ -23,6 +23,7 @@ use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -30,7 +31,6 @@ use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
     Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions, SequenceNumber,
-    SequenceRule,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::{Millis, Side};
@@ -101,7 +101,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://www.deribit.com"),
         ("rest", "https://www.deribit.com"),
     ],
-    decode,
+    messages: Messages::of::<Deribit>(),
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[("trades", "/ws/api/v2", &[TOPIC])]),
         greeting: &[GREETING],
@@ -110,8 +110,6 @@ pub(crate) static VENUE: Venue = Venue {
             json!({"jsonrpc": "2.0", "id": number, "method": "public/subscribe", "params": params})
                 .to_string()
         },
-        control,
-        answer,
         heartbeat: Heartbeat {
             signs: STEADY,
             ..Heartbeat::each_20_seconds(PingMessage::Text(TEST))
@@ -120,10 +118,7 @@ pub(crate) static VENUE: Venue = Venue {
         steady_frames: &[
             r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker."#,
         ],
-        numbers: Some(SequenceRule {
-            read: numbers,
-            late: Duration::ZERO,
-        }),
+        numbers_late: Some(Duration::ZERO),
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
@@ -176,6 +171,8 @@ members!(Trade<'a> {
 members!(Parameters<'a> {
     channel = "channel",
     data: JsonShape<Trade<'a>> = "data",
+    // Only messages about heartbeats have a type.
+    kind = "type",
 });
 
 members!(Tape<'a> {
@@ -191,38 +188,116 @@ members!(Message<'a> {
     notifications = "notifications",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    if message.notifications.is_some() {
-        return Err(root.member("notifications").fault(
-            "belongs to version 1 of the API, which version 2 replaced and which is not decoded",
-        ));
+/// The message format of Deribit.
+struct Deribit;
+
+impl Protocol for Deribit {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    if message.jsonrpc.is_none() {
-        return Err(frame.unknown());
-    }
-    if says(message.method, "subscription") {
-        let place = root.member("params");
-        let parameters = place.object(&message.params)?;
-        let channel = place.text("channel", parameters.channel)?;
-        return if channel.starts_with("trades.") {
-            trades(frame, &place.member("data"), &parameters.data)
-        } else {
-            frame.other_channel(&place.member("channel"), &channel)
-        };
-    }
-    match &message.result {
-        JsonShape::Object(Tape {
-            trades: JsonShape::Missing,
-            ..
-        }) => Ok(Vec::new()),
-        JsonShape::Object(tape) => {
-            let place = root.member("result");
-            trades(frame, &place.member("trades"), &tape.trades)
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        if message.notifications.is_some() {
+            return Err(root.member("notifications").fault(
+                "belongs to version 1 of the API, which version 2 replaced and which is not decoded",
+            ));
         }
-        _ => Ok(Vec::new()),
+        if message.jsonrpc.is_none() {
+            return Err(frame.unknown());
+        }
+        if says(message.method, "subscription") {
+            let place = root.member("params");
+            let parameters = place.object(&message.params)?;
+            let channel = place.text("channel", parameters.channel)?;
+            return if channel.starts_with("trades.") {
+                trades(frame, &place.member("data"), &parameters.data)
+            } else {
+                frame.other_channel(&place.member("channel"), &channel)
+            };
+        }
+        match &message.result {
+            JsonShape::Object(Tape {
+                trades: JsonShape::Missing,
+                ..
+            }) => Ok(Vec::new()),
+            JsonShape::Object(tape) => {
+                let place = root.member("result");
+                trades(frame, &place.member("trades"), &tape.trades)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the sequence numbers of all trades in a frame, by contract.
+    fn numbers(message: &Message<'_>) -> Vec<SequenceNumber> {
+        let JsonShape::Object(Parameters {
+            data: JsonShape::List(rows),
+            ..
+        }) = &message.params
+        else {
+            return Vec::new();
+        };
+        let number = |row: &JsonShape<Trade<'_>>| match row {
+            JsonShape::Object(row) => {
+                let number = SequenceNumber::read(&text_of(row.instrument)?, row.seq)?;
+                Some(number.at_event_time(row.timestamp))
+            }
+            _ => None,
+        };
+        rows.iter().filter_map(number).collect()
+    }
+
+    fn answer(message: &Message<'_>) -> Option<String> {
+        let wanted = says(message.method, "heartbeat")
+            && matches!(&message.params, JsonShape::Object(params) if says(params.kind, "test_request"));
+        wanted.then(|| TEST.to_owned())
+    }
+
+    fn kind(
+        frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        if says(message.method, "subscription") {
+            let is_control = matches!(&message.params, JsonShape::Object(params) if says(params.channel, CONTROL));
+            return Ok(if is_control {
+                FrameKind::Control
+            } else {
+                FrameKind::Data
+            });
+        }
+        let message: Reply<'_> = frame.object()?;
+        let id = text_of(message.id);
+        // Only subscriptions have a number as id; other requests have a word.
+        let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
+        let topics = || {
+            if is_subscription {
+                sent.topics(id.as_deref())
+            } else {
+                Vec::new()
+            }
+        };
+        if let JsonShape::Object(refusal) = &message.error {
+            return Ok(FrameKind::refused(topics(), &[refusal.code, refusal.words]));
+        }
+        Ok(match message.result {
+            // The reply lists the subscribed channels and omits unknown channels without an error.
+            Some(result) if is_subscription => match read::<Vec<String>>(result) {
+                Some(taken) if !taken.is_empty() => FrameKind::Ack { topics: taken },
+                _ => FrameKind::Refused {
+                    topics: topics(),
+                    message: format!("the reply is {}", result.text()),
+                },
+            },
+            Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
+                FrameKind::Pong
+            }
+            _ => FrameKind::Other,
+        })
     }
 }
 
@@ -235,28 +310,6 @@ fn trades(
         trade(frame, place, row).map(Some)
     })?;
     Ok(events.into_iter().flatten().collect())
-}
-
-/// Returns the sequence numbers of all trades in a frame, by contract.
-fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
-    let Ok(message) = frame.object::<Message<'_>>() else {
-        return Vec::new();
-    };
-    let JsonShape::Object(Parameters {
-        data: JsonShape::List(rows),
-        ..
-    }) = &message.params
-    else {
-        return Vec::new();
-    };
-    let number = |row: &JsonShape<Trade<'_>>| match row {
-        JsonShape::Object(row) => {
-            let number = SequenceNumber::read(&text_of(row.instrument)?, row.seq)?;
-            Some(number.at_event_time(row.timestamp))
-        }
-        _ => None,
-    };
-    rows.iter().filter_map(number).collect()
 }
 
 /// Decodes a trade: one event for each liquidated side.
@@ -320,11 +373,6 @@ fn is_future(native_id: &str) -> bool {
     native_id.split('-').count() == 2
 }
 
-members!(Notice<'a> {
-    kind = "type",
-    channel = "channel",
-});
-
 members!(Tested<'a> {
     version = "version",
 });
@@ -336,58 +384,9 @@ members!(Refusal<'a> {
 
 members!(Reply<'a> {
     id = "id",
-    method = "method",
-    params: JsonShape<Notice<'a>> = "params",
     result = "result",
     error: JsonShape<Refusal<'a>> = "error",
 });
-
-fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
-    let message: Reply<'_> = frame.object()?;
-    let wanted = says(message.method, "heartbeat")
-        && matches!(&message.params, JsonShape::Object(params) if says(params.kind, "test_request"));
-    Ok(wanted.then(|| TEST.to_owned()))
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Reply<'_> = frame.object()?;
-    if says(message.method, "subscription") {
-        let is_control =
-            matches!(&message.params, JsonShape::Object(params) if says(params.channel, CONTROL));
-        return Ok(if is_control {
-            FrameKind::Control
-        } else {
-            FrameKind::Data
-        });
-    }
-    let id = text_of(message.id);
-    // Only subscriptions have a number as id; other requests have a word.
-    let is_subscription = id.as_deref().is_some_and(|id| id.parse::<usize>().is_ok());
-    let topics = || {
-        if is_subscription {
-            asked.topics(id.as_deref())
-        } else {
-            Vec::new()
-        }
-    };
-    if let JsonShape::Object(refusal) = &message.error {
-        return Ok(FrameKind::refused(topics(), &[refusal.code, refusal.words]));
-    }
-    Ok(match message.result {
-        // The reply lists the subscribed channels and omits unknown channels without an error.
-        Some(result) if is_subscription => match read::<Vec<String>>(result) {
-            Some(taken) if !taken.is_empty() => FrameKind::Ack { topics: taken },
-            _ => FrameKind::Refused {
-                topics: topics(),
-                message: format!("the reply is {}", result.text()),
-            },
-        },
-        Some(result) if read::<Tested<'_>>(result).is_some_and(|it| it.version.is_some()) => {
-            FrameKind::Pong
-        }
-        _ => FrameKind::Other,
-    })
-}
 
 /// Parses the result as `T`; `None` if it has another form.
 fn read<'a, T: serde::Deserialize<'a>>(result: RawJson<'a>) -> Option<T> {

@@ -25,6 +25,7 @@ use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::exchanges::centralized::gate_stats::TOTALS;
 use crate::feeds::instruments::{Listing, SizeUnit};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest, stretches};
@@ -96,7 +97,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://fx-ws.gateio.ws"),
         ("rest", "https://api.gateio.ws"),
     ],
-    decode,
+    messages: Messages::of::<Gate>(),
     listen: SocketPlan {
         keyed: KeyAmbiguity::BySecond,
         lines: ConnectionPlans::Fixed(&[
@@ -120,7 +121,6 @@ pub(crate) static VENUE: Venue = Venue {
             })
             .to_string()
         },
-        control,
         heartbeat: Heartbeat {
             signs: CALM,
             ..Heartbeat::each_20_seconds(PingMessage::Stamped(
@@ -190,41 +190,84 @@ members!(Refusal<'a> {
     message = "message",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let root = JsonPath::ROOT;
-    let message = match frame.read_plainly::<JsonShape<Message<'_>>>()? {
-        JsonShape::Object(message) => message,
-        JsonShape::List(_) => {
-            let rows = frame.read::<JsonShape<Row<'_>>>()?;
-            return frame.rows(&root, &rows, liquidated_order);
+/// The message format of Gate.
+struct Gate;
+
+impl Protocol for Gate {
+    type Message<'a> = JsonShape<Message<'a>>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<JsonShape<Message<'a>>, Error> {
+        frame.read_plainly()
+    }
+
+    /// Decodes the events of a frame or a REST body.
+    fn events(frame: &Frame<'_>, message: &JsonShape<Message<'_>>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        let message = match message {
+            JsonShape::Object(message) => message,
+            JsonShape::List(_) => {
+                let rows = frame.read::<JsonShape<Row<'_>>>()?;
+                return frame.rows(&root, &rows, liquidated_order);
+            }
+            JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
+        };
+        if let Some(label) = text_of(message.label) {
+            let said = text_of(message.said).unwrap_or_default();
+            return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
         }
-        JsonShape::Missing | JsonShape::Other => return Err(frame.unknown()),
-    };
-    if let Some(label) = text_of(message.label) {
-        let said = text_of(message.said).unwrap_or_default();
-        return Err(frame.refused(root.member("label"), &format!("{label} {said}")));
-    }
-    if message.channel.is_none() {
-        return Err(frame.unknown());
-    }
-    // Frames with other values of `event` are acknowledgements. The value "all" marks a snapshot.
-    if !says(message.event, "update") && !says(message.event, "all") {
-        return Ok(Vec::new());
-    }
-    let channel = root.name("channel", message.channel)?;
-    if channel != LIQUIDATIONS {
-        return frame.other_channel(&root.member("channel"), &channel);
-    }
-    let place = root.member("result");
-    match &message.result {
-        JsonShape::Object(row) => {
-            let order = frame.alone(order(frame, &place, row))?;
-            Ok(order.into_iter().collect())
+        if message.channel.is_none() {
+            return Err(frame.unknown());
         }
-        rows => frame.rows(&place, rows, |frame, place, row| {
-            order(frame, place, row).map(Some)
-        }),
+        // Frames with other values of `event` are acknowledgements. The value "all" marks a snapshot.
+        if !says(message.event, "update") && !says(message.event, "all") {
+            return Ok(Vec::new());
+        }
+        let channel = root.name("channel", message.channel)?;
+        if channel != LIQUIDATIONS {
+            return frame.other_channel(&root.member("channel"), &channel);
+        }
+        let place = root.member("result");
+        match &message.result {
+            JsonShape::Object(row) => {
+                let order = frame.alone(order(frame, &place, row))?;
+                Ok(order.into_iter().collect())
+            }
+            rows => frame.rows(&place, rows, |frame, place, row| {
+                order(frame, place, row).map(Some)
+            }),
+        }
+    }
+
+    fn kind(
+        frame: &Frame<'_>,
+        message: &JsonShape<Message<'_>>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let JsonShape::Object(message) = message else {
+            return Err(frame.unknown());
+        };
+        if says(message.channel, "futures.pong") {
+            return Ok(FrameKind::Pong);
+        }
+        let is_control = says(message.channel, TICKERS);
+        if !is_control && !says(message.channel, LIQUIDATIONS) {
+            return Ok(FrameKind::Other);
+        }
+        // A reply names its channel but not its topic.
+        let topics = || {
+            let mut topics = sent.all();
+            topics.retain(|topic| topic.starts_with(TICKERS) == is_control);
+            topics
+        };
+        Ok(match (text_of(message.event).as_deref(), &message.error) {
+            (Some("subscribe"), JsonShape::Object(refusal)) => {
+                FrameKind::refused(topics(), &[refusal.code, refusal.message])
+            }
+            (Some("subscribe"), _) => FrameKind::Ack { topics: topics() },
+            (Some("update"), _) if is_control => FrameKind::Control,
+            (Some("update"), _) => FrameKind::Data,
+            _ => FrameKind::Other,
+        })
     }
 }
 
@@ -336,32 +379,6 @@ fn shared_key(
 ) -> String {
     let (size, price) = (size.plain(), price.plain());
     format!("gate|{native_id}|{}|{size}|{price}", at.0 / SECOND)
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    if says(message.channel, "futures.pong") {
-        return Ok(FrameKind::Pong);
-    }
-    let is_control = says(message.channel, TICKERS);
-    if !is_control && !says(message.channel, LIQUIDATIONS) {
-        return Ok(FrameKind::Other);
-    }
-    // A reply names its channel but not its topic.
-    let topics = || {
-        let mut topics = asked.all();
-        topics.retain(|topic| topic.starts_with(TICKERS) == is_control);
-        topics
-    };
-    Ok(match (text_of(message.event).as_deref(), &message.error) {
-        (Some("subscribe"), JsonShape::Object(refusal)) => {
-            FrameKind::refused(topics(), &[refusal.code, refusal.message])
-        }
-        (Some("subscribe"), _) => FrameKind::Ack { topics: topics() },
-        (Some("update"), _) if is_control => FrameKind::Control,
-        (Some("update"), _) => FrameKind::Data,
-        _ => FrameKind::Other,
-    })
 }
 
 members!(Contract<'a> {

@@ -28,6 +28,7 @@ use crate::feeds::decoding::market_name::{MarketName, dashed};
 use crate::feeds::decoding::raw_json::{JsonShape, RawJson, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -103,7 +104,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://api.hbdm.com"),
         ("rest", "https://api.hbdm.com"),
     ],
-    decode,
+    messages: Messages::of::<Htx>(),
     listen: SocketPlan {
         keyed: KeyAmbiguity::ById,
         lines: ConnectionPlans::Fixed(&[
@@ -116,8 +117,6 @@ pub(crate) static VENUE: Venue = Venue {
             let topic = topics.first().map_or(EVERYTHING, String::as_str);
             json!({"op": "sub", "cid": number.to_string(), "topic": topic}).to_string()
         },
-        control,
-        answer,
         heartbeat: Heartbeat {
             // The client's ping keeps the network path open. The exchange's pings, every five seconds, prove that the
             // connection is alive.
@@ -216,55 +215,94 @@ members!(Message<'a> {
     data: JsonShape<Order<'a>> = "data",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    let place = root.member("data");
-    if let Some(op) = text_of(message.op) {
-        if op != "notify" {
+/// The message format of HTX.
+struct Htx;
+
+impl Protocol for Htx {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
+    }
+
+    /// Decodes the events of a frame or a REST body.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        let place = root.member("data");
+        if let Some(op) = text_of(message.op) {
+            if op != "notify" {
+                return Ok(Vec::new());
+            }
+            let topic = root.name("topic", message.topic)?;
+            let kind = topic.strip_prefix("public.").map_or(&*topic, last_part);
+            return if kind == LIQUIDATIONS {
+                frame.rows(&place, &message.data, order)
+            } else {
+                frame.other_channel(&root.member("topic"), kind)
+            };
+        }
+        if let Some(channel) = text_of(message.ch) {
+            return frame.other_channel(&root.member("ch"), &channel);
+        }
+        let spoken = [message.ping, message.pong, message.subbed, message.err_code];
+        if spoken.iter().any(Option::is_some) {
             return Ok(Vec::new());
         }
-        let topic = root.name("topic", message.topic)?;
-        let kind = topic.strip_prefix("public.").map_or(&*topic, last_part);
-        return if kind == LIQUIDATIONS {
-            frame.rows(&place, &message.data, order)
-        } else {
-            frame.other_channel(&root.member("topic"), kind)
-        };
+        if message.code.is_none() && says(message.status, "ok") {
+            return Err(place.fault(
+                "belongs to a REST reply of version 1, which is not decoded; version 3 has swap_liquidation_orders",
+            ));
+        }
+        REPLY.judge(frame, message.code, &[message.code, message.msg])?;
+        frame.rows(&place, &message.data, order)
     }
-    if let Some(channel) = text_of(message.ch) {
-        return frame.other_channel(&root.member("ch"), &channel);
+
+    /// Returns the pong that repeats the token of a ping.
+    fn answer(message: &Message<'_>) -> Option<String> {
+        if let Some(token) = message.ping {
+            return Some(format!("{{\"pong\":{}}}", token.text()));
+        }
+        if !says(message.op, "ping") {
+            return None;
+        }
+        let token = message.ts.map_or("null", RawJson::text);
+        Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}"))
     }
-    let spoken = [message.ping, message.pong, message.subbed, message.err_code];
-    if spoken.iter().any(Option::is_some) {
-        return Ok(Vec::new());
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let said = [message.err_code, message.err_msg];
+        Ok(match text_of(message.op).as_deref() {
+            Some("sub") => {
+                let topics = match text_of(message.topic) {
+                    Some(topic) => vec![topic.into_owned()],
+                    None => sent.topics(text_of(message.request).as_deref()),
+                };
+                match text_of(message.err_code).as_deref() {
+                    Some("0" | REPEATED) => FrameKind::Ack { topics },
+                    _ => FrameKind::refused(topics, &said),
+                }
+            }
+            Some("error") => FrameKind::refused(sent.all(), &said),
+            Some("close") => FrameKind::Notice(joined(&said)),
+            Some("notify")
+                if text_of(message.topic)
+                    .is_some_and(|topic| topic.ends_with(".contract_info")) =>
+            {
+                FrameKind::Control
+            }
+            Some("notify") => FrameKind::Data,
+            _ => FrameKind::Other,
+        })
     }
-    if message.code.is_none() && says(message.status, "ok") {
-        return Err(place.fault(
-            "belongs to a REST reply of version 1, which is not decoded; version 3 has swap_liquidation_orders",
-        ));
-    }
-    REPLY.judge(frame, message.code, &[message.code, message.msg])?;
-    frame.rows(&place, &message.data, order)
 }
 
 /// Returns the part of a topic after its contract.
 fn last_part(topic: &str) -> &str {
     topic.rsplit_once('.').map_or(topic, |(_, kind)| kind)
-}
-
-/// Returns the pong that repeats the token of a ping.
-fn answer(frame: &Frame<'_>) -> Result<Option<String>, Error> {
-    let message: Message<'_> = frame.object()?;
-    if let Some(token) = message.ping {
-        return Ok(Some(format!("{{\"pong\":{}}}", token.text())));
-    }
-    if !says(message.op, "ping") {
-        return Ok(None);
-    }
-    let token = message.ts.map_or("null", RawJson::text);
-    Ok(Some(format!("{{\"op\":\"pong\",\"ts\":{token}}}")))
 }
 
 fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Option<Event>, Error> {
@@ -312,32 +350,6 @@ fn order(frame: &Frame<'_>, place: &JsonPath<'_>, row: &Order<'_>) -> Result<Opt
         dedupe_key,
     };
     frame.event(place, seen).map(Some)
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    let said = [message.err_code, message.err_msg];
-    Ok(match text_of(message.op).as_deref() {
-        Some("sub") => {
-            let topics = match text_of(message.topic) {
-                Some(topic) => vec![topic.into_owned()],
-                None => asked.topics(text_of(message.request).as_deref()),
-            };
-            match text_of(message.err_code).as_deref() {
-                Some("0" | REPEATED) => FrameKind::Ack { topics },
-                _ => FrameKind::refused(topics, &said),
-            }
-        }
-        Some("error") => FrameKind::refused(asked.all(), &said),
-        Some("close") => FrameKind::Notice(joined(&said)),
-        Some("notify")
-            if text_of(message.topic).is_some_and(|topic| topic.ends_with(".contract_info")) =>
-        {
-            FrameKind::Control
-        }
-        Some("notify") => FrameKind::Data,
-        _ => FrameKind::Other,
-    })
 }
 
 members!(Listed<'a> {
@@ -569,7 +581,10 @@ mod tests {
                 r#"{{"op":"{op}","cid":"1","topic":"public.*.liquidation_orders","err-code":{code},"err-msg":"Said."}}"#
             );
             let frame = VENUE.frame(&text, None, &instruments);
-            control(&frame, &SentSubscriptions::default()).unwrap()
+            VENUE
+                .read(&frame, &SentSubscriptions::default(), true)
+                .kind
+                .unwrap()
         };
         let topics = vec![EVERYTHING.to_owned()];
         let taken = FrameKind::Ack {

@@ -24,6 +24,7 @@ use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonMember, JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, SizeUnit, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -31,7 +32,7 @@ use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
     ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
-    SequenceNumber, SequenceRule, batched,
+    SequenceNumber, batched,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
@@ -93,7 +94,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://futures.kraken.com"),
         ("rest", "https://futures.kraken.com"),
     ],
-    decode,
+    messages: Messages::of::<Kraken>(),
     listen: SocketPlan {
         lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
@@ -102,21 +103,13 @@ pub(crate) static VENUE: Venue = Venue {
             }
             json!({"event": "subscribe", "feed": "trade", "product_ids": topics}).to_string()
         },
-        control,
-        recalls: |frame| {
-            let message = frame.object::<Message<'_>>();
-            message.is_ok_and(|message| says(message.feed, "trade_snapshot"))
-        },
         heartbeat: Heartbeat {
             signs: STEADY,
             ..Heartbeat::each_20_seconds(PingMessage::Protocol)
         },
         steady: |_| Control::Topic(CONTROL),
         steady_frames: &[r#"{"feed":"heartbeat","time":"#],
-        numbers: Some(SequenceRule {
-            read: numbers,
-            late: Duration::ZERO,
-        }),
+        numbers_late: Some(Duration::ZERO),
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
@@ -146,54 +139,124 @@ fn market(native_id: &str) -> MarketName<'_> {
     MarketName::joined(before(behind, b'_'))
 }
 
-members!(Trade<'a> {
+members!(
+    /// A trade, or a message with a list of trades.
+    Message<'a> {
+    feed = "feed",
     product = "product_id",
     uid = "uid",
-    seq = "seq",
     side = "side",
     kind = "type",
+    seq = "seq",
     time = "time",
     qty = "qty",
-    size = "size",
     price = "price",
-});
-
-members!(Message<'a> {
-    feed = "feed",
+    size = "size",
     event = "event",
-    trades: JsonShape<Trade<'a>> = "trades",
+    trades: Trades<'a> = "trades",
     result = "result",
     error = "error",
-    history: JsonShape<Trade<'a>> = "history",
+    history: Trades<'a> = "history",
     products = "product_ids",
     said = "message",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    if message.event.is_some() {
-        return Ok(Vec::new());
+/// A list of trades, if any.
+type Trades<'a> = Option<Box<JsonShape<Message<'a>>>>;
+
+/// Returns the JSON value of a list of trades.
+fn list<'t, 'a>(trades: &'t Trades<'a>) -> &'t JsonShape<Message<'a>> {
+    trades.as_deref().unwrap_or(&JsonShape::Missing)
+}
+
+/// The message format of Kraken.
+struct Kraken;
+
+impl Protocol for Kraken {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    match text_of(message.feed).as_deref() {
-        Some("trade") => {
-            let trade = frame.read::<Trade<'_>>()?;
-            Ok(liquidation(frame, &root, &trade)?.into_iter().collect())
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        if message.event.is_some() {
+            return Ok(Vec::new());
         }
-        Some("trade_snapshot") => frame.rows(&root.member("trades"), &message.trades, liquidation),
-        Some(other) => frame.other_channel(&root.member("feed"), other),
-        None => {
-            REPLY.judge(frame, message.result, &[message.error])?;
-            frame.rows(&root.member("history"), &message.history, liquidation)
+        match text_of(message.feed).as_deref() {
+            Some("trade") => Ok(liquidation(frame, &root, message)?.into_iter().collect()),
+            Some("trade_snapshot") => {
+                frame.rows(&root.member("trades"), list(&message.trades), liquidation)
+            }
+            Some(other) => frame.other_channel(&root.member("feed"), other),
+            None => {
+                REPLY.judge(frame, message.result, &[message.error])?;
+                frame.rows(&root.member("history"), list(&message.history), liquidation)
+            }
         }
+    }
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        _sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let feed = text_of(message.feed);
+        let products = || products(message.products);
+        let said = [message.said];
+        Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
+            (Some("subscribed"), Some("trade")) => FrameKind::Ack { topics: products() },
+            (Some("subscribed"), Some(CONTROL)) => FrameKind::Ack {
+                topics: vec![CONTROL.to_owned()],
+            },
+            (Some("subscribed_failed"), Some(CONTROL)) => {
+                FrameKind::refused(vec![CONTROL.to_owned()], &said)
+            }
+            (Some("subscribed_failed"), Some("trade")) => FrameKind::refused(products(), &said),
+            (Some("error" | "alert"), _) => FrameKind::refused(Vec::new(), &said),
+            (None, Some(CONTROL)) => FrameKind::Control,
+            (None, Some("trade" | "trade_snapshot")) => FrameKind::Data,
+            _ => FrameKind::Other,
+        })
+    }
+
+    /// Returns the sequence numbers of each market's trades.
+    ///
+    /// They continue from the newest trade of the market's snapshot.
+    fn numbers(message: &Message<'_>) -> Vec<SequenceNumber> {
+        let of = |trade: &Message<'_>| {
+            let number = SequenceNumber::read(&text_of(trade.product)?, trade.seq)?;
+            Some(number.at_event_time(trade.time))
+        };
+        match (text_of(message.feed).as_deref(), list(&message.trades)) {
+            (Some("trade"), _) => of(message).into_iter().collect(),
+            (Some("trade_snapshot"), JsonShape::List(rows)) => {
+                let rows = rows.iter().filter_map(|row| match row {
+                    JsonShape::Object(trade) => of(trade),
+                    _ => None,
+                });
+                let newest = rows.max_by_key(|one| one.number);
+                let newest = newest.map(|one| SequenceNumber {
+                    begins: true,
+                    ..one
+                });
+                newest.into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_snapshot(message: &Message<'_>) -> bool {
+        says(message.feed, "trade_snapshot")
     }
 }
 
 fn liquidation(
     frame: &Frame<'_>,
     place: &JsonPath<'_>,
-    row: &Trade<'_>,
+    row: &Message<'_>,
 ) -> Result<Option<Event>, Error> {
     if place.text("type", row.kind)? != "liquidation" {
         return Ok(None);
@@ -221,41 +284,6 @@ fn liquidation(
     frame.event(place, seen).map(Some)
 }
 
-/// Returns the sequence numbers of each market's trades.
-///
-/// They continue from the newest trade of the market's snapshot.
-fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
-    let of = |trade: &Trade<'_>| {
-        let number = SequenceNumber::read(&text_of(trade.product)?, trade.seq)?;
-        Some(number.at_event_time(trade.time))
-    };
-    let Ok(message) = frame.object::<Message<'_>>() else {
-        return Vec::new();
-    };
-    match (text_of(message.feed).as_deref(), &message.trades) {
-        (Some("trade"), _) => frame
-            .read()
-            .ok()
-            .as_ref()
-            .and_then(of)
-            .into_iter()
-            .collect(),
-        (Some("trade_snapshot"), JsonShape::List(rows)) => {
-            let rows = rows.iter().filter_map(|row| match row {
-                JsonShape::Object(trade) => of(trade),
-                _ => None,
-            });
-            let newest = rows.max_by_key(|one| one.number);
-            let newest = newest.map(|one| SequenceNumber {
-                begins: true,
-                ..one
-            });
-            newest.into_iter().collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let mut products: Vec<String> = traded(listings)
         .map(|listing| listing.native_id.clone())
@@ -269,27 +297,6 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
         "/ws/v1",
         batched(products, BATCH),
     )]
-}
-
-fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    let feed = text_of(message.feed);
-    let products = || products(message.products);
-    let said = [message.said];
-    Ok(match (text_of(message.event).as_deref(), feed.as_deref()) {
-        (Some("subscribed"), Some("trade")) => FrameKind::Ack { topics: products() },
-        (Some("subscribed"), Some(CONTROL)) => FrameKind::Ack {
-            topics: vec![CONTROL.to_owned()],
-        },
-        (Some("subscribed_failed"), Some(CONTROL)) => {
-            FrameKind::refused(vec![CONTROL.to_owned()], &said)
-        }
-        (Some("subscribed_failed"), Some("trade")) => FrameKind::refused(products(), &said),
-        (Some("error" | "alert"), _) => FrameKind::refused(Vec::new(), &said),
-        (None, Some(CONTROL)) => FrameKind::Control,
-        (None, Some("trade" | "trade_snapshot")) => FrameKind::Data,
-        _ => FrameKind::Other,
-    })
 }
 
 /// Returns the markets named in a reply.
@@ -370,7 +377,7 @@ fn page(ask: &RestRequest, from: Millis, until: Millis) -> RestRequest {
 }
 
 fn go_on(ask: &RestRequest, frame: &Frame<'_>) -> Result<Vec<RestRequest>, Error> {
-    let trades: JsonShape<Trade<'_>> = REPLY.open(frame)?.read("history")?;
+    let trades: JsonShape<Message<'_>> = REPLY.open(frame)?.read("history")?;
     let root = JsonPath::ROOT;
     let place = root.member("history");
     let times = frame.rows(&place, &trades, |_, place, row| {

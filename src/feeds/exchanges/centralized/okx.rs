@@ -25,6 +25,7 @@ use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::bars::{BarCells, BarLayout, bars, cell};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -141,7 +142,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://ws.okx.com:8443"),
         ("rest", "https://www.okx.com"),
     ],
-    decode,
+    messages: Messages::of::<Okx>(),
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[(
             "liquidations",
@@ -158,7 +159,6 @@ pub(crate) static VENUE: Venue = Venue {
                 .collect();
             json!({"op": "subscribe", "args": args}).to_string()
         },
-        control,
         heartbeat: Heartbeat {
             beat: PingMessage::Text("ping"),
             every: Duration::from_secs(20),
@@ -274,29 +274,63 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    if message.event.or(message.op).is_some() {
-        return Ok(Vec::new());
+/// The message format of OKX.
+struct Okx;
+
+impl Protocol for Okx {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    let root = JsonPath::ROOT;
-    // Only messages of version 3 have a table.
-    if let Some(table) = text_of(message.table) {
-        return frame.other_channel(&root.member("table"), &table);
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        if message.event.or(message.op).is_some() {
+            return Ok(Vec::new());
+        }
+        let root = JsonPath::ROOT;
+        // Only messages of version 3 have a table.
+        if let Some(table) = text_of(message.table) {
+            return frame.other_channel(&root.member("table"), &table);
+        }
+        match message.channel().as_deref() {
+            Some(LIQUIDATIONS) => {}
+            Some(other) => {
+                return frame.other_channel(&root.member("arg").member("channel"), other);
+            }
+            None => REPLY.judge(frame, message.code, &[message.code, message.msg])?,
+        }
+        let place = root.member("data");
+        let mut events = Vec::new();
+        for (index, item) in place.list(&message.data)?.iter().enumerate() {
+            let place = place.item(index);
+            events.extend(contract(frame, &place, place.object(item)?)?);
+        }
+        Ok(events)
     }
-    match message.channel().as_deref() {
-        Some(LIQUIDATIONS) => {}
-        Some(other) => return frame.other_channel(&root.member("arg").member("channel"), other),
-        None => REPLY.judge(frame, message.code, &[message.code, message.msg])?,
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let topics: Vec<String> = match &message.arg {
+            JsonShape::Object(_) if message.is_of(CONTROL) => vec![CONTROL.to_owned()],
+            JsonShape::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        let said = [message.code, message.msg];
+        Ok(match text_of(message.event).as_deref() {
+            Some("subscribe") => FrameKind::Ack { topics },
+            // A refusal without a topic replies to an unreadable request and concerns all topics.
+            Some("error") => FrameKind::refused(sent.or_all(topics), &said),
+            Some("notice") => FrameKind::Notice(joined(&said)),
+            None if message.is_of(LIQUIDATIONS) => FrameKind::Data,
+            None if message.is_of(CONTROL) => FrameKind::Control,
+            _ => FrameKind::Other,
+        })
     }
-    let place = root.member("data");
-    let mut events = Vec::new();
-    for (index, item) in place.list(&message.data)?.iter().enumerate() {
-        let place = place.item(index);
-        events.extend(contract(frame, &place, place.object(item)?)?);
-    }
-    Ok(events)
 }
 
 fn contract(
@@ -353,25 +387,6 @@ fn detail(
         dedupe_key,
     };
     frame.event(place, seen)
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    let topics: Vec<String> = match &message.arg {
-        JsonShape::Object(_) if message.is_of(CONTROL) => vec![CONTROL.to_owned()],
-        JsonShape::Object(arg) => text_of(arg.kind).map(Cow::into_owned).into_iter().collect(),
-        _ => Vec::new(),
-    };
-    let said = [message.code, message.msg];
-    Ok(match text_of(message.event).as_deref() {
-        Some("subscribe") => FrameKind::Ack { topics },
-        // A refusal without a topic replies to an unreadable request and concerns all topics.
-        Some("error") => FrameKind::refused(asked.or_all(topics), &said),
-        Some("notice") => FrameKind::Notice(joined(&said)),
-        None if message.is_of(LIQUIDATIONS) => FrameKind::Data,
-        None if message.is_of(CONTROL) => FrameKind::Control,
-        _ => FrameKind::Other,
-    })
 }
 
 members!(Listed<'a> {

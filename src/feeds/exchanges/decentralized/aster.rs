@@ -35,7 +35,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://fstream.asterdex.com"),
         ("rest", "https://fapi.asterdex.com"),
     ],
-    decode: binance::force_orders,
+    messages: binance::MESSAGES,
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[(
             "liquidations",

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::feeds::decoding::event::{Completeness, Event, PriceKind};
@@ -23,6 +24,7 @@ use crate::feeds::decoding::market_name;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::paging;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
@@ -30,7 +32,7 @@ use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
     ConnectionPlan, Control, FrameKind, Heartbeat, PingMessage, STEADY, SentSubscriptions,
-    SequenceNumber, SequenceRule, spread,
+    SequenceNumber, spread,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 use crate::model::Millis;
@@ -78,7 +80,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://indexer.dydx.trade"),
         ("rest", "https://indexer.dydx.trade"),
     ],
-    decode,
+    messages: Messages::of::<Dydx>(),
     listen: SocketPlan {
         lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
@@ -89,20 +91,12 @@ pub(crate) static VENUE: Venue = Venue {
             let market = topics.first().map(String::as_str).unwrap_or_default();
             json!({"type": "subscribe", "channel": CHANNEL, "id": market}).to_string()
         },
-        control,
         heartbeat: Heartbeat {
             signs: STEADY,
             ..Heartbeat::each_20_seconds(PingMessage::Protocol)
         },
         steady: |_| Control::Topic(CONTROL),
-        recalls: |frame| {
-            let message = frame.object::<Message<'_>>();
-            message.is_ok_and(|message| says(message.kind, "subscribed"))
-        },
-        numbers: Some(SequenceRule {
-            read: numbers,
-            late: Duration::from_secs(10),
-        }),
+        numbers_late: Some(Duration::from_secs(10)),
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
@@ -118,11 +112,11 @@ pub(crate) static VENUE: Venue = Venue {
 
 members!(Trade<'a> {
     id = "id",
-    side = "side",
     size = "size",
     price = "price",
-    kind = "type",
+    side = "side",
     created_at = "createdAt",
+    kind = "type",
 });
 
 members!(Tape<'a> {
@@ -131,82 +125,128 @@ members!(Tape<'a> {
 
 members!(Message<'a> {
     kind = "type",
-    channel = "channel",
+    _connection: IgnoredAny = "connection_id",
     number = "message_id",
     id = "id",
+    channel = "channel",
+    _version: IgnoredAny = "version",
     contents: JsonShape<Tape<'a>> = "contents",
     trades: JsonShape<Trade<'a>> = "trades",
     errors = "errors",
     said = "message",
 });
 
-/// Returns the sequence number of a message, with the time of its newest trade.
-fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
-    let Ok(message) = frame.object::<Message<'_>>() else {
-        return Vec::new();
-    };
-    let tapes: &[JsonShape<Tape<'_>>] = match &message.contents {
-        JsonShape::List(several) => several,
-        one => std::slice::from_ref(one),
-    };
-    let trades = tapes.iter().filter_map(|tape| match tape {
-        JsonShape::Object(Tape {
-            trades: JsonShape::List(rows),
-        }) => Some(rows),
-        _ => None,
-    });
-    let number = SequenceNumber::read("", message.number);
-    let times = trades.flatten().filter_map(|row| match row {
-        JsonShape::Object(trade) => number.clone()?.at_event_time(trade.created_at).at,
-        _ => None,
-    });
-    let at = times.max();
-    number
-        .map(|number| SequenceNumber { at, ..number })
-        .into_iter()
-        .collect()
-}
+/// The message format of `dYdX`.
+struct Dydx;
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    let root = JsonPath::ROOT;
-    if message.errors.is_some() {
-        return Err(frame.refused(root.member("errors"), "with errors"));
+impl Protocol for Dydx {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    if let JsonShape::List(_) = &message.trades {
-        return tape(frame, &root, None, &message.trades);
-    }
-    let Some(kind) = text_of(message.kind) else {
-        return Err(frame.unknown());
-    };
-    if message.channel.is_none() {
-        return match &*kind {
-            "connected" | "error" | "pong" | "unsubscribed" => Ok(Vec::new()),
-            _ => Err(frame.unknown()),
-        };
-    }
-    let carries = ["subscribed", "channel_data", "channel_batch_data"].contains(&&*kind);
-    if !carries {
-        return Ok(Vec::new());
-    }
-    let channel = root.name("channel", message.channel)?;
-    if channel != CHANNEL {
-        return frame.other_channel(&root.member("channel"), &channel);
-    }
-    let market = root.name("id", message.id)?;
-    let place = root.member("contents");
-    match &message.contents {
-        JsonShape::Object(one) => tape(frame, &place, Some(&market), &one.trades),
-        several => {
-            let mut events = Vec::new();
-            for (index, item) in place.list(several)?.iter().enumerate() {
-                let place = place.item(index);
-                let one = place.object(item)?;
-                events.extend(tape(frame, &place, Some(&market), &one.trades)?);
-            }
-            Ok(events)
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        if message.errors.is_some() {
+            return Err(frame.refused(root.member("errors"), "with errors"));
         }
+        if let JsonShape::List(_) = &message.trades {
+            return tape(frame, &root, None, &message.trades);
+        }
+        let Some(kind) = text_of(message.kind) else {
+            return Err(frame.unknown());
+        };
+        if message.channel.is_none() {
+            return match &*kind {
+                "connected" | "error" | "pong" | "unsubscribed" => Ok(Vec::new()),
+                _ => Err(frame.unknown()),
+            };
+        }
+        let carries = ["subscribed", "channel_data", "channel_batch_data"].contains(&&*kind);
+        if !carries {
+            return Ok(Vec::new());
+        }
+        let channel = root.name("channel", message.channel)?;
+        if channel != CHANNEL {
+            return frame.other_channel(&root.member("channel"), &channel);
+        }
+        let market = root.name("id", message.id)?;
+        let place = root.member("contents");
+        match &message.contents {
+            JsonShape::Object(one) => tape(frame, &place, Some(&market), &one.trades),
+            several => {
+                let mut events = Vec::new();
+                for (index, item) in place.list(several)?.iter().enumerate() {
+                    let place = place.item(index);
+                    let one = place.object(item)?;
+                    events.extend(tape(frame, &place, Some(&market), &one.trades)?);
+                }
+                Ok(events)
+            }
+        }
+    }
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        _sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        let id = text_of(message.id).map(Cow::into_owned);
+        Ok(match text_of(message.kind).as_deref() {
+            Some("subscribed") if says(message.channel, CHANNEL) => FrameKind::Ack {
+                topics: id.into_iter().collect(),
+            },
+            // This acknowledgement contains a block height but does not prove that further heights follow.
+            Some("subscribed") if says(message.channel, CONTROL) => FrameKind::Ack {
+                topics: vec![CONTROL.to_owned()],
+            },
+            Some("channel_data" | "channel_batch_data") if says(message.channel, CONTROL) => {
+                FrameKind::Control
+            }
+            Some("channel_data" | "channel_batch_data") => FrameKind::Data,
+            Some("error") => {
+                let said = text_of(message.said).unwrap_or_default();
+                FrameKind::Refused {
+                    topics: id
+                        .or_else(|| named(&said).map(str::to_owned))
+                        .or_else(|| said.contains(CONTROL).then(|| CONTROL.to_owned()))
+                        .into_iter()
+                        .collect(),
+                    message: said.into_owned(),
+                }
+            }
+            _ => FrameKind::Other,
+        })
+    }
+
+    /// Returns the sequence number of a message, with the time of its newest trade.
+    fn numbers(message: &Message<'_>) -> Vec<SequenceNumber> {
+        let tapes: &[JsonShape<Tape<'_>>] = match &message.contents {
+            JsonShape::List(several) => several,
+            one => std::slice::from_ref(one),
+        };
+        let trades = tapes.iter().filter_map(|tape| match tape {
+            JsonShape::Object(Tape {
+                trades: JsonShape::List(rows),
+            }) => Some(rows),
+            _ => None,
+        });
+        let number = SequenceNumber::read("", message.number);
+        let times = trades.flatten().filter_map(|row| match row {
+            JsonShape::Object(trade) => number.clone()?.at_event_time(trade.created_at).at,
+            _ => None,
+        });
+        let at = times.max();
+        number
+            .map(|number| SequenceNumber { at, ..number })
+            .into_iter()
+            .collect()
+    }
+
+    fn is_snapshot(message: &Message<'_>) -> bool {
+        says(message.kind, "subscribed")
     }
 }
 
@@ -259,36 +299,6 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
         line.between = BETWEEN;
     }
     lines
-}
-
-fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    let id = text_of(message.id).map(Cow::into_owned);
-    Ok(match text_of(message.kind).as_deref() {
-        Some("subscribed") if says(message.channel, CHANNEL) => FrameKind::Ack {
-            topics: id.into_iter().collect(),
-        },
-        // This acknowledgement contains a block height but does not prove that further heights follow.
-        Some("subscribed") if says(message.channel, CONTROL) => FrameKind::Ack {
-            topics: vec![CONTROL.to_owned()],
-        },
-        Some("channel_data" | "channel_batch_data") if says(message.channel, CONTROL) => {
-            FrameKind::Control
-        }
-        Some("channel_data" | "channel_batch_data") => FrameKind::Data,
-        Some("error") => {
-            let said = text_of(message.said).unwrap_or_default();
-            FrameKind::Refused {
-                topics: id
-                    .or_else(|| named(&said).map(str::to_owned))
-                    .or_else(|| said.contains(CONTROL).then(|| CONTROL.to_owned()))
-                    .into_iter()
-                    .collect(),
-                message: said.into_owned(),
-            }
-        }
-        _ => FrameKind::Other,
-    })
 }
 
 /// Returns the market named in a refusal such as `... (v4_trades-BTC-USD)` or `... v4_trades-BTC-USD. ...`.

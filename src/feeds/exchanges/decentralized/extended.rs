@@ -18,12 +18,13 @@ use crate::feeds::decoding::json_path::{JsonPath, says, shown, text_of};
 use crate::feeds::decoding::market_name::{MarketName, before};
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestRequest};
 use crate::feeds::venue::Venue;
 use crate::feeds::websocket::control::{
-    FrameKind, Heartbeat, PingMessage, SentSubscriptions, SequenceNumber, SequenceRule,
+    FrameKind, Heartbeat, PingMessage, SentSubscriptions, SequenceNumber,
 };
 use crate::feeds::websocket::socket_plan::{ConnectionPlans, SocketPlan};
 
@@ -56,7 +57,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://api.starknet.extended.exchange"),
         ("rest", "https://api.starknet.extended.exchange"),
     ],
-    decode,
+    messages: Messages::of::<Extended>(),
     listen: SocketPlan {
         lines: ConnectionPlans::Fixed(&[(
             "trades",
@@ -67,17 +68,9 @@ pub(crate) static VENUE: Venue = Venue {
         headers: &[("user-agent", concat!("liqdata/", env!("CARGO_PKG_VERSION")))],
         // The path of the socket is the subscription, so there is no message to send.
         subscription: |_, _, _| String::new(),
-        control,
-        recalls: |frame| {
-            let message = frame.object::<Message<'_>>();
-            message.is_ok_and(|message| says(message.seq, "1"))
-        },
         heartbeat: Heartbeat::each_20_seconds(PingMessage::Protocol),
         redundant_connections: 2,
-        numbers: Some(SequenceRule {
-            read: numbers,
-            late: Duration::ZERO,
-        }),
+        numbers_late: Some(Duration::ZERO),
         ..SocketPlan::NONE
     },
     rest: RestEndpoints {
@@ -122,23 +115,65 @@ members!(Message<'a> {
     seq = "seq",
 });
 
-/// Decodes the events of a frame or a REST body.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    // Only messages of other channels have a type.
-    if let Some(kind) = text_of(message.kind) {
-        return frame.other_channel(&JsonPath::ROOT.member("type"), &kind);
+/// The message format of Extended.
+struct Extended;
+
+impl Protocol for Extended {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    if message.status.is_some() {
-        let words = match &message.error {
-            JsonShape::Object(refusal) => [refusal.code, refusal.words],
-            _ => [None, None],
-        };
-        REPLY.judge(frame, message.status, &words)?;
-    } else if matches!(message.data, JsonShape::Missing) {
-        return Err(frame.unknown());
+
+    /// Decodes the events of a frame or a REST body.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        // Only messages of other channels have a type.
+        if let Some(kind) = text_of(message.kind) {
+            return frame.other_channel(&JsonPath::ROOT.member("type"), &kind);
+        }
+        if message.status.is_some() {
+            let words = match &message.error {
+                JsonShape::Object(refusal) => [refusal.code, refusal.words],
+                _ => [None, None],
+            };
+            REPLY.judge(frame, message.status, &words)?;
+        } else if matches!(message.data, JsonShape::Missing) {
+            return Err(frame.unknown());
+        }
+        frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
     }
-    frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation)
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        Ok(match message.data {
+            JsonShape::List(_) => FrameKind::Ack { topics: sent.all() },
+            _ => FrameKind::Other,
+        })
+    }
+
+    /// Returns the sequence number of a frame; frames of other channels are numbered separately and are ignored.
+    fn numbers(message: &Message<'_>) -> Vec<SequenceNumber> {
+        let message = Some(message).filter(|message| message.kind.is_none());
+        let number = message.and_then(|message| {
+            let number = SequenceNumber::read("", message.seq)?;
+            let JsonShape::List(rows) = &message.data else {
+                return Some(number);
+            };
+            let last = rows.iter().rev().find_map(|row| match row {
+                JsonShape::Object(trade) => trade.time,
+                _ => None,
+            });
+            Some(number.at_event_time(last))
+        });
+        number.into_iter().collect()
+    }
+
+    fn is_snapshot(message: &Message<'_>) -> bool {
+        says(message.seq, "1")
+    }
 }
 
 fn liquidation(
@@ -169,34 +204,6 @@ fn liquidation(
         dedupe_key: format!("extended|{id}"),
     };
     frame.event(place, seen).map(Some)
-}
-
-/// Returns the sequence number of a frame; frames of other channels are numbered separately and are ignored.
-fn numbers(frame: &Frame<'_>) -> Vec<SequenceNumber> {
-    let message = frame.object::<Message<'_>>().ok();
-    let message = message.filter(|message| message.kind.is_none());
-    let number = message.and_then(|message| {
-        let number = SequenceNumber::read("", message.seq)?;
-        let JsonShape::List(rows) = &message.data else {
-            return Some(number);
-        };
-        let last = rows.iter().rev().find_map(|row| match row {
-            JsonShape::Object(trade) => trade.time,
-            _ => None,
-        });
-        Some(number.at_event_time(last))
-    });
-    number.into_iter().collect()
-}
-
-fn control(frame: &Frame<'_>, asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    Ok(match message.data {
-        JsonShape::List(_) => FrameKind::Ack {
-            topics: asked.all(),
-        },
-        _ => FrameKind::Other,
-    })
 }
 
 members!(Figures<'a> {

@@ -25,6 +25,7 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
@@ -98,22 +99,13 @@ pub(crate) const fn of(
         },
         price_kinds: &[PriceKind::Fill],
         hosts,
-        decode,
+        messages: Messages::of::<Lighter>(),
         listen: SocketPlan {
             lines: ConnectionPlans::ByMarket(lines),
             subscription: |_, topics, _| {
                 // Each message subscribes to one channel.
                 let topic = topics.first().map(String::as_str).unwrap_or_default();
                 json!({"type": "subscribe", "channel": topic}).to_string()
-            },
-            control,
-            answer: |frame| {
-                let message: Message<'_> = frame.object()?;
-                Ok(says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned()))
-            },
-            recalls: |frame| {
-                let message = frame.object::<Message<'_>>();
-                message.is_ok_and(|message| says(message.kind, "subscribed/trade"))
             },
             heartbeat: Heartbeat {
                 signs: CALM,
@@ -163,22 +155,71 @@ members!(Refusal<'a> {
     words = "message",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    match text_of(message.kind).as_deref() {
-        // A market without liquidations sends `null`.
-        Some("update/trade" | "subscribed/trade") => match &message.liquidation_trades {
-            JsonShape::Missing => Ok(Vec::new()),
-            rows => frame.rows(&JsonPath::ROOT.member("liquidation_trades"), rows, trade),
-        },
-        // Other messages are updates of other channels, replies and pings.
-        Some(kind) => match kind.strip_prefix("update/") {
-            Some(channel) => frame.other_channel(&JsonPath::ROOT.member("type"), channel),
-            None => Ok(Vec::new()),
-        },
-        None if !matches!(message.error, JsonShape::Missing) => Ok(Vec::new()),
-        None => Err(frame.unknown()),
+/// The message format of Lighter.
+struct Lighter;
+
+impl Protocol for Lighter {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
+    }
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        match text_of(message.kind).as_deref() {
+            // A market without liquidations sends `null`.
+            Some("update/trade" | "subscribed/trade") => match &message.liquidation_trades {
+                JsonShape::Missing => Ok(Vec::new()),
+                rows => frame.rows(&JsonPath::ROOT.member("liquidation_trades"), rows, trade),
+            },
+            // Other messages are updates of other channels, replies and pings.
+            Some(kind) => match kind.strip_prefix("update/") {
+                Some(channel) => frame.other_channel(&JsonPath::ROOT.member("type"), channel),
+                None => Ok(Vec::new()),
+            },
+            None if !matches!(message.error, JsonShape::Missing) => Ok(Vec::new()),
+            None => Err(frame.unknown()),
+        }
+    }
+
+    fn kind(
+        _frame: &Frame<'_>,
+        message: &Message<'_>,
+        _sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        if let JsonShape::Object(refusal) = &message.error {
+            let said = joined(&[refusal.code, refusal.words]);
+            return Ok(FrameKind::Refused {
+                topics: named(&said).map(str::to_owned).into_iter().collect(),
+                message: said,
+            });
+        }
+        Ok(match text_of(message.kind).as_deref() {
+            // A channel is subscribed with a slash and acknowledged with a colon.
+            Some("subscribed/trade") => FrameKind::Ack {
+                topics: text_of(message.channel)
+                    .map(|channel| channel.replacen(':', "/", 1))
+                    .into_iter()
+                    .collect(),
+            },
+            // The acknowledgement is undocumented and does not prove that block heights follow.
+            Some("subscribed/height") => FrameKind::Ack {
+                topics: vec![CONTROL.to_owned()],
+            },
+            Some("update/height") => FrameKind::Control,
+            Some("update/trade") => FrameKind::Data,
+            Some("pong") => FrameKind::Pong,
+            _ => FrameKind::Other,
+        })
+    }
+
+    fn answer(message: &Message<'_>) -> Option<String> {
+        says(message.kind, "ping").then(|| r#"{"type":"pong"}"#.to_owned())
+    }
+
+    fn is_snapshot(message: &Message<'_>) -> bool {
+        says(message.kind, "subscribed/trade")
     }
 }
 
@@ -227,34 +268,6 @@ fn lines(listings: &[Listing]) -> Vec<ConnectionPlan> {
     let topics = markets.into_iter().map(|market| format!("trade/{market}"));
     // One subscription of each connection is reserved for the block height.
     spread(topics, CHANNELS - 1, "/stream")
-}
-
-fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    if let JsonShape::Object(refusal) = &message.error {
-        let said = joined(&[refusal.code, refusal.words]);
-        return Ok(FrameKind::Refused {
-            topics: named(&said).map(str::to_owned).into_iter().collect(),
-            message: said,
-        });
-    }
-    Ok(match text_of(message.kind).as_deref() {
-        // A channel is subscribed with a slash and acknowledged with a colon.
-        Some("subscribed/trade") => FrameKind::Ack {
-            topics: text_of(message.channel)
-                .map(|channel| channel.replacen(':', "/", 1))
-                .into_iter()
-                .collect(),
-        },
-        // The acknowledgement is undocumented and does not prove that block heights follow.
-        Some("subscribed/height") => FrameKind::Ack {
-            topics: vec![CONTROL.to_owned()],
-        },
-        Some("update/height") => FrameKind::Control,
-        Some("update/trade") => FrameKind::Data,
-        Some("pong") => FrameKind::Pong,
-        _ => FrameKind::Other,
-    })
 }
 
 /// Returns the channel named in a refusal such as `... Invalid Channel: trade/7`.

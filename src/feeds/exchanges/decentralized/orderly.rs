@@ -18,6 +18,7 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::Listing;
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestRequest};
@@ -72,7 +73,7 @@ pub(crate) static VENUE: Venue = Venue {
     },
     price_kinds: &[PriceKind::Fill],
     hosts: &[("rest", "https://api.orderly.org")],
-    decode,
+    messages: Messages::of::<Orderly>(),
     listen: SocketPlan::NONE,
     rest: RestEndpoints {
         prices: Some(PriceEndpoints {
@@ -122,33 +123,35 @@ members!(Body<'a> {
     event = "event",
 });
 
-/// Decodes the events of a REST body; socket frames of other topics have none.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    // Only a socket frame has a list as `data`.
-    let Body {
-        success,
-        data,
-        code,
-        message,
-        topic,
-        event,
-    } = frame.object()?;
-    let root = JsonPath::ROOT;
-    if event.is_some() {
-        return Ok(Vec::new());
+/// The message format of Orderly.
+struct Orderly;
+
+impl Protocol for Orderly {
+    type Message<'a> = Body<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Body<'a>, Error> {
+        frame.object()
     }
-    if let Some(topic) = text_of(topic) {
-        let kind = topic.rsplit_once('@').map_or(&*topic, |(_, kind)| kind);
-        return frame.other_channel(&root.member("topic"), kind);
+
+    /// Decodes the events of a REST body; socket frames of other topics have none.
+    fn events(frame: &Frame<'_>, body: &Body<'_>) -> Result<Vec<Event>, Error> {
+        let root = JsonPath::ROOT;
+        if body.event.is_some() {
+            return Ok(Vec::new());
+        }
+        if let Some(topic) = text_of(body.topic) {
+            let kind = topic.rsplit_once('@').map_or(&*topic, |(_, kind)| kind);
+            return frame.other_channel(&root.member("topic"), kind);
+        }
+        REPLY.judge(frame, body.success, &[body.code, body.message])?;
+        let place = root.member("data");
+        let page = place.object(&body.data)?;
+        let place = place.member("rows");
+        let rows = frame.rows(&place, &page.rows, |frame, place, row| {
+            row.events(frame, place).map(Some)
+        })?;
+        Ok(rows.into_iter().flatten().collect())
     }
-    REPLY.judge(frame, success, &[code, message])?;
-    let place = root.member("data");
-    let page = place.object(&data)?;
-    let place = place.member("rows");
-    let rows = frame.rows(&place, &page.rows, |frame, place, row| {
-        row.events(frame, place).map(Some)
-    })?;
-    Ok(rows.into_iter().flatten().collect())
 }
 
 impl Row<'_> {

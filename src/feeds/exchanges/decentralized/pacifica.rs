@@ -22,6 +22,7 @@ use crate::feeds::decoding::market_name::MarketName;
 use crate::feeds::decoding::raw_json::{JsonShape, members};
 use crate::feeds::error::Error;
 use crate::feeds::instruments::{Listing, traded};
+use crate::feeds::messages::{Messages, Protocol};
 use crate::feeds::rest::endpoints::RestEndpoints;
 use crate::feeds::rest::prices::{LastPrice, PriceEndpoints, quoted};
 use crate::feeds::rest::request::{RateLimit, RestPage, RestRequest};
@@ -90,7 +91,7 @@ pub(crate) static VENUE: Venue = Venue {
         ("socket", "wss://ws.pacifica.fi"),
         ("rest", "https://api.pacifica.fi"),
     ],
-    decode,
+    messages: Messages::of::<Pacifica>(),
     listen: SocketPlan {
         lines: ConnectionPlans::ByMarket(lines),
         subscription: |_, topics, _| {
@@ -99,7 +100,6 @@ pub(crate) static VENUE: Venue = Venue {
             let params = json!({"source": "trades", "symbol": market});
             json!({"method": "subscribe", "params": params}).to_string()
         },
-        control,
         heartbeat: Heartbeat::each_20_seconds(PingMessage::Text(r#"{"method":"ping"}"#)),
         rotation: Some(ROTATION),
         redundant_connections: 2,
@@ -136,20 +136,56 @@ members!(Message<'a> {
     words = "err",
 });
 
-/// Decodes the events of a frame.
-fn decode(frame: &Frame<'_>) -> Result<Vec<Event>, Error> {
-    let message: Message<'_> = frame.object()?;
-    if says(message.channel, "trades") {
-        return frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation);
+/// The message format of Pacifica.
+struct Pacifica;
+
+impl Protocol for Pacifica {
+    type Message<'a> = Message<'a>;
+
+    fn parse<'a>(frame: &Frame<'a>) -> Result<Message<'a>, Error> {
+        frame.object()
     }
-    if let Some(channel) = text_of(message.channel) {
-        return frame.other_channel(&JsonPath::ROOT.member("channel"), &channel);
+
+    /// Decodes the events of a frame.
+    fn events(frame: &Frame<'_>, message: &Message<'_>) -> Result<Vec<Event>, Error> {
+        if says(message.channel, "trades") {
+            return frame.rows(&JsonPath::ROOT.member("data"), &message.data, liquidation);
+        }
+        if let Some(channel) = text_of(message.channel) {
+            return frame.other_channel(&JsonPath::ROOT.member("channel"), &channel);
+        }
+        // A message without a channel must be a refusal.
+        if message.error.or(message.words).is_none() {
+            return Err(frame.unknown());
+        }
+        Ok(Vec::new())
     }
-    // A message without a channel must be a refusal.
-    if message.error.or(message.words).is_none() {
-        return Err(frame.unknown());
+
+    fn kind(
+        frame: &Frame<'_>,
+        message: &Message<'_>,
+        _sent: &SentSubscriptions,
+    ) -> Result<FrameKind, Error> {
+        Ok(match text_of(message.channel).as_deref() {
+            Some("trades") => FrameKind::Data,
+            Some("pong") => FrameKind::Pong,
+            Some("subscribe") => match frame.object::<Reply<'_>>()?.topic {
+                JsonShape::Object(topic) if says(topic.source, "trades") => FrameKind::Ack {
+                    topics: text_of(topic.symbol)
+                        .map(Cow::into_owned)
+                        .into_iter()
+                        .collect(),
+                },
+                _ => FrameKind::Other,
+            },
+            Some(_) => FrameKind::Other,
+            // The refusal does not name the refused subscription.
+            None => {
+                let said = [message.code, message.error, message.words];
+                FrameKind::refused(Vec::new(), &said)
+            }
+        })
     }
-    Ok(Vec::new())
 }
 
 fn liquidation(
@@ -202,29 +238,6 @@ members!(Topic<'a> {
 members!(Reply<'a> {
     topic: JsonShape<Topic<'a>> = "data",
 });
-
-fn control(frame: &Frame<'_>, _asked: &SentSubscriptions) -> Result<FrameKind, Error> {
-    let message: Message<'_> = frame.object()?;
-    Ok(match text_of(message.channel).as_deref() {
-        Some("trades") => FrameKind::Data,
-        Some("pong") => FrameKind::Pong,
-        Some("subscribe") => match frame.object::<Reply<'_>>()?.topic {
-            JsonShape::Object(topic) if says(topic.source, "trades") => FrameKind::Ack {
-                topics: text_of(topic.symbol)
-                    .map(Cow::into_owned)
-                    .into_iter()
-                    .collect(),
-            },
-            _ => FrameKind::Other,
-        },
-        Some(_) => FrameKind::Other,
-        // The refusal does not name the refused subscription.
-        None => {
-            let said = [message.code, message.error, message.words];
-            FrameKind::refused(Vec::new(), &said)
-        }
-    })
-}
 
 members!(Listed<'a> {
     symbol = "symbol",

@@ -1,0 +1,1457 @@
+"""The clients of vendors for asyncio.
+
+Written by ``tests/lint/faces.py`` from the blocking ones.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+from .coinalyze import CoinalyzeDialect, coinalyze_access
+from .coinank import CoinAnkDialect, coinank_access, coinank_pages
+from .coinglass import CoinGlassDialect, coinglass_access, coinglass_pages
+from .datamaxi import DataMaxiDialect, datamaxi_access
+from .hyblock import HyblockDialect, hyblock_access
+from .service import AsyncVendor, vendor_methods
+from .velo import VeloDialect, velo_access
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from datetime import timedelta
+    from decimal import Decimal
+
+    from liqdata.results.heatmap import Heatmap
+    from liqdata.results.map import LiquidationMap
+    from liqdata.results.record import Record
+    from liqdata.results.rows import Rows
+    from liqdata.types import Instant, Window
+
+    from .coinalyze import CoinalyzeInterval
+    from .coinank import CoinAnkInterval, CoinAnkMapRange, CoinAnkRange
+    from .coinglass import CoinGlassInterval, CoinGlassMapRange, CoinGlassPainRange, CoinGlassRange, Sides
+    from .datamaxi import DataMaxiWindow
+    from .hyblock import HyblockInterval, HyblockRange
+    from .velo import VeloExchange
+
+__all__ = ["AsyncCoinAnk", "AsyncCoinGlass", "AsyncCoinalyze", "AsyncDataMaxi", "AsyncHyblock", "AsyncVelo"]
+
+
+@vendor_methods
+class AsyncCoinalyze(AsyncVendor[CoinalyzeDialect]):
+    """Coinalyze: liquidations, bars and open interest of single markets, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.Coinalyze`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINALYZE_API_KEY`` by default. Never shown.
+    %(base_url)s
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncCoinalyze("key")
+    AsyncCoinalyze('https://api.coinalyze.net/v1')
+    """
+
+    _connect = staticmethod(coinalyze_access)
+
+    async def history(
+        self,
+        symbol: str | Sequence[str],
+        interval: CoinalyzeInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD by period and market.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing. Markets that the service leaves out are
+            in ``meta["missing"]``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinalyze("key") as service:
+        ...         try:
+        ...             await service.history("BTC")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
+        """
+        return await self._run(
+            self._dialect.history(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+        )
+
+    async def bars(
+        self,
+        symbol: str | Sequence[str],
+        interval: CoinalyzeInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Price bars by market.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume`` (in the
+            unit of the market), ``interval``, oldest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinalyze("key") as service:
+        ...         try:
+        ...             await service.bars("BTC")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
+        """
+        return await self._run(
+            self._dialect.bars(symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000))
+        )
+
+    async def open_interest(
+        self,
+        symbol: str | Sequence[str],
+        interval: CoinalyzeInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Open interest by market, in USD.
+
+        Parameters
+        ----------
+        symbol : str or sequence of str
+            Markets of Coinalyze, such as ``BTCUSDT_PERP.A``. Each counts as one request.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its end), oldest
+            first; ``exchange`` is missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinalyze("key") as service:
+        ...         try:
+        ...             await service.open_interest("BTC")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        symbol: 'BTC' is not allowed; allowed: a market of Coinalyze, such as 'BTCUSDT_PERP.A' (its exchanges have the
+        codes), or several
+        """
+        return await self._run(
+            self._dialect.open_interest(
+                symbol=symbol, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+            )
+        )
+
+
+@vendor_methods
+class AsyncCoinAnk(AsyncVendor[CoinAnkDialect]):
+    """CoinAnk: heatmaps, maps, orders and history, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.CoinAnk`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINANK_API_KEY`` by default. Never shown.
+    %(base_url)s
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncCoinAnk("key")
+    AsyncCoinAnk('https://open-api.coinank.com')
+    """
+
+    _connect = staticmethod(coinank_access)
+
+    async def heatmap(self, symbol: str, range: CoinAnkRange = "24h", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a pair on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str
+            The exchange; the service has no map of all together.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         try:
+        ...             await service.heatmap("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '2w', '1M', '3M', '6M', '1y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def liqmap(
+        self, symbol: str, range: CoinAnkMapRange = "1d", *, exchange: str | None = None
+    ) -> LiquidationMap:
+        """Liquidation levels by price.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str, optional
+            Only this exchange, by leverage; without it all exchanges, without leverages.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``. Sides are read from the price. ``meta["exchanges"]`` has the part of each
+            exchange.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         try:
+        ...             await service.liqmap("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1d', '7d'
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        side : {"LONG", "SHORT"}, optional
+            Only this side.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         try:
+        ...             await service.orders("BTC", "binance", min_usd=-1)
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return await self._run(
+            self._dialect.orders(symbol=symbol, exchange=exchange, side=side, min_usd=min_usd, end=end)
+        )
+
+    async def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        side: Literal["LONG", "SHORT"] | None = None,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        side : {"LONG", "SHORT"}, optional
+            Only this side.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        max_rows : int, optional
+            Stop after this many orders.
+
+        Returns
+        -------
+        iterator of dict
+            Rows as dicts; none is lost or given twice where pages meet.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         try:
+        ...             [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = coinank_pages(start, end, max_rows)
+        while not pages.done:
+            page = await self._run(self._dialect.orders(symbol, exchange, side, min_usd, pages.end))
+            for row in pages.accept(page):
+                yield row
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: CoinAnkInterval | timedelta = "1h",
+        *,
+        end: Instant | None = None,
+        limit: int = 500,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange, for its pair; without it all exchanges together.
+        interval : str or timedelta
+            Length of a period.
+        end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+        limit : int
+            Maximum number of periods, 1 to 500.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinAnk("key") as service:
+        ...         try:
+        ...             await service.history("BTC", interval="2m")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2m' is not allowed; allowed: '5m', '15m', '30m', '1h', '4h', '12h', '1d'
+        """
+        return await self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, end=end, limit=limit)
+        )
+
+
+@vendor_methods
+class AsyncCoinGlass(AsyncVendor[CoinGlassDialect]):
+    """CoinGlass, API version 4: heatmaps, maps, orders and totals, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.CoinGlass`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$COINGLASS_API_KEY`` by default. Never shown.
+    %(base_url)s
+    sides : {"documented", "position", "checked"}
+        How the side of an order is read: ``documented`` (1 is a short, 2 a long), ``position`` (1 is a long, 2 a
+        short), or ``checked``: the one that fits the totals of the same hours better, for one more request.
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncCoinGlass("key")
+    AsyncCoinGlass('https://open-api-v4.coinglass.com')
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        sides: Sides = "documented",
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._use(
+            coinglass_access(
+                api_key, sides, base_url=base_url, timeout=timeout, retries=retries, proxy=proxy, headers=headers
+            )
+        )
+
+    def _options(self) -> dict[str, Any]:
+        return {"sides": self._dialect.sides}
+
+    async def heatmap(
+        self, symbol: str, range: CoinGlassRange = "24h", model: Literal[1, 2, 3] = 2, *, exchange: str | None = None
+    ) -> Heatmap:
+        """Liquidation heatmap of a coin, or of a pair on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        model : {1, 2, 3}
+            Model of the service.
+        exchange : str, optional
+            Only this exchange, and its pair; without it all exchanges together.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times`` are
+            the ends of columns, and a cell that is not sent is 0. The candles that come along are ``price``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.heatmap("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '12h', '24h', '3d', '7d', '1M', '3M', '6M', '1y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, model=model, exchange=exchange))
+
+    async def liqmap(
+        self, symbol: str, range: CoinGlassMapRange = "1d", *, exchange: str | None = None, price: float | None = None
+    ) -> LiquidationMap:
+        """Liquidation levels by price and leverage.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str, optional
+            Only this exchange, and its pair; without it all exchanges together.
+        price : float, optional
+            The current price, for a reply without one. Without a price ``sides`` is ``unknown``.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``. Sides are read from the price. ``meta["exchanges"]`` has the part of each
+            exchange, if the service sends it.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.liqmap("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1d', '7d', '1M'
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, range=range, exchange=exchange, price=price))
+
+    async def maxpain(self, symbol: str, range: CoinGlassPainRange = "24h") -> Record:
+        """The strongest liquidation level on each side.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the levels.
+
+        Returns
+        -------
+        Record
+            As :meth:`liqdata.Client.maxpain`; the key is ``d1``, ``d7`` and so on by range. The level below the price
+            is that of longs, whatever the service calls it. ``usd`` is relative.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.maxpain("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '12h', '24h', '48h', '3d', '7d', '14d', '1M'
+        """
+        return await self._run(self._dialect.maxpain(symbol=symbol, range=range))
+
+    async def orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """The newest liquidation orders, at most 200.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``symbol``, ``side``, ``price``, ``qty``, ``value_usd``, ``timestamp``, newest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.orders("BTC", "binance", min_usd=-1)
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        min_usd: -1 is not allowed; allowed: USD from 0 on
+        """
+        return await self._run(
+            self._dialect.orders(symbol=symbol, exchange=exchange, min_usd=min_usd, start=start, end=end)
+        )
+
+    async def iter_orders(
+        self,
+        symbol: str,
+        exchange: str,
+        *,
+        min_usd: float | Decimal = 0,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        max_rows: int | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All liquidation orders, newest first, page by page.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        min_usd : float or Decimal
+            Only orders of at least this many USD.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        max_rows : int, optional
+            Stop after this many orders.
+
+        Returns
+        -------
+        iterator of dict
+            Rows as dicts; none is lost or given twice where pages meet.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             [row async for row in service.iter_orders("BTC", "binance", max_rows=0)]
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        max_rows: 0 is not allowed; allowed: a whole number from 1 to 9223372036854775807
+        """
+        pages = coinglass_pages(start, end, max_rows)
+        while not pages.done:
+            page = await self._run(self._dialect.orders(symbol, exchange, min_usd, pages.first, pages.end))
+            for row in pages.accept(page):
+                yield row
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | Sequence[str] | None = None,
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str or sequence of str, optional
+            One exchange, for its pair; several, added up by the service; all known ones by default.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.history("BTC", interval="2m")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.history(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def coins(self, range: Window = "24h", limit: int | None = None, *, exchange: str = "binance") -> Rows[Any]:
+        """Coins by liquidated USD on one exchange, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        limit : int, optional
+            Maximum number of rows.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        Rows
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.coins("2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return await self._run(self._dialect.coins(range=range, limit=limit, exchange=exchange))
+
+    async def exchanges(self, range: Window = "24h", *, symbol: str | None = None) -> Rows[Any]:
+        """Liquidated USD by exchange, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        symbol : str, optional
+            Only this coin.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD); ``cnt`` is missing. The row of all
+            exchanges is in ``meta["all"]``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.exchanges("2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1h', '4h', '12h', '24h'
+        """
+        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
+
+    async def bars(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Price bars of a pair.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``timestamp`` (open), ``closes_at``, ``open``, ``high``, ``low``, ``close``, ``volume_usd``,
+            ``interval``, oldest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.bars("BTC", interval="2m")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.bars(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def open_interest(
+        self,
+        symbol: str,
+        exchange: str = "binance",
+        interval: CoinGlassInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Open interest of a pair, in USD.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+
+        Returns
+        -------
+        Rows
+            ``symbol``, ``exchange``, ``timestamp`` (start of the period), ``closes_at``, ``open_interest_usd`` (at its
+            end), oldest first.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key") as service:
+        ...         try:
+        ...             await service.open_interest("BTC", interval="2m")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2m' is not allowed; allowed: '1m', '3m', '5m', '15m', '30m', '1h', '4h', '6h', '8h', '12h', '1d',
+        '1w'
+        """
+        return await self._run(
+            self._dialect.open_interest(symbol=symbol, exchange=exchange, interval=interval, start=start, end=end)
+        )
+
+    async def plan(self) -> Record:
+        """The plan of the key.
+
+        Returns
+        -------
+        Record
+            ``level``, ``expires_at`` (UTC datetime) and ``expired``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncCoinGlass("key", base_url="http://127.0.0.1:1", retries=0) as service:
+        ...         try:
+        ...             await service.plan()
+        ...         except ConnectionError as error:
+        ...             print(type(error).__name__)
+        >>> asyncio.run(example())
+        NoAnswer
+        """
+        return await self._run(self._dialect.plan())
+
+
+@vendor_methods
+class AsyncDataMaxi(AsyncVendor[DataMaxiDialect]):
+    """DataMaxi+: a modelled map, and totals by coin and exchange, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.DataMaxi`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$DATAMAXI_API_KEY`` by default. Never shown.
+    %(base_url)s
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncDataMaxi("key")
+    AsyncDataMaxi('https://api.datamaxiplus.com/api/v1')
+    """
+
+    _connect = staticmethod(datamaxi_access)
+
+    async def liqmap(self, symbol: str, *, exchange: str = "binance", quote: str = "USDT") -> LiquidationMap:
+        """The service's modelled map of a pair, by price and leverage.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        quote : str
+            Quote currency of the pair.
+
+        Returns
+        -------
+        LiquidationMap
+            In USD. ``meta["assumptions"]`` has the assumptions of the model.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncDataMaxi("key") as service:
+        ...         try:
+        ...             await service.liqmap("")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange, quote=quote))
+
+    async def coins(self, range: DataMaxiWindow = "24h", limit: int | None = None) -> Rows[Any]:
+        """Coins by liquidated USD, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        limit : int, optional
+            Maximum number of rows, 1 to 1000.
+
+        Returns
+        -------
+        Rows
+            ``coin``, ``long_usd``, ``short_usd``, ``total_usd`` (USD); ``cnt`` is missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncDataMaxi("key") as service:
+        ...         try:
+        ...             await service.coins("2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
+        """
+        return await self._run(self._dialect.coins(range=range, limit=limit))
+
+    async def exchanges(self, range: DataMaxiWindow = "24h", *, symbol: str | None = None) -> Rows[Any]:
+        """Liquidated USD by exchange, largest first.
+
+        Parameters
+        ----------
+        range : str
+            Rolling window that ends now.
+        symbol : str, optional
+            Only this coin.
+
+        Returns
+        -------
+        Rows
+            ``exchange``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD) and ``cnt``, which is missing without
+            ``symbol``.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncDataMaxi("key") as service:
+        ...         try:
+        ...             await service.exchanges("2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '1h', '4h', '24h'
+        """
+        return await self._run(self._dialect.exchanges(range=range, symbol=symbol))
+
+
+@vendor_methods
+class AsyncHyblock(AsyncVendor[HyblockDialect]):
+    """Hyblock Capital: heatmaps, open levels and history, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.Hyblock`, as coroutines.
+
+    Parameters
+    ----------
+    client_id : str, optional
+        Id of the client; ``$HYBLOCK_CLIENT_ID`` by default.
+    client_secret : str, optional
+        Secret of the client; ``$HYBLOCK_CLIENT_SECRET`` by default. Never shown.
+    api_key : str, optional
+        Key of the service; ``$HYBLOCK_API_KEY`` by default. Never shown.
+    %(base_url)s
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncHyblock("id", "key", "key")
+    AsyncHyblock('https://api.hyblockcapital.com/v2')
+    """
+
+    def __init__(
+        self,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 4,
+        proxy: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._use(
+            hyblock_access(
+                client_id,
+                client_secret,
+                api_key,
+                base_url=base_url,
+                timeout=timeout,
+                retries=retries,
+                proxy=proxy,
+                headers=headers,
+            )
+        )
+
+    async def heatmap(self, symbol: str, range: HyblockRange = "7d", *, exchange: str = "binance") -> Heatmap:
+        """Liquidation heatmap of a coin on one exchange.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        range : str
+            Range of the map.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        Heatmap
+            ``units`` is ``relative``: cells compare within the map only. Axes are those of the service, ``times``
+            as they are sent, and a cell that is not sent is 0. ``meta["bins"]`` has the low and high end of each row,
+            ``meta["by_side"]`` the sums of the sides.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         try:
+        ...             await service.heatmap("BTC", "2h")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        range: '2h' is not allowed; allowed: '12h', '7d', '1M', '3M', '6M', '1y', '2y'
+        """
+        return await self._run(self._dialect.heatmap(symbol=symbol, range=range, exchange=exchange))
+
+    async def liqmap(self, symbol: str, *, exchange: str = "binance") -> LiquidationMap:
+        """Open liquidation levels by price and leverage.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+
+        Returns
+        -------
+        LiquidationMap
+            ``units`` is ``relative``; ``current_price`` is NaN, because the service sends none.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         try:
+        ...             await service.liqmap("")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        symbol: '' is not allowed; allowed: a coin, such as BTC, or a pair, such as BTCUSDT
+        """
+        return await self._run(self._dialect.liqmap(symbol=symbol, exchange=exchange))
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: str | None = None,
+        interval: HyblockInterval | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        limit: int = 1000,
+    ) -> Rows[Any]:
+        """Liquidations by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str, optional
+            Only this exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only this time: from ``start`` to ``end``. Without a start the service decides how far it goes back.
+        limit : int
+            Maximum number of periods, 1 to 1000.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncHyblock("id", "key", "key") as service:
+        ...         try:
+        ...             await service.history("BTC", interval="2m")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2m' is not allowed; allowed: '1m', '5m', '15m', '30m', '1h', '4h', '1d'
+        """
+        return await self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, limit=limit
+            )
+        )
+
+
+@vendor_methods
+class AsyncVelo(AsyncVendor[VeloDialect]):
+    """Velo: liquidations by period, for asyncio.
+
+    The methods are those of :class:`~liqdata.vendors.Velo`, as coroutines.
+
+    Parameters
+    ----------
+    api_key : str, optional
+        Key of the service; ``$VELO_API_KEY`` by default. Never shown.
+    %(base_url)s
+    %(options)s
+
+    Raises
+    ------
+    BadQuery
+        For a missing key, and for an option outside its bounds; nothing is sent.
+
+    Examples
+    --------
+    >>> from liqdata import vendors
+    >>> vendors.AsyncVelo("key")
+    AsyncVelo('https://api.velo.xyz/api/v1')
+    """
+
+    _connect = staticmethod(velo_access)
+
+    async def history(
+        self,
+        symbol: str,
+        exchange: VeloExchange = "binance",
+        interval: str | timedelta = "1h",
+        *,
+        start: Instant | None = None,
+        end: Instant | None = None,
+    ) -> Rows[Any]:
+        """Liquidated USD of a pair by period.
+
+        Parameters
+        ----------
+        symbol : str
+            Coin, such as ``BTC``, or pair, such as ``BTCUSDT``.
+        exchange : str
+            The exchange.
+        interval : str or timedelta
+            Length of a period.
+        start, end : int, datetime or str, optional
+            Only rows until this instant; *now* by default.
+
+        Returns
+        -------
+        Rows
+            ``timestamp`` (start of the period), ``symbol``, ``long_usd``, ``short_usd``, ``total_usd`` (exact, USD),
+            oldest first; ``cnt``, ``largest_usd`` and ``covered`` are missing.
+
+        Raises
+        ------
+        BadQuery
+            For a wrong parameter; nothing is sent.
+        LiqdataError
+            If the call fails: refused, no answer, or a reply of another shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from liqdata import vendors
+        >>> async def example():
+        ...     async with vendors.AsyncVelo("key") as service:
+        ...         try:
+        ...             await service.history("BTC", interval="2s")
+        ...         except ValueError as error:
+        ...             print(error)
+        >>> asyncio.run(example())
+        interval: '2s' is not allowed; allowed: whole minutes, such as "5m", "4h", "1d", "1M" (which is "30d"), a
+        timedelta, or milliseconds
+        """
+        return await self._run(
+            self._dialect.history(
+                symbol=symbol, exchange=exchange, interval=interval, start=start, end=end, now=int(time.time() * 1000)
+            )
+        )
