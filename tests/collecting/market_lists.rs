@@ -344,8 +344,11 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let heard = now(bybit);
     collecting
         .until("it is covered again", |_| {
-            let found = coverage(heard);
-            found.topics_covered == found.topics && found.connected_share > Some(0.0)
+            let later = now(bybit) > heard;
+            let found = later.then(|| coverage(heard));
+            found.is_some_and(|found| {
+                found.topics_covered == found.topics && found.connected_share > Some(0.0)
+            })
         })
         .await;
     collecting.stop().await;
