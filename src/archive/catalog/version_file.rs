@@ -25,10 +25,11 @@ pub(crate) fn write(folder: &Path, versions: &Versions) -> Result<(), ArchiveErr
     let path = folder.join(FILE);
     files::refuse_other_than_file(&path)?;
     let cell = |at: Option<Millis>| at.map(|at| at.0.to_string()).unwrap_or_default();
-    let lines: String = versions
+    let lines = versions
         .iter()
         .map(|(path, of)| format!("{path}\t{}\t{}\n", cell(of.since), cell(of.superseded_at)))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     let text = format!("{}\n{lines}", checksum(lines.as_bytes()));
     let old = fs::read(&path).unwrap_or_default();
     if old == text.as_bytes() || versions.is_empty() && old.is_empty() {
