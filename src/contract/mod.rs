@@ -8,11 +8,11 @@
 
 mod argument;
 mod arguments;
-mod contract;
 pub mod decode;
 mod endpoint;
 mod envelope;
 mod estimates;
+mod extension;
 mod instant;
 mod observations;
 mod openapi;
@@ -24,7 +24,7 @@ mod time;
 
 pub use argument::{Argument, ArgumentValue};
 pub use arguments::Arguments;
-pub use contract::Extension;
+pub use extension::Extension;
 pub use endpoint::{Endpoint, EndpointEntry};
 pub use envelope::{RefusedBody, ReplyEnvelope};
 pub(crate) use estimates::grid_bytes::grid_parts;
