@@ -88,7 +88,7 @@ def main() -> int:
             status = collector.status()
         finally:
             collector.stop()
-        aside = archive / "set_aside.jsonl"
+        aside = archive / "quarantine.jsonl"
         reasons = aside.read_text(encoding="utf-8").splitlines()[:20] if aside.exists() else []
     if status is None:
         return 1

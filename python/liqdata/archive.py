@@ -199,10 +199,11 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
     path : str or path-like
         The folder of the archive.
     repair : bool
-        Move damaged files to the folder ``quarantine`` of the archive, rebuild journal tables with a damaged page or
-        index from their readable rows, and remove rows with a wrong checksum. Copies of everything that is removed
-        remain in the archive. The times with lost rows become gaps, which all answers report. No collector may write to
-        the archive during the repair.
+        Move damaged files to the folder ``damaged`` of the archive, and record the times of their rows as gaps, which
+        all answers report. If the archive has no journal, list its files in a new one; all time until now becomes a gap
+        then, because the rows that were in no file, the sessions and the ingests are lost. A damaged journal is
+        refused: restore it, see what ``sqlite3 journal.sqlite .recover`` reads, or move ``journal.sqlite*`` away first.
+        No collector may write to the archive during the repair.
     progress : bool or callable
         Show a progress bar of the files and the journal (needs tqdm; on a terminal or in a notebook), or call a
         function with the number of files done and the total (``None`` if unknown). A repair reads all files twice.
@@ -215,13 +216,13 @@ def verify(path: str | os.PathLike[str], *, repair: bool = False, progress: Prog
         ``maps`` or ``raw``), ``problem`` (``damaged``, ``missing``, or ``unexpected`` for a file that the archive did
         not write and never reads), ``detail``, ``rows``, ``first`` and ``last`` (number of affected rows and their
         first and last time, epoch ms; ``None`` if unknown), and ``repaired``: whether the file is no longer used and
-        its gap is recorded.
+        its gap is recorded; for the journal, whether a new one was made.
 
     Raises
     ------
     ArchiveError
         If there is no archive or it cannot be read; with ``repair`` also if another process writes to it, or the
-        journal cannot be repaired.
+        journal is damaged.
 
     Notes
     -----

@@ -88,7 +88,7 @@ class Client(Queries[Amount]):
     ['coin', 'long_usd', 'short_usd', 'total_usd', 'cnt']
     """
 
-    _source: BlockingService  # pyright: ignore[reportIncompatibleVariableOverride] - a client has no other source
+    _source: BlockingService
 
     @overload
     def __init__(
@@ -128,7 +128,7 @@ class Client(Queries[Amount]):
         proxy: str | None = None,
         token: str | None = None,
     ) -> None:
-        self._source = BlockingService(
+        self._source = BlockingService(  # pyright: ignore[reportIncompatibleVariableOverride] - a client has no other
             Options(
                 base_url,
                 timeout=timeout,

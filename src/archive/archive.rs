@@ -12,7 +12,7 @@ use crate::archive::coverage::liveness;
 use crate::archive::coverage::report;
 use crate::archive::export::closed_days;
 use crate::archive::export::merge;
-use crate::archive::integrity::{repair, scrub, verify};
+use crate::archive::integrity::{relist, verify};
 use crate::archive::journal::database;
 use crate::archive::ledger_files;
 use crate::archive::raw::line;
@@ -21,12 +21,12 @@ use crate::archive::scan::parallel;
 use crate::archive::scan::snapshots;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::tail;
-use crate::archive::store::{GoesOn, Store};
+use crate::archive::store::store::{GoesOn, Store};
 use crate::archive::{
     ArchiveContents, ArchiveError, ArchiveSummary, ArrivalPosition, BarRow, DamagedPart,
     ExportSelection, Filter, Gap, GapOutcome, IngestRow, KnownCoin, MapRow, OpenInterestRow,
-    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, ResampledBar, Scan,
-    Scrubber, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
+    OrderDays, OrderFold, OrderRow, PositionRow, RawFileEntry, RawLines, Relisted, ResampledBar,
+    Scan, Session, TailUpdate, TopicGap, VenueCoverage, Verification,
 };
 use crate::model::{CoverageGap, GroupedOrder, Millis, OrderBrief, TimeRange};
 
@@ -89,38 +89,36 @@ impl Archive {
         Store::open(path.as_ref()).map(Self::of)
     }
 
-    /// Quarantines damaged files, replaces a damaged journal, and records the lost time ranges as gaps.
+    /// Moves damaged files to the folder `damaged`, and records the time ranges of their rows as gaps.
+    ///
+    /// Calls `goes_on` with the number of files that are done and the total number of files. If it returns false, the
+    /// remaining files are not checked.
     ///
     /// # Errors
     ///
-    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] where the journal's catalog cannot be read.
-    pub fn repair(path: impl AsRef<Path>) -> Result<Verification, ArchiveError> {
-        let goes_on: GoesOn = Arc::new(|| true);
-        Self::repair_while(path, &goes_on, &|_, _| ())
-    }
-
-    /// As [`Archive::repair`], with progress reports. Stops if `goes_on` returns false.
-    ///
-    /// `progress` gets the number of files that are done and the total number of files.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::repair`].
-    pub fn repair_while(
+    /// As [`Archive::create_or_open`], and [`ArchiveError::Damaged`] if the journal is damaged.
+    pub fn repair(
         path: impl AsRef<Path>,
-        goes_on: &GoesOn,
-        progress: &dyn Fn(usize, usize),
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Verification, ArchiveError> {
-        repair::repair(path.as_ref(), goes_on, progress)
+        verify::repair(path.as_ref(), goes_on)
     }
 
-    /// Finishes a repair that was interrupted while it replaced the journal.
+    /// If the archive has segments but no journal, creates a journal that lists them.
+    ///
+    /// The rows of the lost journal, its sessions, gaps and ingests are not restored. All time until now becomes a gap.
+    /// Calls `goes_on` with the number of files that are done and the total number of files. If it returns false, no
+    /// journal is created. Returns `None` if no journal was created.
     ///
     /// # Errors
     ///
-    /// As [`Archive::repair`].
-    pub fn finish_repair(path: impl AsRef<Path>) -> Result<(), ArchiveError> {
-        repair::finish_repair(path.as_ref())
+    /// [`ArchiveError::Locked`] while another process writes to the archive, else [`ArchiveError`] if a file cannot be
+    /// read or written.
+    pub fn replace_missing_journal(
+        path: impl AsRef<Path>,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Option<Relisted>, ArchiveError> {
+        relist::replace_missing_journal(path.as_ref(), goes_on)
     }
 
     /// Merges archives into a new archive in the folder `into`.
@@ -881,30 +879,6 @@ impl Archive {
         verify::verify_observed(&self.store, goes_on)
     }
 
-    /// Checks the journal and every file, newest first, and logs damage.
-    ///
-    /// Returns the number of files read. Calls `goes_on` before each file and while the file is read, and stops once it
-    /// returns false. A file that this process found sound less than an hour ago is skipped.
-    ///
-    /// # Errors
-    ///
-    /// [`ArchiveError`] if the journal cannot be read. A file that cannot be opened is skipped.
-    pub fn check_files(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<usize, ArchiveError> {
-        scrub::check_files(&self.store, goes_on)
-    }
-
-    /// Starts a thread that checks all files immediately and then every hour.
-    #[must_use]
-    pub fn scrub_hourly(&self) -> Scrubber {
-        Scrubber::hourly(&self.store)
-    }
-
-    /// Starts a thread that waits one second and then checks all files once.
-    #[must_use]
-    pub fn scrub_once(&self) -> Scrubber {
-        Scrubber::once(&self.store)
-    }
-
     /// Number of files that are known to be damaged.
     ///
     /// # Errors
@@ -935,16 +909,6 @@ impl Archive {
     /// Records that the journal is damaged, if `fault` is the error of a damaged journal.
     pub(crate) fn note(&self, fault: &ArchiveError) {
         self.store.note(fault);
-    }
-
-    /// Number of times that a journal marked as damaged was found sound by a later check.
-    pub(crate) fn journal_recoveries(&self) -> u64 {
-        self.store.journal_recoveries()
-    }
-
-    /// Checks a damaged journal again, if its files have changed since the damage was found.
-    pub(crate) fn recheck_journal(&self) {
-        scrub::recheck_journal(&self.store);
     }
 }
 

@@ -1,12 +1,12 @@
 //! A batch of rows and coverage records, and the outcome of appending it.
 
 use super::ArchiveError;
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Counter, GapOutcome, Measurement, TopicGap};
-use crate::archive::coverage::pending;
-use crate::archive::coverage::pending::PendingExchange;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, SessionId};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{Counter, GapOutcome, Measurement, TopicGap};
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::pending::PendingExchange;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, SessionId};
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -74,11 +74,15 @@ impl Batch {
         check_all(MapRow::TABLE, &self.maps, Row::check)?;
         check_all(PositionRow::TABLE, &self.positions, Row::check)?;
         check_all("gaps", &self.gaps, sessions::check)?;
-        check_all("awaited", &self.pending, pending::check)?;
+        check_all("pending", &self.pending, pending::check)?;
         check_all("topic_gaps", &self.topic_gaps, events::check_topic_gap)?;
         check_all("outcomes", &self.outcomes, events::check_outcome)?;
-        check_all("tallies", &self.counters, events::check_counter)?;
-        check_all("marks", &self.measurements, events::check_measurement)
+        check_all("counters", &self.counters, events::check_counter)?;
+        check_all(
+            "measurements",
+            &self.measurements,
+            events::check_measurement,
+        )
     }
 
     /// Number of rows; gaps and other coverage records do not count.

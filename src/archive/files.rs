@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::ArchiveError;
 
 /// Folder for damaged files.
-pub(crate) const QUARANTINE: &str = "quarantine";
+pub(crate) const DAMAGED: &str = "damaged";
 
 /// Steps of writing a segment.
 ///
@@ -127,7 +127,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
     }
 }
 
-/// Chooses the path in the quarantine folder for the file `from`.
+/// Chooses the path in the folder [`DAMAGED`] for the file `from`.
 ///
 /// The path below the archive folder stays the same. If that path is already used, the file gets a unique name.
 pub(crate) fn quarantine_path(
@@ -135,7 +135,7 @@ pub(crate) fn quarantine_path(
     relative: &Path,
     from: &Path,
 ) -> Result<PathBuf, ArchiveError> {
-    let mut to = Path::new(QUARANTINE).join(relative);
+    let mut to = Path::new(DAMAGED).join(relative);
     refuse_link(folder, &to)?;
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     if is_there(from) && is_there(&folder.join(&to)) {

@@ -47,9 +47,11 @@
 mod archive;
 mod batch;
 mod catalog;
+mod checksums;
 mod clock;
 mod compaction;
 mod coverage;
+mod coverage_log;
 mod error;
 mod export;
 mod files;
@@ -64,8 +66,8 @@ mod raw;
 mod rows;
 mod scan;
 mod segment;
+mod sql;
 mod store;
-mod write_store;
 mod writer;
 
 pub use archive::Archive;
@@ -74,11 +76,11 @@ pub use catalog::ingests::{IngestOrigin, IngestRow, UndoRow};
 pub use catalog::stats::{ArchiveSummary, ArrivalPosition, KnownCoin};
 pub use compaction::compactor::CompactionReport;
 pub use compaction::supersede::DayCorrection;
-pub use coverage::events::{
+pub use coverage_log::events::{
     Counter, CounterKind, GapOutcome, Measurement, MeasurementKind, TopicGap,
 };
-pub use coverage::pending::PendingExchange;
-pub use coverage::sessions::{Gap, GapCause, ImportedSession, Session, SessionId};
+pub use coverage_log::pending::PendingExchange;
+pub use coverage_log::sessions::{Gap, GapCause, ImportedSession, Session, SessionId};
 pub use error::ArchiveError;
 pub use export::batch_file::ParquetBatchWriter;
 pub use export::closed_days::{ArchiveContents, ExportSelection, ExportedFile};
@@ -96,8 +98,7 @@ pub use import::importer::{ImportScope, Tables};
 pub use import::open_interest::InterestTable;
 pub use import::orders::{GivenOrders, OrderTable};
 pub use import::outcome::{ImportOutcome, RejectedRow};
-pub use integrity::damaged_part::DamagedPart;
-pub use integrity::scrub::Scrubber;
+pub use integrity::relist::Relisted;
 pub use integrity::verify::{Finding, Verification};
 pub use journal::database::log_bytes;
 pub use raw::line::{RawFileEntry, RawLine, RawLineKind, RawLines};
@@ -111,7 +112,8 @@ pub use scan::bar_resampling::ResampledBar;
 pub use scan::parallel::OrderFold;
 pub use scan::table_scan::{OrderDays, Scan};
 pub use scan::tail::TailUpdate;
-pub use store::GoesOn;
+pub use store::damaged_part::DamagedPart;
+pub use store::store::GoesOn;
 pub use writer::Writer;
 
 pub use crate::model::{Completeness, Evidence, GapState, VenueCoverage};

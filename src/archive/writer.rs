@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::archive::archive::Archive;
 use crate::archive::compaction::{compactor, supersede, undo};
-use crate::archive::coverage::pending;
+use crate::archive::coverage::damage_gaps;
+use crate::archive::coverage_log::pending;
 use crate::archive::import::importer;
 use crate::archive::integrity::verify;
 use crate::archive::journal::database;
 use crate::archive::rows::row::{check_name, check_time};
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::archive::{
     Acknowledged, ArchiveError, Batch, CompactionReport, Completeness, DayCorrection, GoesOn,
     ImportOutcome, ImportScope, SegmentStep, SessionId, Tables, UndoRow, Verification,
@@ -48,6 +49,7 @@ impl Archive {
     /// [`ArchiveError::Damaged`], [`ArchiveError::DiskFull`] and [`ArchiveError::Io`] as documented there.
     pub fn create_or_open(path: impl AsRef<Path>) -> Result<Writer, ArchiveError> {
         let write = WriteStore::create_or_open(path.as_ref())?;
+        damage_gaps::warn_of_damage(&write.store)?;
         let store = Arc::clone(&write.store);
         Ok(Writer {
             archive: Self { store },
@@ -159,7 +161,7 @@ impl Writer {
         undo::undo(&mut self.write, ingest)
     }
 
-    /// Moves damaged files to the folder `quarantine`.
+    /// Moves damaged files to the folder `damaged`.
     ///
     /// Records the time ranges of the missing rows as gaps.
     ///
@@ -232,7 +234,7 @@ impl Writer {
         check_name("exchange", exchange)
             .and_then(|()| check_time("started", at))
             .map_err(|(column, message)| ArchiveError::BadRow {
-                table: "runs",
+                table: "sessions",
                 column,
                 row: 0,
                 message,

@@ -8,11 +8,11 @@
 
 mod argument;
 mod arguments;
-mod contract;
 pub mod decode;
 mod endpoint;
 mod envelope;
 mod estimates;
+mod extension;
 mod instant;
 mod observations;
 mod openapi;
@@ -24,7 +24,6 @@ mod time;
 
 pub use argument::{Argument, ArgumentValue};
 pub use arguments::Arguments;
-pub use contract::Extension;
 pub use endpoint::{Endpoint, EndpointEntry};
 pub use envelope::{RefusedBody, ReplyEnvelope};
 pub(crate) use estimates::grid_bytes::grid_parts;
@@ -37,6 +36,7 @@ pub use estimates::liqmap::Liqmap;
 pub use estimates::maps::Maps;
 pub use estimates::maps::ModelVersion;
 pub use estimates::maxpain::Maxpain;
+pub use extension::Extension;
 pub(crate) use instant::{allowed_instants, read_instant};
 pub use observations::bars::Bars;
 pub use observations::coverage::Coverage;

@@ -1,7 +1,7 @@
 //! Constructors of [`Market`]: from tables, a simulation or an archive, live, as of an instant, or as a replay.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::archive::Archive;
 use crate::engine::Observations;
@@ -30,7 +30,6 @@ impl Market {
             moving: None,
             look: SharedLook::default(),
             filled_by: None,
-            watch: Mutex::default(),
             recordings: Recordings::default(),
         }
     }
@@ -145,16 +144,6 @@ impl Market {
             market.check_start(at)?;
         }
         Ok(market)
-    }
-
-    /// Starts a background thread that reads every archive file once, to find damage early.
-    #[must_use]
-    pub fn looked_through(self) -> Self {
-        let watch = self.archive().map(Archive::scrub_once);
-        Self {
-            watch: Mutex::new(watch),
-            ..self
-        }
     }
 
     /// Sets the collector that fills the archive of the market.

@@ -1,9 +1,9 @@
 //! [`Market`]: one interface for queries, independent of where the observations are stored.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use crate::archive::{Archive, DamagedPart, Scrubber};
+use crate::archive::{Archive, DamagedPart};
 use crate::market::blocking_pool::run_blocking;
 use crate::market::collector_status::{CollectorMonitor, CollectorStatus};
 use crate::market::map_recorder::MapRecorder;
@@ -45,17 +45,12 @@ pub struct Market {
     pub(crate) look: SharedLook,
     /// The collector in this process that fills the archive.
     pub(crate) filled_by: Option<Arc<dyn CollectorMonitor>>,
-    /// The background check that reads all archive files once.
-    pub(crate) watch: Mutex<Option<Scrubber>>,
     pub(crate) recordings: Recordings,
 }
 
 impl Market {
-    /// Ends a replay together with its followers, and stops the background check of files.
+    /// Ends a replay together with its followers.
     pub fn end(&self) {
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        *watch = None;
-        drop(watch);
         if let Some(moving) = &self.moving {
             moving.end();
         }

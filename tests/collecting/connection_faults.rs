@@ -197,7 +197,7 @@ async fn invalid_messages_are_counted_and_collection_continues() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_stored(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.lines().count() >= 3, "{aside}");
 }
 
@@ -466,7 +466,7 @@ async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     stored.sort();
     expected.sort();
     assert_eq!(stored, expected);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     for venue in TIMED {
         for reason in ["is more than 60 s in the future", "old on a live channel"] {
             let named = |line: &&str| line.contains(reason) && line.contains(&format!("{venue}|"));
@@ -500,6 +500,6 @@ async fn an_order_with_an_absurd_value_is_rejected_and_breaks_no_answer() {
     let market = Market::open(&archive, None).unwrap();
     let answered = market.answer(&Overview, None).unwrap();
     assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert_eq!(aside.lines().count(), 3, "{aside}");
 }

@@ -143,7 +143,7 @@ async fn no_open_bar_of_bybit_is_stored_if_the_clock_is_ahead() {
 
 /// What came to nothing at the start is asked for again, not taken for known.
 #[tokio::test(start_paused = true)]
-async fn bars_whose_first_request_failed_are_requested_again() {
+async fn bars_of_a_failed_first_request_are_requested_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let bybit = doubles.of("bybit");
     let settings = Settings {

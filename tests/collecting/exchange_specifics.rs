@@ -486,7 +486,7 @@ fn reading_markets_often() -> Settings {
 
 /// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
 #[tokio::test(start_paused = true)]
-async fn a_delisted_market_whose_requests_are_refused_is_a_topic_gap() {
+async fn a_delisted_market_with_refused_requests_is_a_topic_gap() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
     let coinex = doubles.of("coinex");
     let settings = reading_markets_often();

@@ -49,7 +49,7 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) 
     let status = collecting.of(venue);
     collecting.stop().await;
     assert_stored(&folder.archive(), &stored);
-    let aside = std::fs::read_to_string(folder.archive().join("set_aside.jsonl"));
+    let aside = std::fs::read_to_string(folder.archive().join("quarantine.jsonl"));
     assert_eq!(
         aside.is_ok_and(|text| text.contains("the exchange's own")),
         !is_wrong_stored
@@ -242,7 +242,7 @@ async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     assert_eq!((done.new, done.doubtful), (0, 1), "{done:?}");
     assert_stored(&folder.archive(), &[]);
     // As a decoder would have read it that took the price for ten times as much.
-    let file = folder.archive().join("set_aside.jsonl");
+    let file = folder.archive().join("quarantine.jsonl");
     let aside = std::fs::read_to_string(&file).unwrap();
     let mut line: serde_json::Value = serde_json::from_str(aside.trim_end()).unwrap();
     for figure in ["price", "value_usd"] {

@@ -87,7 +87,7 @@ async fn a_row_with_an_unknown_market_is_lost_by_name_in_the_end() {
     collecting.stop().await;
     assert_stored(&archive, &[]);
     assert_on_record(&archive, &late, GapState::Lost);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.contains(late[0].native_id()), "{aside}");
 }
 

@@ -127,7 +127,7 @@ async fn an_instant_that_fills_a_page_loses_only_its_remaining_trades() {
     collecting.stop().await;
     happened.extend_from_slice(&crowd[30..]);
     assert_stored(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("set_aside.jsonl")).unwrap();
+    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     assert!(aside.contains("has 100 trades at"), "{aside}");
 }
 

@@ -1,6 +1,6 @@
 """Fail on banned words, crowded folders and duplicate type names.
 
-The lists stand in ``words.toml`` beside this file. ``python tests/lint/plain.py [PATH ...]`` checks the given files and
+The lists are in ``words.toml``. ``python tests/lint/plain.py [PATH ...]`` checks the given files and
 folders, without arguments the whole project.
 """
 
@@ -19,7 +19,7 @@ NAMES = set(RULES["names"])
 PROSE = set(RULES["prose"])
 
 WORD = re.compile(r"[A-Za-z]+")
-# `told_by`, `ToldBy` and `TOLD` all hold the word "told".
+# `held_by`, `HeldBy` and `HELD` all hold the word "held".
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 RUST = re.compile(
     r"""

@@ -48,7 +48,7 @@ class Seen:
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
 
     def note(self, text):
-        # The browser tells of every refusal that a test asks for; the page says it in its own words.
+        # The browser reports every refusal that a test asks for; the page says it in its own words.
         if "Failed to load resource" not in text:
             self.faults.append(text)
 

@@ -41,7 +41,7 @@ def heatmap(server):
         return client.heatmap("BTC")
 
 
-def test_the_readout_tells_what_the_service_answers(visit, server, heatmap):
+def test_the_readout_shows_what_the_service_answers(visit, server, heatmap):
     page = visit(server.url)
     box = _drawn(page)
     pick = random.Random(5)
@@ -81,7 +81,7 @@ def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and wh
     page.mouse.move(box["x"] + 5, box["y"] + box["height"] + 60)
     page.wait_for_timeout(200)
     pixels = _pixels(page)
-    held = drawn = 0
+    known = drawn = 0
     for x, y, row, column in points:
         value = heatmap.matrix[row, column]
         colour = pixels[int((y + 0.5) * ratio), int((x + 0.5) * ratio)]
@@ -90,10 +90,10 @@ def test_a_pixel_has_the_colour_of_its_cell(  # noqa: PLR0917  # fixtures and wh
         index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
         near = table[max(0, index - 1) : index + 2]
         drawn += 1
-        held += bool(np.abs(near - colour).sum(axis=1).min() <= 3)
+        known += bool(np.abs(near - colour).sum(axis=1).min() <= 3)
     # A candle, or the edge of a cell, may lie on a point.
     assert drawn > 20
-    assert held >= 0.93 * drawn
+    assert known >= 0.93 * drawn
 
 
 def test_the_words_stand_in_the_document_and_in_the_picture(visit, server):

@@ -105,21 +105,21 @@ def _shown(page, words):
     page.wait_for_timeout(500)
 
 
-def _held(page, map, place=0, count=60):
+def _loaded(page, map, place=0, count=60):
     """Point at many places; the readout has the numbers of the recording, without a currency."""
     box = page.locator(".canvas").nth(place).bounding_box()
     pick = random.Random(6)
-    held = 0
+    known = 0
     for _ in range(count):
         found = _read(page, box, pick.uniform(0.05, 0.7), pick.uniform(0.05, 0.7), place)
         if found is None:
             continue
         row, column, value, text = found
-        held += 1
+        known += 1
         assert value == pytest.approx(map.matrix[row, column], rel=1.01e-4)
         assert "USD" not in text
-    assert held > count / 2
-    return held
+    assert known > count / 2
+    return known
 
 
 def test_a_recorded_source_is_chosen_and_named_with_its_instant(visit, url, recorded):
@@ -135,7 +135,7 @@ def test_a_recorded_source_is_chosen_and_named_with_its_instant(visit, url, reco
     assert f"as served at {newest.meta['recorded_at']:%Y-%m-%d %H:%M} UTC" in label
     for part in (".label p", ".colourbar"):
         assert "USD" not in page.locator(part).inner_text()
-    _held(page, newest)
+    _loaded(page, newest)
     page.keyboard.press("t")
     assert "USD" not in page.locator("dialog").inner_text()
     page.keyboard.press("Escape")
@@ -146,7 +146,7 @@ def test_the_map_of_an_instant_is_the_one_that_was_known_then(visit, url, record
     at = recorded[0].meta["recorded_at"] + timedelta(minutes=20)
     page = visit(f"{url}/#source=coinglass&as_of={at:%Y-%m-%dT%H:%MZ}")
     _shown(page, f"{recorded[0].meta['recorded_at']:%Y-%m-%d %H:%M} UTC")
-    _held(page, recorded[0], count=20)
+    _loaded(page, recorded[0], count=20)
 
 
 def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorded):
@@ -168,7 +168,7 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
     page.mouse.move(box["x"] + 5, box["y"] + box["height"] + 60)
     page.wait_for_timeout(200)
     pixels = np.asarray(IMAGE.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
-    held = drawn = 0
+    known = drawn = 0
     for x, y, row, column in points:
         value = map.matrix[row, column]
         if value <= 0:
@@ -176,9 +176,9 @@ def test_a_pixel_of_an_uneven_map_has_the_colour_of_its_cell(visit, url, recorde
         index = min(255, max(0, round(255 * np.log(value / low) / np.log(high / low))))
         near = table[max(0, index - 1) : index + 2]
         drawn += 1
-        held += bool(np.abs(near - pixels[y, x]).sum(axis=1).min() <= 3)
+        known += bool(np.abs(near - pixels[y, x]).sum(axis=1).min() <= 3)
     assert drawn > 25
-    assert held >= 0.9 * drawn
+    assert known >= 0.9 * drawn
 
 
 @pytest.mark.parametrize("width, height", [(1440, 900), (820, 1180), (390, 844)])
@@ -208,7 +208,7 @@ def test_two_sources_are_shown_with_a_label_each(visit, url, recorded, width, he
         assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
     if width > 600:
         page.locator(".canvas").nth(1).scroll_into_view_if_needed()
-        _held(page, recorded[-1], place=1, count=20)
+        _loaded(page, recorded[-1], place=1, count=20)
     page.keyboard.press("t")
     captions = page.locator("dialog caption").all_inner_texts()
     assert [caption.split(" · ")[0] for caption in captions[:2]] == ["ESTIMATE", "AS SERVED BY coinglass"]
@@ -243,4 +243,4 @@ def test_an_archive_of_recordings_alone_shows_them(visit, folder, tmp_path):
         _shown(page, "AS SERVED BY coinglass")
         assert page.locator("#coin option").all_inner_texts() == ["BTC"]
         assert "1970" not in page.locator(".page").inner_text()
-        _held(page, recorded[-1], count=20)
+        _loaded(page, recorded[-1], count=20)

@@ -71,7 +71,7 @@ def connect(request):
 
 @pytest.fixture
 def wall_clock(tmp_path):
-    """What sets the wall clock of a process anew, as its environment."""
+    """The environment of a process that sets its wall clock."""
     compiler = shutil.which("cc")
     if not compiler or sys.platform != "linux":
         pytest.skip("no C compiler")
@@ -107,10 +107,10 @@ def s3(store, monkeypatch, tmp_path):
 
 @pytest.fixture
 def nowhere():
-    """Settings in which every exchange is a port of this machine that nobody listens on."""
+    """Settings in which every exchange is a closed port of this machine."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
         hosts = f'socket = "ws://127.0.0.1:{port}"\nrest = "http://127.0.0.1:{port}"\n'
-        # Bound and not listening: connections are refused, and nobody else can have the port meanwhile.
+        # Bound and not listening: connections are refused, and no other program can have the port meanwhile.
         yield QUICK + f"[exchanges.okx]\n{hosts}[exchanges.bybit]\n{hosts}"

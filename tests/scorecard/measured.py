@@ -74,7 +74,7 @@ class Measured:
         chance = np.random.default_rng(0)
         rows = []
         for coin in COINS:
-            told = self._told(coin)
+            stated = self._stated(coin)
             for side in SIDES:
                 mine = self.positions[(self.positions["coin"] == coin) & (self.positions["side"] == side)]
                 value = mine.groupby("account")["value"].sum()
@@ -92,12 +92,12 @@ class Measured:
                             "measured": near.sum() / whole.sum(),
                             "low": low,
                             "high": high,
-                            "model": told[side, distance],
+                            "model": stated[side, distance],
                         }
                     )
         return pd.DataFrame(rows)
 
-    def _told(self, coin: str) -> dict[tuple[str, float], float]:
+    def _stated(self, coin: str) -> dict[tuple[str, float], float]:
         """The shares of the model by side and distance."""
         bars, interest = recorded(self.folder, *SPAN) if coin == GATED_COIN else hourly(self.folder, coin)
         times = self.positions.loc[self.positions["coin"] == coin, "t"].drop_duplicates().sort_values()
@@ -110,9 +110,9 @@ class Measured:
                 in_usd = "open_interest_usd" in interest
                 usd = last["open_interest_usd"] if in_usd else last["open_interest"] * grid.current_price
                 far = np.abs(grid.prices / grid.current_price - 1)
-                for (side, distance), told in found.items():
+                for (side, distance), stated in found.items():
                     within = grid.total[(grid.sides == side) & (far <= distance)].sum()
-                    told.append(float(within / usd))
+                    stated.append(float(within / usd))
         return {place: float(np.mean(shares)) for place, shares in found.items()}
 
     def near(self) -> dict[str, float]:

@@ -188,9 +188,9 @@ def of_habits(found: pd.DataFrame) -> str:
 
 
 def measured(shares: pd.DataFrame, meta: dict[str, Any], gated: list[Gate]) -> str:
-    held = (shares["coin"] == positions.GATED_COIN) & shares["distance"].isin(positions.GATED)
+    loaded = (shares["coin"] == positions.GATED_COIN) & shares["distance"].isin(positions.GATED)
     inside = shares["model"].between(shares["low"], shares["high"])
-    count, hits = int(held.sum()), int((held & inside).sum())
+    count, hits = int(loaded.sum()), int((loaded & inside).sum())
     gated.append(
         (
             "recorded: Hyperliquid, BTC, shares within 5, 10, 30 % inside the interval",

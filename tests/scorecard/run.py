@@ -22,7 +22,7 @@ def main() -> None:
     reader.add_argument("--seeds", type=int, default=12, help="markets that the gates are held to")
     reader.add_argument("--fewer", type=int, default=3, help="markets of each quality and habit")
     reader.add_argument("--page", type=Path, default=PAGE)
-    reader.add_argument("--only", choices=["positions"], help="measure this section anew, of a page that is there")
+    reader.add_argument("--only", choices=["positions"], help="measure this section again, of an existing page")
     asked = reader.parse_args()
     gated: list[page.Gate] = []
     print("simulated markets as they are …", flush=True)

@@ -203,7 +203,7 @@ HABITS: dict[str, tuple[float, float, float]] = {
     "higher leverage (weights × k^0.75)": (0.75, 1.0, 0.3),
     "positions last a quarter as long": (0.0, 0.25, 0.3),
     "positions last four times as long": (0.0, 4.0, 0.3),
-    "nobody adds margin": (0.0, 1.0, 0.0),
+    "no one adds margin": (0.0, 1.0, 0.0),
     "four of five add margin": (0.0, 1.0, 0.8),
     "lower leverage, four times as long": (-0.75, 4.0, 0.3),
     "higher leverage, a quarter as long": (0.75, 0.25, 0.3),

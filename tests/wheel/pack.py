@@ -1,4 +1,4 @@
-"""The wheel, packed anew as small as deflate allows; its files and their names, times and order stay what they are.
+"""The wheel, packed again as small as deflate allows; its files and their names, times and order stay what they are.
 
 What unpacks it notices nothing: it is the same format, for which libdeflate looks harder than zlib does.
 """

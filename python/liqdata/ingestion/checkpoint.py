@@ -2,7 +2,7 @@
 
 The record has a line of JSON per file, written as soon as all rows of the file are stored. A line is valid only while
 the following are unchanged: the path, length and modification time of the file, the options of the ingest, the version
-of liqdata, and the archive. The archive must also have all its files and no quarantine folder.
+of liqdata, and the archive. The archive must also have all its files and no folder of damaged files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FINISHED = "finished.jsonl"
 """Name of the file in the archive's folder that contains this record."""
 
-QUARANTINE = "quarantine"
+DAMAGED = "damaged"
 SUM = "sum"
 COUNTS = ("rows", "refused", "first", "files")
 
@@ -91,7 +91,7 @@ class Finished:
 
         Otherwise the ingested files must be read again to restore rows.
         """
-        if (self._folder / QUARANTINE).exists():
+        if (self._folder / DAMAGED).exists():
             return False
         try:
             files = manifest_of(_core.archive_lists(str(self._folder))).files

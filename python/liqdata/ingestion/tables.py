@@ -261,7 +261,7 @@ def _instants(cells: Any) -> Any:
 
 
 def _column(cells: Any) -> Any:
-    """Convert a pandas column to numpy or a list, and masked cells to missing cells.
+    """Convert a pandas column to numpy, Arrow or a list, and masked cells to missing cells.
 
     Return others unchanged.
     """
@@ -275,7 +275,40 @@ def _column(cells: Any) -> Any:
         return series.to_numpy()
     if getattr(dtype, "kind", "O") in "iufM" and not hasattr(dtype, "na_value"):
         return cells.to_numpy()
-    plain = getattr(dtype, "numpy_dtype", None)
+    array = _arrow(cells)
+    return _objects(cells) if array is None else array
+
+
+def _objects(cells: Any) -> Any:
+    """A pandas column as a list of Python objects, or as single-precision floats."""
+    plain = getattr(cells.dtype, "numpy_dtype", None)
     if plain is not None and plain.kind == "f" and plain.itemsize <= SINGLE:  # objects would become doubles
         return cells.to_numpy(dtype="float32", na_value=float("nan"))
     return cells.astype(object).tolist()
+
+
+def _arrow(cells: Any) -> Any:
+    """A pandas column as an Arrow array, which the Rust core reads without a Python object for each cell.
+
+    ``None`` without pyarrow, and for a column that Arrow does not represent with the same cells: mixed objects,
+    decimals, truth values, durations, and types that only pandas has.
+    """
+    from pandas.api.types import infer_dtype
+
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    if cells.dtype == object and infer_dtype(cells, skipna=True) != "string":
+        return None
+    try:
+        array = pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):  # such as half a surrogate pair
+        return None
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    kinds = (*_TEXTS, *_NUMBERS) if cells.dtype != object else _TEXTS
+    return array if any(getattr(pa.types, f"is_{name}")(kind) for name in kinds) else None
+
+
+_TEXTS = ("string", "large_string", "string_view")
+_NUMBERS = ("integer", "floating", "timestamp")

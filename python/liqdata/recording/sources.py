@@ -156,7 +156,7 @@ class _Waiting(NamedTuple):
 class VendorSource:
     """A vendor as a source of recordings."""
 
-    def __init__(self, service: BlockingVendor, *, own: bool) -> None:
+    def __init__(self, service: BlockingVendor[Any], *, own: bool) -> None:
         self.service = service
         self.vendor = type(service).__name__
         self.name = self.vendor.lower()

@@ -208,7 +208,9 @@ def _columns_of(data: Any, parameter: str) -> dict[str, Any]:
 
 
 def _unmasked(cells: Any) -> Any:
-    """Replace masked and NA cells of a list by ``None``; return other columns unchanged."""
+    """Convert an Arrow array to a list, and masked and NA cells to ``None``; return other columns unchanged."""
+    if hasattr(cells, "to_pylist"):
+        return cells.to_pylist()
     if not isinstance(cells, list | tuple):
         return cells
     hidden = {"MaskedConstant", "NAType"}

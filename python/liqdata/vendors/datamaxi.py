@@ -14,7 +14,6 @@ from .service import Access, BlockingVendor, Dialect, meta_of, secret, vendor_me
 from .vocabulary import coin_of, exchange_of, spelled, whole
 
 if TYPE_CHECKING:
-
     from typing import Unpack
 
     from liqdata.results.map import LiquidationMap

@@ -102,19 +102,20 @@ class HyblockDialect(Dialect):
     """The questions of Hyblock."""
 
     def __init__(self, access: HyblockAccess) -> None:
-        self.access = access
+        super().__init__(access)
+        self._tokens = access
 
     def _get(self, path: str, **query: str | None) -> Flow[Reply]:
         given = {name: value for name, value in query.items() if value is not None}
         request = Get(f"/{path}", given, "a plan with this endpoint")
-        yield from self.access.token(renew=False)
+        yield from self._tokens.token(renew=False)
         try:
             return (yield from get(self.access, request, verdict))
         except Refused as error:
             if error.status != 401:  # noqa: PLR2004 - the HTTP status
                 raise
         # A token may end early; a new one decides whether the key is refused.
-        yield from self.access.token(renew=True)
+        yield from self._tokens.token(renew=True)
         return (yield from get(self.access, request, verdict))
 
     def heatmap(self, symbol: str, range: str, exchange: str) -> Flow[Heatmap]:

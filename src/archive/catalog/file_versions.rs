@@ -54,6 +54,20 @@ pub(crate) fn of(journal: &Connection, path: &str) -> rusqlite::Result<Generatio
     Ok(found.unwrap_or_default())
 }
 
+/// All time ranges, by path.
+pub(crate) fn all(journal: &Connection) -> rusqlite::Result<Vec<(String, Generation)>> {
+    journal
+        .prepare_cached("SELECT path, since, superseded_at FROM generations ORDER BY path")?
+        .query_map([], |line| {
+            let generation = Generation {
+                since: line.get::<_, Option<i64>>(1)?.map(Millis),
+                superseded_at: line.get::<_, Option<i64>>(2)?.map(Millis),
+            };
+            Ok((line.get(0)?, generation))
+        })?
+        .collect()
+}
+
 /// Records the time range in which a segment is valid.
 ///
 /// Does nothing if `version` is the default, which a segment without versions has.

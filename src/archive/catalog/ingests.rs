@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::sql::table;
 use crate::model::{Millis, record};
 
 pub(crate) const CREATE: &str = "

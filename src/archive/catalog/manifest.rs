@@ -4,21 +4,22 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, params};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use crate::archive::catalog::file_versions;
+use crate::archive::checksums::file_checksum::{checksum, checksum_of};
+use crate::archive::clock::wall_clock;
 use crate::archive::files;
-use crate::archive::integrity::file_checksum::{checksum, checksum_of};
-use crate::archive::journal::table::not_readable;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::sql::table::not_readable;
 use crate::model::Millis;
 
 pub(crate) const CREATE: &str = "
@@ -61,7 +62,7 @@ impl SegmentState {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
-            Self::Active => "kept",
+            Self::Active => "active",
             Self::Quarantined => "quarantined",
         }
     }
@@ -99,14 +100,14 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Path of the partition's folder, relative to the archive's folder.
-    pub(crate) fn folder<R: Row>(self) -> PathBuf {
-        let mut folder = PathBuf::from(R::TABLE);
-        if R::HAS_INTERVAL {
-            folder.push(format!("interval={}", interval_name(self.interval)));
-        }
-        folder.push(format!("date={}", self.day.name()));
-        folder
+    /// Path of the partition's folder, relative to the archive's folder, with `/` between names.
+    pub(crate) fn folder<R: Row>(self) -> String {
+        let interval = if R::HAS_INTERVAL {
+            format!("interval={}/", interval_name(self.interval))
+        } else {
+            String::new()
+        };
+        format!("{}/{interval}date={}", R::TABLE, self.day.name())
     }
 }
 
@@ -122,6 +123,25 @@ fn interval_name(interval: i64) -> String {
         }
     }
     format!("{interval}ms")
+}
+
+/// Bar length in a segment's path; 0 for rows without a length.
+pub(crate) fn interval_in<R: Row>(path: &str) -> Option<i64> {
+    if !R::HAS_INTERVAL {
+        return Some(0);
+    }
+    let name = path
+        .split('/')
+        .find_map(|name| name.strip_prefix("interval="))?;
+    let (digits, unit) = [
+        ("ms", 1),
+        ("d", Millis::DAY),
+        ("h", Millis::HOUR),
+        ("m", Millis::MINUTE),
+    ]
+    .into_iter()
+    .find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, unit)))?;
+    digits.parse::<i64>().ok()?.checked_mul(unit)
 }
 
 /// An entry of the manifest: one segment.
@@ -143,18 +163,28 @@ pub(crate) struct SegmentEntry {
 }
 
 impl SegmentEntry {
-    /// Creates the entry of a segment at the path `relative`.
-    ///
-    /// The segment's content is `bytes`, which encode `rows`.
-    pub(crate) fn of<R: Row>(
-        rows: &[R],
-        partition: Partition,
-        relative: &Path,
-        bytes: &[u8],
-    ) -> Self {
-        let times = || rows.iter().map(Row::timestamp);
-        let ends = times().min().zip(times().max()).unwrap_or_default();
-        Self::holding::<R>(rows.len(), ends, partition, relative, bytes)
+    /// Creates the entry of a new segment. Its content is `bytes`, which encode `rows`.
+    pub(crate) fn of<R: Row>(rows: &[R], partition: Partition, bytes: &[u8]) -> Self {
+        Self::holding::<R>(rows.len(), ends(rows), partition, bytes)
+    }
+
+    /// Creates the entry of an existing segment, if `path` is that of a segment with these rows.
+    pub(crate) fn found<R: Row>(rows: &[R], path: &str, bytes: &[u8]) -> Option<Self> {
+        let first = rows.first()?;
+        let partition = Partition {
+            day: Day::of(first.timestamp()),
+            interval: first.interval(),
+        };
+        let entry = Self {
+            path: path.to_owned(),
+            ..Self::of(rows, partition, bytes)
+        };
+        id_of(path, R::TABLE, partition).map(|_| entry)
+    }
+
+    /// When the segment was written, according to its name.
+    pub(crate) fn written_at(&self) -> Millis {
+        id_of(&self.path, &self.holds, self.partition).map_or(Millis::default(), written_at)
     }
 
     /// End of the time range of the rows, exclusive. For bars, this is the close time of the last bar.
@@ -169,20 +199,17 @@ impl SegmentEntry {
         rows: usize,
         (first, last): (Millis, Millis),
         partition: Partition,
-        relative: &Path,
         bytes: &[u8],
     ) -> Self {
+        let sha256 = checksum(bytes);
+        let id = segment_id(wall_clock(), &sha256);
         Self {
-            path: relative
-                .iter()
-                .map(|name| name.to_string_lossy())
-                .collect::<Vec<_>>()
-                .join("/"),
+            path: format!("{}/part-{id}.parquet", partition.folder::<R>()),
             holds: R::TABLE.to_owned(),
             partition,
             rows: u64::try_from(rows).unwrap_or(u64::MAX),
             bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            sha256: checksum(bytes),
+            sha256,
             first,
             last,
             reason: None,
@@ -191,21 +218,52 @@ impl SegmentEntry {
     }
 }
 
-/// Whether compaction could have generated this path. A manifest entry with any other path is refused, because the path
-/// may lead outside the archive.
-fn is_generated(path: &str, holds: &str, partition: Partition) -> bool {
+/// Times of the first and the last row.
+fn ends<R: Row>(rows: &[R]) -> (Millis, Millis) {
+    let times = || rows.iter().map(Row::timestamp);
+    times().min().zip(times().max()).unwrap_or_default()
+}
+
+/// Identifier of a segment, from the time in milliseconds and the first digits of the SHA-256 of its file.
+///
+/// The name of a file thus verifies its content, also if the journal is lost.
+fn segment_id(at: Millis, sha256: &str) -> Uuid {
+    let digits = sha256.get(..20).unwrap_or_default();
+    let digest = u128::from_str_radix(digits, 16).unwrap_or_default();
+    let at = u128::try_from(at.0).unwrap_or_default();
+    Builder::from_custom_bytes((at << 80 | digest).to_be_bytes()).into_uuid()
+}
+
+/// Identifier in the file name of a segment; `None` for another file.
+pub(crate) fn id_in_name(path: &Path) -> Option<Uuid> {
+    let id = path.file_name()?.to_str()?.strip_prefix("part-")?;
+    Uuid::try_parse(id.strip_suffix(".parquet")?).ok()
+}
+
+/// Whether the name of a segment stands for a file with this SHA-256.
+pub(crate) fn is_named_after(path: &Path, sha256: &str) -> bool {
+    id_in_name(path).is_some_and(|id| id == segment_id(written_at(id), sha256))
+}
+
+/// Time in the identifier of a segment.
+fn written_at(id: Uuid) -> Millis {
+    Millis(i64::try_from(id.as_u128() >> 80).unwrap_or_default())
+}
+
+/// Identifier of the segment at a path, if the archive may have generated the path.
+fn id_of(path: &str, holds: &str, partition: Partition) -> Option<Uuid> {
     let folder = match holds {
         OrderRow::TABLE => partition.folder::<OrderRow>(),
         BarRow::TABLE => partition.folder::<BarRow>(),
         OpenInterestRow::TABLE => partition.folder::<OpenInterestRow>(),
         MapRow::TABLE => partition.folder::<MapRow>(),
         PositionRow::TABLE => partition.folder::<PositionRow>(),
-        _ => return false,
+        _ => return None,
     };
-    let folder: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
-    path.strip_prefix(folder.join("/").as_str())
-        .and_then(|name| name.strip_prefix("/part-")?.strip_suffix(".parquet"))
-        .is_some_and(|id| Uuid::try_parse(id).is_ok_and(|uuid| uuid.to_string() == id))
+    let name = path.strip_prefix(folder.as_str())?;
+    let id = name.strip_prefix("/part-")?.strip_suffix(".parquet")?;
+    let uuid = Uuid::try_parse(id).ok()?;
+    (uuid.to_string() == id).then_some(uuid)
 }
 
 const COLUMNS: &str =
@@ -221,7 +279,8 @@ fn part(row: &rusqlite::Row<'_>) -> rusqlite::Result<SegmentEntry> {
         day: Day(row.get(2)?),
         interval: row.get(3)?,
     };
-    if !is_generated(&path, &holds, partition) {
+    // A manifest entry with another path is refused, because the path may lead outside the archive.
+    if id_of(&path, &holds, partition).is_none() {
         return Err(not_readable(
             0,
             format!("{path:?} is not a valid segment path for table {holds}"),
@@ -337,7 +396,7 @@ pub(crate) fn undone(
 ) -> rusqlite::Result<Vec<SegmentEntry>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'kept'
+            "SELECT {COLUMNS} FROM manifest WHERE holds = ?1 AND day = ?2 AND interval = ?3 AND state = 'active'
              AND ingest IN (SELECT id FROM ingests WHERE undone IS NOT NULL)"
         ))?
         .query_map(params![holds, partition.day.0, partition.interval], part)?

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use crate::archive::batch::Batch;
 use crate::archive::catalog::file_versions;
-use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::sql::table;
 use crate::model::{Millis, record};
 
 pub(crate) const CREATE: &str = "
@@ -84,8 +83,8 @@ pub(crate) fn orders_from(journal: &Connection) -> rusqlite::Result<Option<Milli
     first(
         journal,
         &format!(
-            "SELECT min(started) AS at FROM runs WHERE undone IS NULL
-             UNION ALL SELECT min(first) FROM manifest WHERE state = 'kept' AND holds = 'orders' AND {is_valid}
+            "SELECT min(started) AS at FROM sessions WHERE undone IS NULL
+             UNION ALL SELECT min(first) FROM manifest WHERE state = 'active' AND holds = 'orders' AND {is_valid}
              UNION ALL SELECT min(timestamp) FROM orders"
         ),
     )
@@ -98,7 +97,7 @@ pub(crate) fn observed_from(journal: &Connection) -> rusqlite::Result<Option<Mil
         journal,
         &format!(
             "SELECT min(first + interval) AS at FROM manifest
-                 WHERE state = 'kept' AND holds NOT IN ('orders', 'maps') AND {is_valid}
+                 WHERE state = 'active' AND holds NOT IN ('orders', 'maps') AND {is_valid}
              UNION ALL SELECT * FROM (SELECT timestamp + interval FROM bars ORDER BY timestamp LIMIT 1)
              UNION ALL SELECT min(timestamp) FROM open_interest
              UNION ALL SELECT min(timestamp) FROM positions"
@@ -209,7 +208,7 @@ pub(crate) fn recompute_newest(journal: &Connection) -> rusqlite::Result<()> {
             &format!(
                 "SELECT min(value, (SELECT max(at) FROM (
                      SELECT max(last + interval) AS at FROM manifest
-                         WHERE state = 'kept' AND holds <> 'maps' AND {is_valid}
+                         WHERE state = 'active' AND holds <> 'maps' AND {is_valid}
                      UNION ALL SELECT max(timestamp) FROM orders
                      UNION ALL SELECT max(timestamp + interval) FROM bars
                      UNION ALL SELECT max(timestamp) FROM open_interest
@@ -275,15 +274,6 @@ impl StatsUpdate {
     }
 }
 
-/// Updates the statistics for the rows of a batch.
-pub(crate) fn note(journal: &Connection, batch: &Batch) -> rusqlite::Result<()> {
-    let mut noted = StatsUpdate::default();
-    noted.take(&batch.orders);
-    noted.take(&batch.bars);
-    noted.take(&batch.open_interest);
-    noted.write(journal)
-}
-
 /// Skips one row id for each row that was written directly to a segment.
 ///
 /// A reader that follows the table by row id thus detects that it has missed rows.
@@ -316,17 +306,6 @@ pub(crate) fn last_id(journal: &Connection, table: &str) -> rusqlite::Result<i64
         last = last.max(number);
     }
     Ok(last)
-}
-
-/// Sets the last used row id of a table.
-pub(crate) fn set_last_id(journal: &Connection, table: &str, last: i64) -> rusqlite::Result<()> {
-    journal.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [table])?;
-    journal
-        .execute(
-            "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)",
-            params![table, last],
-        )
-        .map(drop)
 }
 
 /// Records the largest id of the rows that are being removed from a table.

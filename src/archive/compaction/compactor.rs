@@ -12,8 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use crate::archive::ArchiveError;
 use crate::archive::catalog::ingests;
 use crate::archive::catalog::manifest;
@@ -33,8 +31,8 @@ use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::{MOST, SegmentError};
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of rows of a day above which the day is split.
@@ -352,19 +350,18 @@ impl<H: WriterAccess> Compaction<'_, H> {
         let partition = batch.partition;
         let now = wall_clock();
         let base = self.access.archive().folder.clone();
-        let name = format!("part-{}.parquet", Uuid::now_v7());
-        let relative = partition.folder::<R>().join(name);
-        let path = base.join(&relative);
-        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&path, fault))?;
+        let folder = base.join(partition.folder::<R>());
+        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&folder, fault))?;
         let part = SegmentEntry {
             ingest: batch.ingest.map(str::to_owned),
-            ..SegmentEntry::of(rows, partition, &relative, &bytes)
+            ..SegmentEntry::of(rows, partition, &bytes)
         };
+        let path = base.join(&part.path);
         let (name, venues, count) = (part.path.clone(), manifest::venues(rows), part.rows);
         self.access
             .change(move |writer| writer.change(|journal| manifest::intend(journal, &part, now)))?;
         (self.done)(SegmentStep::Intended, &path);
-        let moved = match place(&base, &relative, &bytes, self.done) {
+        let moved = match place(&base, Path::new(&name), &bytes, self.done) {
             Ok(()) => {
                 let name = name.clone();
                 self.access.change(move |writer| {

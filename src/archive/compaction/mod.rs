@@ -4,7 +4,6 @@
 //! its rows from the journal. `supersede` replaces orders of a day, and `undo` reverts an ingest. Both use `rewrite`,
 //! which preserves the replaced rows for reads as of an earlier instant.
 
-pub(super) mod background;
 pub(super) mod compactor;
 pub(super) mod rewrite;
 pub(super) mod supersede;

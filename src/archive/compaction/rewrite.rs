@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Transaction;
-use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions;
@@ -24,7 +23,7 @@ use crate::archive::journal::database;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::atomic_write::place_all;
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of segments that are written together.
@@ -35,7 +34,6 @@ struct NewSegment {
     entry: SegmentEntry,
     venues: Venues,
     is_superseded: bool,
-    relative: PathBuf,
     bytes: Vec<u8>,
 }
 
@@ -73,20 +71,17 @@ impl Rewrite {
     ) -> Result<(), ArchiveError> {
         R::sort_for_file(&mut rows);
         for rows in divide(rows, |row| row.exchange().unwrap_or_default().to_owned()) {
-            let name = format!("part-{}.parquet", Uuid::now_v7());
-            let relative = partition.folder::<R>().join(name);
-            let path = writer.store.folder.join(&relative);
-            let bytes = parquet::bytes(&rows).map_err(|fault| of_fault(&path, fault))?;
+            let folder = writer.store.folder.join(partition.folder::<R>());
+            let bytes = parquet::bytes(&rows).map_err(|fault| of_fault(&folder, fault))?;
             let entry = SegmentEntry {
                 ingest: ingest.map(str::to_owned),
-                ..SegmentEntry::of(&rows, partition, &relative, &bytes)
+                ..SegmentEntry::of(&rows, partition, &bytes)
             };
             self.deleted.entry(R::TABLE).or_default();
             self.made.push(NewSegment {
                 entry,
                 venues: manifest::venues(&rows),
                 is_superseded,
-                relative,
                 bytes,
             });
         }
@@ -113,8 +108,9 @@ impl Rewrite {
         });
         match &outcome {
             Ok(_) => {
+                writer.copy_versions();
                 for one in &self.made {
-                    let path = writer.store.folder.join(&one.relative);
+                    let path = writer.store.folder.join(&one.entry.path);
                     done(SegmentStep::Committed, &path);
                 }
             }
@@ -148,7 +144,7 @@ impl Rewrite {
             let files: Vec<(&Path, &[u8])> = some
                 .iter()
                 .zip(&bytes)
-                .map(|(one, bytes)| (one.relative.as_path(), bytes.as_slice()))
+                .map(|(one, bytes)| (Path::new(&one.entry.path), bytes.as_slice()))
                 .collect();
             for (relative, _) in &files {
                 done(SegmentStep::Intended, &base.join(relative));

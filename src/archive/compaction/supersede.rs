@@ -17,11 +17,12 @@ use crate::archive::compaction::rewrite::Rewrite;
 use crate::archive::files::SegmentStep;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Row, check_all};
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::table;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::{Millis, Record as _};
 
 /// Corrections to the orders of one day.

@@ -13,7 +13,7 @@ use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentSta
 use crate::archive::catalog::stats;
 use crate::archive::compaction::compactor::of_fault;
 use crate::archive::compaction::rewrite::Rewrite;
-use crate::archive::coverage::sessions;
+use crate::archive::coverage_log::sessions;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
 use crate::archive::journal::database;
@@ -23,7 +23,7 @@ use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Implements `Writer::undo`.

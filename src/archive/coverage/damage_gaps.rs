@@ -6,13 +6,13 @@
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
-use crate::archive::coverage::sessions::{Gap, GapCause, OTHER_TABLES, damaged_row_gaps};
-use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, OTHER_TABLES, damaged_row_gaps};
 use crate::archive::integrity::segment_check;
 use crate::archive::integrity::segment_check::DAMAGED;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::archive::store::Store;
+use crate::archive::store::damaged_part::DamagedPart;
+use crate::archive::store::store::Store;
 use crate::model::{Millis, sort_small};
 
 /// Implements `Archive::damage_gaps`.

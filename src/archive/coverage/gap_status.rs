@@ -2,12 +2,12 @@
 
 use crate::archive::ArchiveError;
 use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::events::GapOutcome;
 use crate::archive::coverage::intervals::without;
-use crate::archive::coverage::pending;
 use crate::archive::coverage::report;
-use crate::archive::coverage::sessions::{Gap, gaps};
-use crate::archive::store::Store;
+use crate::archive::coverage_log::events::GapOutcome;
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::sessions::{Gap, gaps};
+use crate::archive::store::store::Store;
 use crate::model::{CoverageGap, GapState, Millis, TimeRange};
 
 /// Implements `Archive::gap_statuses`.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::archive::ArchiveError;
-use crate::archive::coverage::sessions::IN_USE;
+use crate::archive::coverage_log::sessions::IN_USE;
 use crate::archive::lock;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::Millis;
 
 /// Implements `Archive::has_writer`.
@@ -18,7 +18,7 @@ pub(crate) fn connected_until(store: &Store) -> Result<BTreeMap<String, Millis>,
     store.ask(|journal| {
         journal
             .prepare_cached(&format!(
-                "SELECT exchange, max(seen) FROM runs WHERE {IN_USE} GROUP BY exchange"
+                "SELECT exchange, max(seen) FROM sessions WHERE {IN_USE} GROUP BY exchange"
             ))?
             .query_map([], |line| Ok((line.get(0)?, Millis(line.get(1)?))))?
             .collect()

@@ -9,18 +9,18 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
 use crate::archive::coverage::intervals::without;
-use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{CounterKind, GapOutcome, MeasurementKind, TopicGap};
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, Session, known_by, silent_ranges};
 use crate::archive::filter::Filter;
 use crate::archive::integrity::segment_check;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::table_scan;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::{Completeness, GapState, Millis, TimeRange, VenueCoverage, sort_small};
 
 /// Exchange, number of its orders, and time of the last order.
@@ -181,7 +181,7 @@ fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, Tim
     let ends: (Option<i64>, Option<i64>) = journal
         .prepare_cached(&format!(
             "SELECT min(first), max(last) FROM (
-                 SELECT first, last FROM manifest WHERE holds = 'orders' AND state = 'kept' AND {is_current}
+                 SELECT first, last FROM manifest WHERE holds = 'orders' AND state = 'active' AND {is_current}
                  UNION ALL SELECT (SELECT min(timestamp) FROM orders), (SELECT max(timestamp) FROM orders))"
         ))?
         .query_row(latest, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -197,7 +197,7 @@ fn ranges_of_rows(journal: &Connection) -> rusqlite::Result<BTreeMap<String, Tim
                      FROM journaled WHERE exchange IS NOT NULL)
              SELECT exchange FROM journaled WHERE exchange IS NOT NULL
              UNION SELECT exchange FROM part_venues JOIN manifest USING (path)
-                 WHERE holds = 'orders' AND state = 'kept' AND {is_current}"
+                 WHERE holds = 'orders' AND state = 'active' AND {is_current}"
         ))?
         .query_map(latest, |row| Ok((row.get(0)?, range)))?
         .collect()
@@ -335,7 +335,7 @@ fn counts_without_rows(
             .prepare_cached(&format!(
                 "SELECT exchange, sum(part_venues.rows), max(part_venues.last) FROM part_venues
                  JOIN manifest USING (path)
-                 WHERE holds = 'orders' AND day = ?1 AND state = 'kept' AND {is_current} GROUP BY exchange"
+                 WHERE holds = 'orders' AND day = ?1 AND state = 'active' AND {is_current} GROUP BY exchange"
             ))?
             .query_map([day.0, file_versions::at(None)], counted)?
             .collect::<rusqlite::Result<Vec<_>>>()?;
@@ -355,7 +355,7 @@ fn counts_without_rows(
 fn known_exchanges(journal: &Connection, as_of: Option<Millis>) -> rusqlite::Result<Vec<String>> {
     let mut known: Vec<String> = journal
         .prepare_cached(&format!(
-            "SELECT DISTINCT exchange FROM runs WHERE known_at <= ?1 AND {}",
+            "SELECT DISTINCT exchange FROM sessions WHERE known_at <= ?1 AND {}",
             sessions::in_use_at("?1")
         ))?
         .query_map([known_by(as_of)], |row| row.get(0))?

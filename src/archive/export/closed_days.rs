@@ -14,19 +14,20 @@ use rusqlite::{Connection, Transaction, params};
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, SegmentState};
 use crate::archive::catalog::{ingests, manifest_entry, stats};
-use crate::archive::coverage::events;
+use crate::archive::coverage_log::events;
 use crate::archive::filter::Filter;
 use crate::archive::integrity::verify;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
-use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::scan::table_scan;
-use crate::archive::store::Store;
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::sql::table;
+use crate::archive::store::store::Store;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
@@ -232,13 +233,13 @@ fn fill(
         lines(
             (
                 from,
-                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), known_at, late, ingest, undone FROM runs
+                "SELECT id, exchange, completeness, max(started, ?1), min(seen, ?2), known_at, late, ingest, undone FROM sessions
                  WHERE started < ?2 AND seen >= ?1 ORDER BY id",
                 range,
             ),
             (
                 into,
-                "INSERT INTO runs (id, exchange, completeness, started, seen, known_at, late, ingest, undone)
+                "INSERT INTO sessions (id, exchange, completeness, started, seen, known_at, late, ingest, undone)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             ),
         )?;

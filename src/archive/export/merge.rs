@@ -11,7 +11,6 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::params;
-use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::file_versions::Generation;
@@ -22,16 +21,17 @@ use crate::archive::catalog::manifest_entry::Listed;
 use crate::archive::catalog::stats;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{HEAVY, MOST_BYTES, of_fault};
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::{Counter, CounterKind, GapOutcome, Measurement, TopicGap};
 use crate::archive::coverage::intervals;
 use crate::archive::coverage::report;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapHistory, Session};
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::{
+    Counter, CounterKind, GapOutcome, Measurement, TopicGap,
+};
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapHistory, Session};
 use crate::archive::files;
 use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::integrity::segment_check;
-use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
@@ -42,8 +42,9 @@ use crate::archive::scan::table_scan;
 use crate::archive::segment::atomic_write::place;
 use crate::archive::segment::parquet;
 use crate::archive::segment::parquet::MOST;
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::table;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::{Millis, TimeRange, Vocabulary, sort_small};
 
 /// An archive to merge, with its coverage records.
@@ -296,12 +297,12 @@ impl Merge<'_> {
 
     fn part<R: Row>(&mut self, partition: Partition, rows: &[R]) -> Result<(), ArchiveError> {
         let base = self.writer.store.path().to_owned();
-        let name = format!("part-{}.parquet", Uuid::now_v7());
-        let relative = partition.folder::<R>().join(name);
-        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&base.join(&relative), fault))?;
-        place(&base, &relative, &bytes, &mut |_, _| ())?;
+        let folder = base.join(partition.folder::<R>());
+        let bytes = parquet::bytes(rows).map_err(|fault| of_fault(&folder, fault))?;
+        let part = SegmentEntry::of(rows, partition, &bytes);
+        place(&base, Path::new(&part.path), &bytes, &mut |_, _| ())?;
         let line = Listed {
-            part: SegmentEntry::of(rows, partition, &relative, &bytes),
+            part,
             state: SegmentState::Active,
             rolled_at: wall_clock(),
             venues: manifest::venues(rows),
@@ -361,7 +362,7 @@ impl Merge<'_> {
             let transaction = journal.transaction()?;
             for session in sessions {
                 transaction.execute(
-                    "INSERT INTO runs (exchange, completeness, started, seen, known_at, late)
+                    "INSERT INTO sessions (exchange, completeness, started, seen, known_at, late)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![
                         session.exchange,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::sessions::Gap;
+use crate::archive::coverage_log::sessions::Gap;
 use crate::archive::group_commit::commit_handle::CommitError;
 use crate::archive::group_commit::write_queue::{
     PendingReply, QueueCapacity, QueueMessage, QueueState, QueuedBatch, RefusedRange, WriteQueue,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::coverage::sessions::ImportedSession;
+use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::model::{Completeness, Millis, TimeRange, exchange_name};
 
 /// Orders of one exchange in one UTC hour of a source.

@@ -15,7 +15,7 @@ use crate::archive::integrity::verify;
 use crate::archive::rows::key_index::KeyIndex;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::table_scan;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::{Cell, Column, FixedPoint, Value, Visitor};
 
 /// Columns in which equal rows may differ.

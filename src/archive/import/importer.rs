@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use crate::archive::ArchiveError;
 use crate::archive::batch::Batch;
 use crate::archive::catalog::file_versions;
@@ -23,8 +21,8 @@ use crate::archive::catalog::stats;
 use crate::archive::catalog::stats::StatsUpdate;
 use crate::archive::clock::wall_clock;
 use crate::archive::compaction::compactor::{divide, of_fault};
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::ImportedSession;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::ImportedSession;
 use crate::archive::files::SegmentStep;
 use crate::archive::import::bars::BarTable;
 use crate::archive::import::column_table::{ColumnTable, NameIndex, partition};
@@ -33,13 +31,14 @@ use crate::archive::import::open_interest::InterestTable;
 use crate::archive::import::orders::OrderTable;
 use crate::archive::import::outcome::{ImportOutcome, RejectedRow};
 use crate::archive::import::row_table::RowTable;
-use crate::archive::journal::{database, table};
+use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::{Fault, Row, check_name, check_time};
 use crate::archive::segment::atomic_write::AtomicWrites;
 use crate::archive::segment::parquet;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::table;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Number of rows from which on a lot is committed.
@@ -125,7 +124,6 @@ struct PendingSegment {
 /// A segment that is encoded but not written yet.
 struct EncodedSegment {
     pending: PendingSegment,
-    relative: PathBuf,
     bytes: Vec<u8>,
 }
 
@@ -168,7 +166,7 @@ impl<'a> Import<'a> {
     ) -> Result<Self, ArchiveError> {
         for (row, session) in scope.sessions.iter().enumerate() {
             check_session(session).map_err(|(column, message)| ArchiveError::BadRow {
-                table: "runs",
+                table: "sessions",
                 column,
                 row,
                 message,
@@ -453,17 +451,16 @@ impl<'a> Import<'a> {
         rows: &[usize],
         replaces: bool,
     ) -> Result<(), ArchiveError> {
-        let relative = partition
-            .folder::<T::Row>()
-            .join(format!("part-{}.parquet", Uuid::now_v7()));
         let groups = rows.chunks(T::Row::GROUP);
         let groups = groups.map(|rows| table.arrays(partition, rows));
-        let bytes = parquet::encode::<T::Row>(groups)
-            .map_err(|fault| of_fault(&self.writer.store.path().join(&relative), fault))?;
+        let bytes = parquet::encode::<T::Row>(groups).map_err(|fault| {
+            let folder = partition.folder::<T::Row>();
+            of_fault(&self.writer.store.path().join(folder), fault)
+        })?;
         let ends = ends(table, rows);
         let entry = SegmentEntry {
             ingest: self.scope.ingest.map(|ingest| ingest.id.clone()),
-            ..SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &relative, &bytes)
+            ..SegmentEntry::holding::<T::Row>(rows.len(), ends, partition, &bytes)
         };
         let venues = venues(table, rows);
         self.encoded.push(EncodedSegment {
@@ -472,7 +469,6 @@ impl<'a> Import<'a> {
                 venues,
                 replaces,
             },
-            relative,
             bytes,
         });
         if self.encoded.len() >= TOGETHER {
@@ -497,12 +493,8 @@ impl<'a> Import<'a> {
             transaction.commit()
         })?;
         let mut files = Vec::with_capacity(encoded.len());
-        for EncodedSegment {
-            pending,
-            relative,
-            bytes,
-        } in encoded
-        {
+        for EncodedSegment { pending, bytes } in encoded {
+            let relative = PathBuf::from(&pending.entry.path);
             self.pending.push(pending);
             (self.done)(SegmentStep::Intended, &base.join(&relative));
             files.push((relative, bytes));
@@ -570,6 +562,9 @@ impl<'a> Import<'a> {
                 }
                 transaction.commit()
             })?;
+        }
+        if self.pending.iter().any(|one| one.replaces) {
+            self.writer.copy_versions();
         }
         self.open = Batch::default();
         self.stats = StatsUpdate::default();

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::archive::catalog::stats;
-use crate::archive::integrity::{crc, row_checksums};
+use crate::archive::checksums::crc;
 use crate::archive::journal::database;
-use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::journal::row_checksums;
+use crate::archive::sql::row_kind::{ROW_KINDS, RowKind};
 
 /// Lists all faults of the journal; empty if it is sound.
 pub(crate) fn faults(journal: &Connection) -> rusqlite::Result<Vec<String>> {

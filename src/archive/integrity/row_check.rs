@@ -5,11 +5,12 @@
 use rusqlite::Connection;
 
 use crate::archive::catalog::stats::known;
-use crate::archive::integrity::crc::{COLUMN, FUNCTION};
-use crate::archive::journal::{database, table};
+use crate::archive::checksums::crc::{COLUMN, FUNCTION};
+use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::archive::store::Store;
+use crate::archive::sql::table;
+use crate::archive::store::store::Store;
 
 /// Returns an error if an order of the journal was changed or cannot be read.
 ///

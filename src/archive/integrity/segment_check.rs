@@ -8,8 +8,8 @@ use bytes::Bytes;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::SegmentEntry;
 use crate::archive::files::Identity;
-use crate::archive::integrity::damage_state::Stamp;
-use crate::archive::store::Store;
+use crate::archive::store::damage_state::Stamp;
+use crate::archive::store::store::Store;
 use crate::archive::{ArchiveError, files};
 
 /// Reason of a gap left by a damaged file.

@@ -10,8 +10,7 @@ use crate::archive::catalog::file_versions;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::sessions::{Gap, GapCause, add_gap};
-use crate::archive::integrity::damaged_part::DamagedPart;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, add_gap};
 use crate::archive::integrity::journal_check;
 use crate::archive::integrity::segment_check::{self, DAMAGED};
 use crate::archive::journal::database;
@@ -19,9 +18,10 @@ use crate::archive::raw::check;
 use crate::archive::raw::line;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::archive::rows::row_kind::ROW_KINDS;
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::store::damaged_part::DamagedPart;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 use crate::model::{Millis, record};
 
@@ -51,8 +51,6 @@ pub struct Verification {
     pub raw_damaged: Vec<(PathBuf, String)>,
     /// Faults of the journal.
     pub journal: Vec<String>,
-    /// Faults that the journal had before a repair replaced it.
-    pub repaired: Vec<String>,
 }
 
 record! {
@@ -84,7 +82,7 @@ impl Verification {
     /// Empty if the archive is sound.
     #[must_use]
     pub fn findings(&self, folder: &Path) -> Vec<Finding> {
-        let of_journal = |(detail, repaired): (&String, bool)| Finding {
+        let of_journal = |detail: &String| Finding {
             file: database::FILE.to_owned(),
             holds: "journal".to_owned(),
             problem: "damaged".to_owned(),
@@ -92,12 +90,9 @@ impl Verification {
             rows: None,
             first: None,
             last: None,
-            repaired,
+            repaired: false,
         };
-        let below = |path: &Path| {
-            let path = path.strip_prefix(folder).unwrap_or(path);
-            path.display().to_string()
-        };
+        let below = |path: &Path| below(folder, path);
         let of_part = |part: &DamagedPart| Finding {
             file: below(&part.path),
             holds: part.holds.clone(),
@@ -135,10 +130,8 @@ impl Verification {
             last: None,
             repaired: self.quarantined.contains(path),
         };
-        let journal = self.journal.iter().map(|detail| (detail, false));
-        let repaired = self.repaired.iter().map(|detail| (detail, true));
-        journal
-            .chain(repaired)
+        self.journal
+            .iter()
             .map(of_journal)
             .chain(self.damaged.iter().map(of_part))
             .chain(self.raw_damaged.iter().map(of_raw))
@@ -151,6 +144,12 @@ impl Verification {
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.raw_damaged.is_empty() && self.journal.is_empty()
     }
+}
+
+/// Path of a file of the archive in `folder`, relative to that folder.
+pub(crate) fn below(folder: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(folder).unwrap_or(path);
+    path.display().to_string()
 }
 
 /// Implements `Archive::verify`.
@@ -224,11 +223,7 @@ pub(crate) fn verify_observed(
         .map(|part| store.folder.join(&part.path))
         .collect();
     for kind in &ROW_KINDS {
-        let folder = store.folder.join(kind.table);
-        // A folder behind a symbolic link does not belong to the archive.
-        if !folder.is_symlink() {
-            add_files(&folder, &mut found.unlisted)?;
-        }
+        add_files(&store.folder.join(kind.table), &mut found.unlisted)?;
     }
     found.unlisted.retain(|path| !listed.contains(path));
     found.unlisted.sort();
@@ -272,18 +267,46 @@ pub(crate) fn refuse_damaged_journal(store: &Store) -> Result<(), ArchiveError> 
             store.set_checked_orders(until?);
             Ok(())
         }
-        [first, others @ ..] => Err(ArchiveError::Damaged {
-            path,
-            message: match others.len() {
-                0 => first.clone(),
-                more => format!("{first}; and {more} more"),
-            },
-        }),
+        faults => Err(damaged_journal(path, faults)),
     }
 }
 
+/// The error of a damaged journal, with the ways out.
+fn damaged_journal(path: PathBuf, faults: &[String]) -> ArchiveError {
+    let first = faults.first().map(String::as_str).unwrap_or_default();
+    let others = match faults.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let file = database::FILE;
+    let message = format!(
+        "{first}{others}; restore the archive from a copy, see what `sqlite3 {file} .recover` reads, or move the files \
+         {file}* away and list the Parquet files in a new journal with `liqdata verify --repair`"
+    );
+    ArchiveError::Damaged { path, message }
+}
+
+/// Implements `Archive::repair`.
+pub(crate) fn repair(
+    folder: &Path,
+    goes_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Verification, ArchiveError> {
+    let store = Store::open(folder)?;
+    match journal_faults(&store)?.as_slice() {
+        [] => {}
+        faults => return Err(damaged_journal(store.folder.join(database::FILE), faults)),
+    }
+    drop(store);
+    quarantine_observed(&mut WriteStore::create_or_open(folder)?, goes_on)
+}
+
 /// Adds the Parquet files and temporary files in `folder` and its subfolders.
-fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
+///
+/// A folder behind a symbolic link does not belong to the archive.
+pub(crate) fn add_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ArchiveError> {
+    if folder.is_symlink() {
+        return Ok(());
+    }
     let fault = |source| ArchiveError::of_file(folder, source);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -311,7 +334,7 @@ pub(crate) fn quarantine(writer: &mut WriteStore) -> Result<Verification, Archiv
 }
 
 /// As [`quarantine`]; calls `goes_on` before each file and stops if it returns false.
-pub(crate) fn quarantine_observed(
+fn quarantine_observed(
     writer: &mut WriteStore,
     goes_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Verification, ArchiveError> {

@@ -12,16 +12,18 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::archive::batch::{Acknowledged, Batch};
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Partition};
-use crate::archive::catalog::{file_versions, ingests, stats};
-use crate::archive::coverage::events;
-use crate::archive::coverage::pending;
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::Gap;
+use crate::archive::catalog::stats::{self, StatsUpdate};
+use crate::archive::catalog::{file_versions, ingests};
+use crate::archive::checksums::crc;
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::pending;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::Gap;
 use crate::archive::filter::{Filter, MemoryBudget};
-use crate::archive::integrity::{crc, row_checksums};
-use crate::archive::journal::table;
+use crate::archive::journal::row_checksums;
 use crate::archive::rows::row::Row;
-use crate::archive::rows::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::sql::row_kind::{ROW_KINDS, RowKind};
+use crate::archive::sql::table;
 use crate::archive::{ArchiveError, files};
 use crate::model::Millis;
 
@@ -38,7 +40,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The `application_id` of the database: `liqd` in ASCII.
 const APPLICATION: i32 = 0x6C69_7164;
 /// Format version of the journal.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// Number of `SQLite` virtual machine steps between two calls of a progress handler.
 ///
 /// These steps take a few milliseconds.
@@ -354,7 +356,11 @@ pub(crate) fn append(
             for mark in &batch.measurements {
                 events::add_measurement(&transaction, mark)?;
             }
-            stats::note(&transaction, batch)?;
+            let mut noted = StatsUpdate::default();
+            noted.take(&batch.orders);
+            noted.take(&batch.bars);
+            noted.take(&batch.open_interest);
+            noted.write(&transaction)?;
             Ok(Acknowledged {
                 orders,
                 bars,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::archive::raw::line;
 use crate::archive::raw::line::RawFileEntry;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::write_store::WriteStore;
 use crate::archive::{ArchiveError, files};
 
 /// Number of lines read between two calls of `goes_on`.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest::Day;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::{Millis, sort_small};
 
 /// Folder of raw frames in an archive.

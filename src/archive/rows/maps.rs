@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::archive::integrity::file_checksum::checksum;
-use crate::archive::journal::table::LONGEST;
-use crate::archive::rows::row::{Fault, Row, check_name, check_text, check_time};
+use crate::archive::checksums::file_checksum::checksum;
+use crate::archive::rows::row::{Fault, LONGEST, Row, check_name, check_text, check_time};
 pub use crate::model::MapRow;
 use crate::model::Millis;
 

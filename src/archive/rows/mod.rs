@@ -10,4 +10,3 @@ pub(super) mod open_interest;
 pub(super) mod orders;
 pub(super) mod positions;
 pub(super) mod row;
-pub(super) mod row_kind;

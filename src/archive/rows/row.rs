@@ -1,6 +1,6 @@
 //! The trait that all row kinds implement.
 //!
-//! The [journal table](crate::archive::journal::table) and the [Parquet
+//! The [journal table](crate::archive::sql::table) and the [Parquet
 //! columns](crate::archive::segment::arrow_columns) of a row kind are derived from the columns of its type.
 
 use std::cmp::Ordering;
@@ -150,6 +150,9 @@ pub(crate) fn check_time(column: &'static str, at: Millis) -> Result<(), Fault> 
         Err((column, format!("{} ms is not between 1970 and 9999", at.0)))
     }
 }
+
+/// Maximum length of a bulk text, in bytes.
+pub(crate) const LONGEST: usize = 16 << 20;
 
 /// Maximum length of a name, in characters.
 ///

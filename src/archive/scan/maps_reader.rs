@@ -6,7 +6,7 @@ use crate::archive::filter::{Filter, MemoryBudget};
 use crate::archive::rows::maps::MapRow;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::table_scan::Scan;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::Millis;
 
 /// Maximum size of the result of one read, in bytes.
@@ -71,7 +71,7 @@ pub(crate) fn map_bytes(store: &Store, at: Millis) -> Result<u64, ArchiveError> 
                 "SELECT coalesce((SELECT sum(length(reply)) FROM maps
                                   WHERE timestamp >= ?1 AND timestamp < ?2), 0)
                       + coalesce((SELECT sum(bytes) FROM manifest
-                                  WHERE holds = 'maps' AND day = ?3 AND state = 'kept'), 0)",
+                                  WHERE holds = 'maps' AND day = ?3 AND state = 'active'), 0)",
             )?
             .query_row([day.start().0, day.end().0, day.0], |row| row.get(0))?;
         Ok(u64::try_from(sum).unwrap_or_default())

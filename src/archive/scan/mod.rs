@@ -4,11 +4,9 @@
 //! the rows that were appended after a given row id.
 
 pub(super) mod bar_resampling;
-pub(super) mod batch_columns;
 pub(super) mod finest_bars;
 pub(super) mod maps_reader;
 pub(super) mod parallel;
-pub(super) mod projection;
 pub(super) mod segment_scan;
 pub(super) mod snapshots;
 pub(super) mod table_scan;

@@ -27,11 +27,11 @@ use crate::archive::integrity::segment_check::SoundFile;
 use crate::archive::journal::database;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::Row;
-use crate::archive::scan::projection;
 use crate::archive::scan::segment_scan;
 use crate::archive::scan::table_scan;
 use crate::archive::segment::parquet;
-use crate::archive::store::Store;
+use crate::archive::segment::projection;
+use crate::archive::store::store::Store;
 use crate::model::{FiledColumns, FiledOrders, Listings, Millis, OrderBrief, sort_small};
 
 /// Maximum number of threads; more threads would only wait for the disk.

@@ -12,9 +12,9 @@ use arrow_schema::ArrowError;
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row};
-use crate::archive::scan::batch_columns::{amounts, names_of, times};
-use crate::archive::scan::projection;
+use crate::archive::segment::batch_columns::{amounts, names_of, times};
 use crate::archive::segment::parquet::{SegmentError, check_rows, groups};
+use crate::archive::segment::projection;
 use crate::model::{FiledColumns, FiledOrders, FixedPoint, Millis, Numbered};
 
 /// Passes the matching orders of a segment to `sink`, as columns.

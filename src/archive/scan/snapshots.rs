@@ -3,15 +3,15 @@
 use crate::archive::ArchiveError;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::SegmentState;
-use crate::archive::coverage::events;
-use crate::archive::coverage::events::MeasurementKind;
+use crate::archive::coverage_log::events;
+use crate::archive::coverage_log::events::MeasurementKind;
 use crate::archive::filter::Filter;
 use crate::archive::journal::database;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
 use crate::archive::scan::table_scan;
 use crate::archive::scan::table_scan::Scan;
-use crate::archive::store::Store;
+use crate::archive::store::store::Store;
 use crate::model::Millis;
 
 /// Implements `Archive::positions`.

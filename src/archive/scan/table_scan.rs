@@ -11,7 +11,6 @@ use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{Day, Partition, SegmentEntry, SegmentState};
 use crate::archive::catalog::stats;
 use crate::archive::filter::{Filter, MemoryBudget};
-use crate::archive::integrity::damaged_part::DamagedPart;
 use crate::archive::integrity::segment_check;
 use crate::archive::journal::database;
 use crate::archive::rows::bars::BarRow;
@@ -22,7 +21,8 @@ use crate::archive::scan::bar_resampling;
 use crate::archive::scan::bar_resampling::ResampledBar;
 use crate::archive::scan::finest_bars::finest;
 use crate::archive::segment::parquet;
-use crate::archive::store::Store;
+use crate::archive::store::damaged_part::DamagedPart;
+use crate::archive::store::store::Store;
 use crate::model::{GroupedOrder, Millis};
 
 /// Result of a read: the rows, and the damaged segments.

@@ -8,8 +8,8 @@ use crate::archive::ArchiveError;
 use crate::archive::catalog::stats::{ArchiveSummary, ArrivalPosition, known};
 use crate::archive::integrity::row_check;
 use crate::archive::journal::database;
-use crate::archive::scan::projection::{columns, show};
-use crate::archive::store::Store;
+use crate::archive::segment::projection::{columns, show};
+use crate::archive::store::store::Store;
 use crate::model::{Millis, OrderBrief};
 
 /// Result of `Archive::tail`, besides the orders passed to its `sink`.

@@ -2,4 +2,6 @@
 
 pub(super) mod arrow_columns;
 pub(super) mod atomic_write;
+pub(super) mod batch_columns;
 pub(super) mod parquet;
+pub(super) mod projection;

@@ -18,8 +18,8 @@ use bytes::Bytes;
 use crate::archive::filter::Filter;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row};
-use crate::archive::scan::projection;
 use crate::archive::segment::arrow_columns;
+use crate::archive::segment::projection;
 use crate::model::{Kind, Millis, OrderBrief};
 
 /// Level of the zstd compression of all columns except dedupe keys.

@@ -1,4 +1,4 @@
-//! The dead-letter file `set_aside.jsonl` of an archive: frames and rows that were not stored, as one JSON object per
+//! The dead-letter file `quarantine.jsonl` of an archive: frames and rows that were not stored, as one JSON object per
 //! line.
 
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ use crate::collect::quarantine::quarantined_order::QuarantinedOrder;
 use crate::model::Millis;
 
 /// Name of the dead-letter file in the archive's folder.
-pub(crate) const DEAD_LETTER_FILE: &str = "set_aside.jsonl";
+pub(crate) const DEAD_LETTER_FILE: &str = "quarantine.jsonl";
 
 /// Why a frame, event or row was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

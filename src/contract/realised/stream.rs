@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::contract::argument::Argument;
 use crate::contract::arguments::Arguments;
-use crate::contract::contract::Extension;
 use crate::contract::endpoint::EndpointEntry;
+use crate::contract::extension::Extension;
 use crate::contract::parameter::{EVERYWHERE, Exchange, Parameter, Rule, text_of};
 use crate::contract::realised::cascades::{CascadeGap, gap_text};
 use crate::contract::realised::history::{SymbolList, UsdAmount};

@@ -68,12 +68,10 @@ impl Collector {
 
     /// Opens the archive as a market. Maps that servers of this market send are recorded.
     fn market_of(&self, collector: &collect::Collector) -> Result<market::Market, Failure> {
-        let market = market::Market::open(collector.archive(), None)?
-            .looked_through()
-            .filled_by(Arc::new(Seen {
-                running: Arc::downgrade(&self.running),
-                pid: self.pid,
-            }));
+        let market = market::Market::open(collector.archive(), None)?.filled_by(Arc::new(Seen {
+            running: Arc::downgrade(&self.running),
+            pid: self.pid,
+        }));
         if self.maps_bytes == 0 {
             return Ok(market);
         }

@@ -1,4 +1,4 @@
-//! Verifies and repairs archives.
+//! Verifies archives, moves damaged files away, and replaces a missing journal.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -67,9 +67,15 @@ fn findings(
     goes_on: &GoesOn,
     tell: &dyn Fn(usize, usize),
 ) -> Result<Vec<Finding>, ArchiveError> {
-    if repair {
-        Archive::finish_repair(path)?;
-    }
+    let mut step = |read, of| {
+        tell(read, of);
+        goes_on()
+    };
+    let relisted = if repair {
+        Archive::replace_missing_journal(path, &mut step)?
+    } else {
+        None
+    };
     let archive = Archive::to_verify(path)?;
     archive.look_while(goes_on)?;
     tell(0, 1);
@@ -78,14 +84,14 @@ fn findings(
     let folder = archive.path().to_owned();
     let mut found = archive.verify_observed(&mut |read, of| {
         all = 1 + of;
-        tell(1 + read, all);
-        goes_on()
+        step(1 + read, all)
     })?;
     // A repair reads all files again before it moves one. In an undamaged archive, a repair changes nothing.
     if repair && !found.is_sound() && goes_on() {
         drop(archive);
         tell(all, 2 * all);
-        found = Archive::repair_while(path, goes_on, &|read, _| tell(all + read, 2 * all))?;
+        found = Archive::repair(path, &mut |read, _| step(all + read, 2 * all))?;
     }
-    Ok(found.findings(&folder))
+    let listed = relisted.iter().flat_map(|new| new.findings(&folder));
+    Ok(listed.chain(found.findings(&folder)).collect())
 }

@@ -429,7 +429,7 @@ impl Market {
     #[staticmethod]
     #[pyo3(signature = (path, as_of=None))]
     fn open(py: Python<'_>, path: PathBuf, as_of: Option<i64>) -> PyResult<Self> {
-        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?.looked_through());
+        let open = move || Ok(market::Market::open(path, as_of.map(Millis))?);
         let market = interruptible(py, open)?;
         Ok(market.into())
     }

@@ -11,7 +11,6 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
-use crate::archive::{Archive, Scrubber};
 use crate::contract::BadQuery;
 use crate::model::shortened;
 use crate::python::error::{bad_query, bad_query_said};
@@ -32,7 +31,6 @@ pub(crate) fn live_module() -> &'static str {
 struct Running {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<std::io::Result<()>>,
-    watch: Option<Scrubber>,
     pid: u32,
 }
 
@@ -241,12 +239,7 @@ impl Server {
 
     /// Waits for answers under way within the grace period, then stops the server. Idempotent.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(Running {
-            stop,
-            thread,
-            watch,
-            pid,
-        }) = self
+        let Some(Running { stop, thread, pid }) = self
             .running
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -256,12 +249,11 @@ impl Server {
         };
         if pid != std::process::id() {
             // After a fork the thread belongs to the parent; its handle must not be dropped.
-            std::mem::forget((stop, thread, watch));
+            std::mem::forget((stop, thread));
             return Ok(());
         }
         logs::deliver(py)?;
         let _ = stop.send(());
-        py.detach(|| drop(watch));
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(TICK));
             py.check_signals()?;
@@ -284,7 +276,6 @@ fn start(
         .thread_name("liqdata-server")
         .enable_all()
         .build()?;
-    let watch = market.archive().map(Archive::scrub_hourly);
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("liqdata-server".to_owned())
@@ -305,7 +296,6 @@ fn start(
     Ok(Running {
         stop,
         thread,
-        watch,
         pid: std::process::id(),
     })
 }

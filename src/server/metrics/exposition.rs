@@ -266,7 +266,7 @@ impl Page {
         for (exchange, until) in &state.listened_until {
             self.sample(name, &[("exchange", exchange)], seconds(until.0));
         }
-        let name = "liqdata_exchange_set_aside";
+        let name = "liqdata_exchange_quarantine";
         self.metric(
             name,
             "gauge",
@@ -350,7 +350,7 @@ impl Page {
             "Exchange time of the latest event.",
             |venue| venue.last_event.map(|at| seconds(at.0)),
         );
-        let name = "liqdata_collector_set_aside_total";
+        let name = "liqdata_collector_quarantine_total";
         self.metric(
             name,
             "counter",

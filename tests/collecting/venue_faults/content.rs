@@ -15,7 +15,7 @@ fn is_fatal(garbage: Garbage) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn garbage_of_every_venue_is_counted_once_and_over_with() {
+async fn an_invalid_message_of_every_exchange_is_counted_once() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&SOCKETS);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -77,7 +77,7 @@ const NEEDED: [(&str, &str); 15] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn new_members_do_no_harm_and_missing_ones_cost_their_rows_alone() {
+async fn new_members_of_every_exchange_are_ignored_and_missing_ones_lose_only_their_rows() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&NEEDED.map(|(venue, _)| venue));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -119,7 +119,7 @@ async fn new_members_do_no_harm_and_missing_ones_cost_their_rows_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() {
+async fn rows_of_an_unlisted_market_wait_and_delay_no_other_market() {
     let unknown = [
         ("binance", "NEWUSD_PERP"),
         ("okx", "NEW-USDT-SWAP"),
@@ -161,7 +161,7 @@ async fn a_market_nobody_knows_waits_until_it_is_listed_and_holds_up_no_other() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_that_is_listed_later_is_listened_to() {
+async fn a_market_that_is_listed_later_is_subscribed() {
     let later = [
         ("bybit", "NEWUSDT"),
         ("kraken", "PF_NEWUSD"),
@@ -201,7 +201,7 @@ async fn a_market_that_is_listed_later_is_listened_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_that_comes_eight_minutes_late_lands_where_it_happened() {
+async fn a_row_that_arrives_eight_minutes_late_has_its_event_time() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&["okx"]);
     let exchange = doubles.of("okx");
@@ -227,7 +227,7 @@ async fn a_row_that_comes_eight_minutes_late_lands_where_it_happened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_of_gate_that_is_told_twice_in_two_ways_is_one_order() {
+async fn an_order_of_gate_over_socket_and_rest_is_one_order() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&["gate"]);
     let exchange = doubles.of("gate");
@@ -258,7 +258,7 @@ async fn an_order_of_gate_that_is_told_twice_in_two_ways_is_one_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn venues_that_are_slow_lose_nothing() {
+async fn slow_exchanges_lose_nothing() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&SOCKETS);
     for exchange in doubles.exchanges().values() {

@@ -24,7 +24,7 @@ fn lively(venues: &[&'static str], second: Duration) -> Doubles {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_control() {
+async fn a_path_that_acknowledges_and_never_sends_is_detected_by_its_control_stream() {
     let folder = Folder::new();
     let doubles = lively(&["binance"], Duration::from_millis(20));
     let mut settings = quick();
@@ -53,7 +53,7 @@ async fn the_old_path_that_acknowledges_and_never_sends_is_found_out_by_its_cont
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_venue_without_events_is_suspected_only_while_others_report() {
+async fn an_exchange_without_events_is_stale_only_while_others_send_events() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory_with(&["binance", "bybit"], |setup| match &*setup.venue {
         "binance" => Setup {
@@ -130,7 +130,7 @@ const CONTROLLED: [(&str, &[&str]); 14] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_venue_that_answers_and_tells_nothing_is_found_out_where_anything_always_tells() {
+async fn a_silent_exchange_with_a_control_stream_is_detected() {
     let folder = Folder::new();
     let venues = CONTROLLED.map(|(venue, _)| venue);
     let doubles = lively(&venues, Duration::from_millis(100));
@@ -171,7 +171,7 @@ async fn a_whole_venue_that_answers_and_tells_nothing_is_found_out_where_anythin
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
+async fn a_refused_control_stream_is_reported_and_its_exchange_stays_live() {
     let folder = Folder::new();
     let asked = CONTROLLED.iter().filter(|(_, topics)| !topics.is_empty());
     let asked: Vec<_> = asked.copied().collect();
@@ -246,7 +246,7 @@ async fn a_control_stream_that_is_refused_leaves_its_venue_alive_and_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_connections_of_every_venue_are_found_out_within_two_pings() {
+async fn half_open_connections_of_every_exchange_are_detected_within_two_pings() {
     let folder = Folder::new();
     let doubles = lively(&SOCKETS, Duration::from_millis(100));
     let mut settings = quick();
@@ -297,7 +297,7 @@ async fn half_open_connections_of_every_venue_are_found_out_within_two_pings() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_control_stream_that_a_venue_passes_over_is_done_without_after_three_sockets() {
+async fn an_ignored_control_stream_is_dropped_after_three_connections() {
     let folder = Folder::new();
     let doubles = lively(&["dydx"], Duration::from_millis(100));
     let dydx = doubles.of("dydx");
@@ -330,7 +330,7 @@ async fn a_control_stream_that_a_venue_passes_over_is_done_without_after_three_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_whose_heartbeat_comes_where_nothing_else_does_is_not_cut_while_it_is_busy() {
+async fn a_busy_channel_without_heartbeats_stays_connected() {
     let folder = Folder::new();
     let doubles = lively(&["bitfinex"], Duration::from_millis(20));
     let bitfinex = doubles.of("bitfinex");

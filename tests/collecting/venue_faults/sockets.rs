@@ -7,7 +7,7 @@ use crate::doubles::{Act, Ending, Limit};
 use crate::venue_faults::{SOCKETS, quick};
 
 #[tokio::test(start_paused = true)]
-async fn sockets_that_overlap_at_a_rotation_count_an_event_once() {
+async fn overlapping_connections_at_a_rotation_store_an_event_once() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&["binance", "aster"]);
     let mut settings = quick();
@@ -41,7 +41,7 @@ async fn sockets_that_overlap_at_a_rotation_count_an_event_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
+async fn duplicates_and_disorder_over_every_disconnect_store_each_event_once() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&SOCKETS);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -90,7 +90,7 @@ async fn repetitions_and_disorder_over_every_ending_leave_each_event_once() {
 
 /// Ten minutes of waits from 1 s to 60 s, a hundred times as fast.
 #[tokio::test(start_paused = true)]
-async fn a_venue_that_refuses_for_ten_minutes_is_asked_some_thirty_times() {
+async fn an_exchange_that_refuses_for_ten_minutes_gets_about_thirty_attempts() {
     let folder = Folder::new();
     let doubles = Doubles::in_memory(&["binance"]);
     let exchange = doubles.of("binance");

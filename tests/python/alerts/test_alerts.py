@@ -126,7 +126,7 @@ def test_a_receiver_can_verify_the_signature(service):
     assert request.headers["X-Liqdata-Signature"] == expected
 
 
-def test_alerts_that_wait_are_joined_and_the_rate_is_kept(service):
+def test_alerts_that_wait_are_joined_within_the_rate_limit(service):
     many = [{**ORDER, "exchange": f"number{place}"} for place in range(60)]
     assert send(Sender(webhook=service.url, format="slack"), *many) == []
     texts = [json.loads(request.body)["text"] for request in service.requests]
@@ -161,7 +161,7 @@ def test_a_message_that_stays_refused_is_reported(service, monkeypatch):
 
 
 class Source:
-    """A source whose price falls through a cluster of longs, and whose exchange loses its connection."""
+    """A source with a price that falls through a cluster of longs, and an exchange that loses its connection."""
 
     def __init__(self):
         self.price, self.share = 60_000.0, 1.0

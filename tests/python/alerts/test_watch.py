@@ -47,10 +47,10 @@ def growing(tmp_path):
 
 @pytest.fixture
 def webhook():
-    """A server that keeps what is posted, and answers with the codes it is told."""
+    """A server that stores what is posted, and answers with the given codes."""
     posted, codes = [], []
 
-    class Kept(BaseHTTPRequestHandler):
+    class Recorder(BaseHTTPRequestHandler):
         def do_POST(self):
             posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(codes.pop(0) if codes else 204)
@@ -59,7 +59,7 @@ def webhook():
         def log_message(self, *_):
             """Requests are not the test's output."""
 
-    with HTTPServer(("127.0.0.1", 0), Kept) as server:
+    with HTTPServer(("127.0.0.1", 0), Recorder) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/hook?key=secret", posted, codes
@@ -67,7 +67,7 @@ def webhook():
         thread.join()
 
 
-def test_an_event_is_shown_when_it_counts_and_when_it_is_over_and_told_once(growing, webhook):
+def test_a_cascade_is_shown_when_it_is_large_and_when_it_closes_and_alerted_once(growing, webhook):
     market, grow = growing
     address, posted, _ = webhook
     shown, reported = [], []
@@ -99,11 +99,11 @@ def test_each_look_shows_what_is_new_of_it():
     events = Cascades(gap=MINUTE, since=NOW, alert=Decimal(200))
 
     def look(now, *rows):
-        told = [
+        stated = [
             {"coin": "BTC", "side": "LONG", "start": NOW + start, "end": NOW + end, "usd": Decimal(usd)}
             for start, end, usd in rows
         ]
-        return [(event["usd"], event["state"], alert) for event, alert in events.news(told, NOW + now)]
+        return [(event["usd"], event["state"], alert) for event, alert in events.news(stated, NOW + now)]
 
     assert look(0, (-2, -1, 500)) == [], "it was over before"
     assert look(10, (5, 10, 100)) == [(100, "open", False)]
@@ -111,7 +111,7 @@ def test_each_look_shows_what_is_new_of_it():
     assert look(30, (5, 30, 200)) == [(200, "open", True)], "large enough"
     assert events.start() <= NOW + 5, "what is open is looked at"
     assert look(31 + MINUTE, (5, 30, 200)) == [(200, "closed", False)]
-    assert look(32 + MINUTE, (4, 30, 210)) == [], "a late order changes what was told"
+    assert look(32 + MINUTE, (4, 30, 210)) == [], "a late order changes a reported cascade"
     assert look(9 * MINUTE, (5, 30, 200), (8 * MINUTE, 8 * MINUTE, 300)) == [(300, "open", True)]
     assert events.start() <= NOW + 8 * MINUTE
 
@@ -188,7 +188,7 @@ def test_a_webhook_that_answers_byte_by_byte_delays_no_command(growing, tmp_path
     assert elapsed < 10, "the whole answer would take 130 s"
 
 
-def test_an_alert_leaves_while_nobody_reads_the_output(growing, webhook):
+def test_an_alert_is_sent_while_no_program_reads_the_output(growing, webhook):
     market, grow = growing
     address, posted, _ = webhook
     reader, writer = os.pipe()
@@ -255,9 +255,9 @@ def test_a_program_gets_the_event_and_no_text_of_a_venue_becomes_code(growing, t
     watch(market, RULE, Sender(command=command), report=reported.append, every=0.01, since=NOW - 1, most=1)
     assert reported == []
     coin, event = out.read_text().split("\n", 1)
-    told = json.loads(event)
-    assert coin == told["coin"] == hostile
-    assert (told["usd"], told["state"], told["price_before"]) == ("123456.75", "open", None)
+    stated = json.loads(event)
+    assert coin == stated["coin"] == hostile
+    assert (stated["usd"], stated["state"], stated["price_before"]) == ("123456.75", "open", None)
     assert {path.name for path in tmp_path.iterdir()} == {"archive", "out"}
 
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import many
@@ -79,23 +78,10 @@ def read():
     return int(line.split()[1])
 
 
-def looked_through(archive):
-    """Wait until the look beside the answers has read the archive and rests: what it reads is none of theirs."""
-    size = sum(path.stat().st_size for path in archive.rglob("*.parquet"))
-    until = time.monotonic() + 60
-    begun, last, still = read(), read(), time.monotonic()
-    while time.monotonic() < until and (last - begun < size or time.monotonic() - still < 0.5):
-        time.sleep(0.05)
-        if read() - last > 4096:
-            last, still = read(), time.monotonic()
-    assert last - begun >= size
-
-
 def test_cascades_of_a_live_archive_read_again_only_what_is_new(archive):
     asked = {"symbol": "BTC", "min_usd": 50_000, "start": NOW - DAY}
     size = sum(path.stat().st_size for path in archive.rglob("*.parquet"))
     with liqdata.open(archive) as market:
-        looked_through(archive)
         before = read()
         told = market.cascades(**asked)
         first = read() - before

@@ -227,7 +227,7 @@ def test_a_damaged_list_is_named_and_written_anew_once_it_is_gone(s3, folder):
     body[body.index(b"okxcomplete")] ^= 1
     s3.put("here/journal.sqlite", bytes(body))
     with pytest.raises(
-        ArchiveError, match=r"s3://kept/here/journal\.sqlite is damaged: (row 1 missing|row 1 of table runs)"
+        ArchiveError, match=r"s3://kept/here/journal\.sqlite is damaged: (row 1 missing|row 1 of table sessions)"
     ):
         liqdata.open("s3://kept/here")
     for body in (b"nonsense", b""):

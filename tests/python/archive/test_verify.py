@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def damage(folder):
-    """Flip a bit of a file, lose another, add one of somebody else's, and change a row of the journal."""
+    """Flip a bit of a file, lose another, and add one that the archive did not write."""
     files = sorted(folder.glob("orders/**/*.parquet"))
     body = bytearray(files[0].read_bytes())
     body[len(body) // 2] ^= 4
@@ -37,11 +37,16 @@ def damage(folder):
     lost = min(folder.glob("bars/**/*.parquet"))
     lost.unlink()
     (files[0].parent / "mine.parquet").write_bytes(b"mine")
+    return files[0], lost
+
+
+def change_row(folder):
+    """Change an order in the journal and return its row id."""
     with sqlite3.connect(folder / "journal.sqlite") as journal:
         (changed,) = journal.execute("SELECT min(id) FROM orders").fetchone()
         journal.execute("UPDATE orders SET value_usd = '9e9' WHERE id = ?", [changed])
     journal.close()
-    return files[0], lost, changed
+    return changed
 
 
 def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
@@ -53,36 +58,79 @@ def test_a_sound_archive_gives_no_rows_and_exit_code_0(folder, capsys):
 
 
 def test_everything_that_is_wrong_is_a_row_and_a_repair_makes_it_a_gap(folder, capsys):
-    flipped, lost, changed = damage(folder)
-    with pytest.raises(ArchiveError, match=rf"row {changed} of table orders has a wrong checksum"):
-        liqdata.open(folder)
+    flipped, lost = damage(folder)
     found = list(liqdata.archive.verify(folder))
     assert [(row["file"], row["problem"]) for row in found] == [
-        ("journal.sqlite", "damaged"),
         (str(lost.relative_to(folder)), "missing"),
         (str(flipped.relative_to(folder)), "damaged"),
         (str((flipped.parent / "mine.parquet").relative_to(folder)), "unexpected"),
     ]
     assert not any(row["repaired"] for row in found)
-    assert "SHA-256" in found[2]["detail"]
-    assert found[2]["rows"] > 0
-    assert NOW - 48 * HOUR < found[2]["first"] <= found[2]["last"] < NOW
+    assert "SHA-256" in found[1]["detail"]
+    assert found[1]["rows"] > 0
+    assert NOW - 48 * HOUR < found[1]["first"] <= found[1]["last"] < NOW
     # Looking changes nothing.
     assert list(liqdata.archive.verify(folder)) == found
 
     assert cli.main(["verify", str(folder), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
     assert cli.main(["verify", str(folder), "--repair"]) == 0
-    assert capsys.readouterr().out.count("moved to quarantine and recorded as a gap") == 3
+    assert capsys.readouterr().out.count("moved to the folder `damaged` and recorded as a gap") == 2
     again = list(liqdata.archive.verify(folder))
     assert [row["repaired"] for row in again] == [True, True, False]
-    assert (folder / "quarantine" / flipped.relative_to(folder)).exists()
+    assert (folder / "damaged" / flipped.relative_to(folder)).exists()
     with liqdata.open(folder) as market:
         reasons = {row["reason"] for row in market.gaps()}
-        assert {"damaged file", "damaged row"} <= reasons
+        assert "damaged file" in reasons
         assert {row["holds"] for row in market.gaps()} == {None, "bars"}
         assert {row["holds"] for row in market.liqmap("BTC", "7d").meta["explain"]["damaged"]} >= {"bars"}
-        assert all(order["value_usd"] < 10**9 for order in market.iter_orders())
+
+
+def test_a_damaged_journal_is_refused_with_the_ways_out(folder, capsys):
+    changed = change_row(folder)
+    refusals = [
+        lambda: liqdata.open(folder),
+        lambda: liqdata.archive.verify(folder, repair=True),
+    ]
+    for refusal in refusals:
+        with pytest.raises(ArchiveError, match=rf"row {changed} of table orders has a wrong checksum") as refused:
+            refusal()
+        assert "`sqlite3 journal.sqlite .recover`" in str(refused.value)
+        assert "`liqdata verify --repair`" in str(refused.value)
+        assert refused.value.path == str(folder / "journal.sqlite")
+    (found,) = liqdata.archive.verify(folder)
+    assert (found["file"], found["problem"], found["repaired"]) == ("journal.sqlite", "damaged", False)
+    assert cli.main(["verify", str(folder), "--repair"]) != 0
+    assert "sqlite3 journal.sqlite .recover" in capsys.readouterr().err
+
+
+def test_a_lost_journal_is_replaced_by_one_that_lists_the_files(folder, capsys):
+    def answers():
+        with liqdata.open(folder) as market:
+            end = NOW - 24 * HOUR
+            history = market.history("BTC", start=NOW - 48 * HOUR, end=end, sparse=True)
+            return [
+                [order for order in market.iter_orders(start=0) if order["timestamp"] < end],
+                list(market.bars("BTC", start=NOW - 48 * HOUR, end=end)),
+                [row["total_usd"] for row in history],
+            ]
+
+    writer = _core.ArchiveWriter(folder)
+    writer.roll(NOW + 48 * HOUR)
+    writer.close()
+    before = answers()
+    (folder / "journal.sqlite").unlink()
+    with pytest.raises(ArchiveError, match=r"no journal\.sqlite; .* `liqdata verify --repair`"):
+        liqdata.open(folder)
+    assert cli.main(["verify", str(folder), "--repair"]) == 0
+    said = capsys.readouterr().out
+    files = len(list(folder.glob("*/**/*.parquet")))
+    assert f"journal.sqlite: missing, replaced: a new journal lists {files} Parquet files" in said
+    assert answers() == before
+    assert list(liqdata.archive.verify(folder)) == []
+    with liqdata.open(folder) as market:
+        gaps = market.gaps(start=0)
+        assert {row["reason"].partition(" of ")[0] for row in gaps} == {"damaged row"}
 
 
 def test_a_walk_that_lacks_rows_says_so_on_the_command_line(folder, capsys):

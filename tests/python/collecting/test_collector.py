@@ -252,7 +252,7 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
                 newest = max(row["timestamp"] for row in happened[venue]) / 1000
                 assert told["liqdata_collector_last_event_timestamp_seconds" + one] == newest
                 for reason in ("rejected", "unpriced", "quarantined", "lost"):
-                    counted = f'liqdata_collector_set_aside_total{{exchange="{venue}",reason="{reason}"}}'
+                    counted = f'liqdata_collector_quarantine_total{{exchange="{venue}",reason="{reason}"}}'
                     assert told[counted] == 0
             assert told["liqdata_collector_stalled"] == 0
             # A connection that ends is made again, and what cannot be read is counted.
@@ -262,12 +262,12 @@ def test_a_server_tells_how_its_collector_goes_and_another_process_s_by_the_arch
             becomes(server.url, 'liqdata_collector_gaps_total{exchange="okx"}', before + 1, before + 9)
             becomes(server.url, connections, told[connections] + 1, math.inf)
             command(do="garbage", venue="bybit", kind="truncated_json")
-            rejected = 'liqdata_collector_set_aside_total{exchange="bybit",reason="rejected"}'
+            rejected = 'liqdata_collector_quarantine_total{exchange="bybit",reason="rejected"}'
             becomes(server.url, rejected, 1, math.inf)
             archived = becomes(beside.url, "liqdata_archive_written", 1)
             assert not [series for series in archived if series.startswith("liqdata_collector_")]
             assert archived['liqdata_exchange_listened_until_timestamp_seconds{exchange="bybit"}'] >= began
-            assert 'liqdata_exchange_set_aside{exchange="bybit",reason="unpriced"}' in archived
+            assert 'liqdata_exchange_quarantine{exchange="bybit",reason="unpriced"}' in archived
             collector.close()
             # What fills it has ended, and both say so.
             for url in (server.url, beside.url):

@@ -1,4 +1,4 @@
-"""What lies in ``deploy/`` names metrics that a server tells, and options that the command has."""
+"""What lies in ``deploy/`` names metrics that a server has, and options that the command has."""
 
 import configparser
 import json
@@ -21,8 +21,8 @@ PATH = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.env
 
 
 @pytest.fixture(scope="module")
-def told():
-    """Names of all series that a server of an archive tells."""
+def stated():
+    """Names of all series of a server of an archive."""
     market = liqdata.demo()
     with liqdata.serve(market) as server:
         with urllib.request.urlopen(f"{server.url}/health", timeout=30):
@@ -39,15 +39,15 @@ def board():
     return json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
 
 
-def test_every_metric_of_the_board_is_told(told):
+def test_the_server_has_every_metric_of_the_board(stated):
     shown = board()
     expressions = [target["expr"] for panel in shown["panels"] for target in panel["targets"]]
     expressions += [one["definition"] for one in shown["templating"]["list"] if "definition" in one]
     named = {name for text in expressions for name in re.findall(r"\b(?:liqdata|process)_\w+", text)}
     assert len(expressions) > 15
-    assert named <= told, named - told
-    # And the board leaves out nothing that a server tells of itself.
-    families = {name for name in told if not name.endswith(("_sum", "_count", "_bucket"))}
+    assert named <= stated, named - stated
+    # And the board has every metric of the server.
+    families = {name for name in stated if not name.endswith(("_sum", "_count", "_bucket"))}
     families = {name for name in families if name + "_bucket" not in named}
     assert families <= named | {"liqdata_market_newest_timestamp_seconds"}, families - named
 
@@ -94,7 +94,7 @@ def test_the_tokens_that_a_remark_makes_open_the_server_it_starts(name, tmp_path
         assert client.overview()
 
 
-def test_the_container_runs_as_nobody_in_particular_and_looks_whether_it_is_alive():
+def test_the_container_runs_without_root_and_checks_its_health():
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     assert text.index("USER liqdata") < text.index("ENTRYPOINT")
     probe = json.loads(re.search(r"^HEALTHCHECK .*?CMD (\[.*\])$", text, re.MULTILINE)[1])
@@ -115,6 +115,6 @@ def test_systemd_takes_the_unit(tmp_path):
     assert not said, found.stderr
 
 
-def test_prometheus_is_told_where_the_unit_listens():
+def test_prometheus_has_the_address_of_the_unit():
     port = re.search(r"--port (\d+)", (DEPLOY / "liqdata.service").read_text(encoding="utf-8"))[1]
     assert f"localhost:{port}" in (DEPLOY / "prometheus.yml").read_text(encoding="utf-8")

@@ -63,13 +63,13 @@ PROPERTIES = [
 
 
 def summary(thing):
-    told = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
-    assert re.search(r"\.$", told), "the first paragraph is no sentence"
-    assert not re.match(r"As (:|\w+\.)", told), "the first sentence points elsewhere"
+    stated = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0]
+    assert re.search(r"\.$", stated), "the first paragraph is no sentence"
+    assert not re.match(r"As (:|\w+\.)", stated), "the first sentence points elsewhere"
 
 
 def referenced(text):
-    """The function whose parameters and result a docstring says are its own; ``None`` where it lists them."""
+    """The function of which a docstring says are its own; ``None`` where it lists them."""
     found = re.search(
         r"[Pp]arameters (?:and result )?are those of\s+:meth:`(?:liqdata\.)?(?:vendors\.)?(\w+)\.(\w+)`", text
     )

@@ -45,7 +45,7 @@ def typed(command, folder):
 @pytest.mark.skipif(
     typed("openssl version && curl -V", None).returncode != 0, reason="openssl or curl is not installed"
 )
-def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
+def test_the_steps_for_a_team_lead_to_an_answer_with_a_token_only(there):
     (token,) = steps(r"\(umask 077; liqdata")
     serve = steps("liqdata")[0]
     (curl,) = steps("curl")
@@ -63,7 +63,7 @@ def test_the_steps_for_a_team_lead_to_an_answer_and_nobody_else_gets_one(there):
             port = process.stdout.readline().strip().rpartition(":")[2]
             here = f"localhost:{port}"
             found = typed(asked_with_our_own.replace(PLACE, here) + " --json", there)
-            # An archive in which nobody was listened to has nothing to tell; that is said, not a refusal.
+            # An archive without a connected exchange has nothing to tell; that is said, not a refusal.
             assert '"24h"' in found.stdout, found.stderr
             found = typed(f"CURL_CA_BUNDLE=ca.pem {curl.replace(PLACE, here)}", there)
             assert '"data":[]' in found.stdout, found

@@ -79,7 +79,7 @@ def test_the_stream_of_tables_ends_and_that_of_a_growing_market_waits(market):
 
 
 def test_a_gap_is_refused_with_410_and_the_stream_goes_on_behind_it():
-    with growing(kept=2) as (market, server), liqdata.Client(server.url) as client:
+    with growing(stored=2) as (market, server), liqdata.Client(server.url) as client:
         lost = first(market)
         market.add(1, 2, 3, 4, 5)
         for source in (client, market):

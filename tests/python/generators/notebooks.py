@@ -1,4 +1,4 @@
-"""The notebooks of ``examples/notebooks``: made of the scripts beside them, run in a kernel, kept with what they show.
+"""The notebooks of ``examples/notebooks``, made of the scripts there: run in a kernel, with their output.
 
 A script begins with its text, in which the head of the notebook stands; ``# %%`` begins a cell of code and
 ``# %% [markdown]`` one of text. ``python tests/python/generators/notebooks.py`` makes all of them, or those named.
@@ -87,7 +87,7 @@ def small(notebook):
     return notebook
 
 
-def kept(script):
+def stored(script):
     """The notebook as it is kept."""
     return json.loads(script.with_suffix(".ipynb").read_text(encoding="utf-8"))
 

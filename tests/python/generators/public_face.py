@@ -24,7 +24,7 @@ from liqdata.cli.menu import entries
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 import refusals
 
-KEPT = Path(__file__).with_suffix(".json")
+RECORDED = Path(__file__).with_suffix(".json")
 MODULES = [
     "liqdata",
     *(
@@ -107,18 +107,18 @@ def _class(found):
 
 def names():
     """Names, signatures and shapes of the public modules, and of the archive's writer that others call."""
-    told = {}
+    stated = {}
     for module in map(importlib.import_module, MODULES):
         for name, found in _public(module).items():
             if inspect.isclass(found) and (found.__module__ or "").startswith("liqdata"):
-                told[f"{module.__name__}.{name}"] = _class(found)
+                stated[f"{module.__name__}.{name}"] = _class(found)
             elif inspect.isroutine(found):
-                told[f"{module.__name__}.{name}"] = _signature(found)
+                stated[f"{module.__name__}.{name}"] = _signature(found)
     writer = importlib.import_module("liqdata._core").ArchiveWriter
-    told["liqdata._core.ArchiveWriter"] = [
+    stated["liqdata._core.ArchiveWriter"] = [
         name for name in ("append", "roll", "close") if callable(getattr(writer, name))
     ]
-    return told
+    return stated
 
 
 def frames(market):
@@ -165,12 +165,12 @@ def _said(call):
 
 
 def refused(market, client):
-    """What mistakes are told, by a market in this process and by a client; the service's address is left out."""
-    told = {}
+    """The refusals of mistakes, by a market in this process and by a client; the service's address is left out."""
+    stated = {}
 
     def tell(asked, ask):
         here, there = _said(lambda: ask(market)), _said(lambda: ask(client))
-        told[asked] = here if here == there else {"market": here, "client": there}
+        stated[asked] = here if here == there else {"market": here, "client": there}
 
     for method, arguments, *_ in refusals.REFUSALS:
         shown = ", ".join(f"{key}={value!a}" for key, value in arguments.items())
@@ -180,13 +180,13 @@ def refused(market, client):
             )
     for coin in ("NOPE", "BTC-USDT-SWAP", "BTCPERP", "1000PEPE"):
         tell(f"heatmap({coin!r})", lambda source, coin=coin: source.heatmap(coin))
-    told["bars(interval)"] = _said(lambda: market.bars("BTC", interval="7s"))
-    told["heatmap(as_of)"] = _said(lambda: market.heatmap("BTC", as_of="1999-01-01"))
-    told["orders(as_of)"] = _said(lambda: market.orders(as_of="yesterday"))
-    told["open"] = _said(lambda: liqdata.open("/nonexistent/archive"))
-    told["decode"] = _said(lambda: liqdata.feeds.decode("nowhere", "{}"))
-    told["decode frame"] = _said(lambda: liqdata.feeds.decode("bybit", '{"topic":"allLiquidation.X","data":[{}]}'))
-    return json.loads(json.dumps(told).replace(urlsplit(client.base_url).netloc, "HOST"))
+    stated["bars(interval)"] = _said(lambda: market.bars("BTC", interval="7s"))
+    stated["heatmap(as_of)"] = _said(lambda: market.heatmap("BTC", as_of="1999-01-01"))
+    stated["orders(as_of)"] = _said(lambda: market.orders(as_of="yesterday"))
+    stated["open"] = _said(lambda: liqdata.open("/nonexistent/archive"))
+    stated["decode"] = _said(lambda: liqdata.feeds.decode("nowhere", "{}"))
+    stated["decode frame"] = _said(lambda: liqdata.feeds.decode("bybit", '{"topic":"allLiquidation.X","data":[{}]}'))
+    return json.loads(json.dumps(stated).replace(urlsplit(client.base_url).netloc, "HOST"))
 
 
 def _answer(address):
@@ -201,34 +201,34 @@ def wire(server):
     """Statuses, headers and bodies: answers by their digest, refusals as they are."""
     index = json.loads(_answer(f"{server.url}/api")[2])
     known = [entry["path"] for entry in index["endpoints"]]
-    told = {"paths": known}
+    stated = {"paths": known}
     for path in known:
         for query in ("", *WRONG):
             status, headers, body = _answer(f"{server.url}{path}{query}")
             shown = hashlib.sha256(body).hexdigest() if status < http.HTTPStatus.BAD_REQUEST else body.decode()
-            kept = sorted(name.lower() for name in headers)
-            told[f"{path}{query}"] = [status, kept, shown]
+            stored = sorted(name.lower() for name in headers)
+            stated[f"{path}{query}"] = [status, stored, shown]
     for asked in ASKED:
         status, _, body = _answer(f"{server.url}/api/{asked}")
-        told[asked] = [status, hashlib.sha256(body).hexdigest()]
+        stated[asked] = [status, hashlib.sha256(body).hexdigest()]
     for path in ("/nowhere", "/api?x=1"):
-        told[path] = [_answer(server.url + path)[0], _answer(server.url + path)[2].decode()]
-    return told
+        stated[path] = [_answer(server.url + path)[0], _answer(server.url + path)[2].decode()]
+    return stated
 
 
 def commands():
     """The words of the command line, with what each says, defaults to and takes."""
-    told = {}
+    stated = {}
     for name, entry in entries().items():
         command = entry.make()
-        told[name] = {
+        stated[name] = {
             "says": command.help,
             **{
                 "/".join(parameter.opts): [str(parameter.metavar), getattr(parameter, "help", "")]
                 for parameter in command.params
             },
         }
-    return told
+    return stated
 
 
 def face():
@@ -244,10 +244,10 @@ def face():
         }
 
 
-def written(told):
+def written(stated):
     """As the kept file has it."""
-    return json.dumps(told, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return json.dumps(stated, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":
-    KEPT.write_text(written(face()))
+    RECORDED.write_text(written(face()))

@@ -28,7 +28,7 @@ def written(code):
 
 
 def printed(code, folder):
-    """What the code prints, run in a folder and a namespace of its own; spaces at the ends of lines are not told."""
+    """What the code prints, run in a folder and a namespace of its own; spaces at the ends of lines are ignored."""
     said = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(said):
         exec(compile(code, "recipe", "exec"), {"__name__": "__main__"})  # noqa: S102 - a page of our own

@@ -21,7 +21,7 @@ MODULES = [
     *("alerts", "archive", "collector", "errors", "feeds", "margin", "plot", "scoring", "server", "stream", "symbols"),
     *("types", "vendors"),
 ]
-GIVEN = {  # what methods of public classes give, beside what the package names
+GIVEN = {  # what methods of public classes return and the package does not name
     "liqdata.walk": ["OrderIterator", "AsyncOrderIterator"],
 }
 ROLE = re.compile(r":(?:meth|class|func|mod|attr|data|exc):`~?([^`]+)`")
@@ -45,7 +45,7 @@ def pages():
     for name in liqdata.__all__:
         thing = getattr(liqdata, name)
         if not inspect.ismodule(thing) and callable(thing) and not _is_error(thing):
-            # Names that differ in case alone share a page: not every folder tells them apart.
+            # Names that differ in case alone share a page: not every file system keeps them apart.
             page = next((one for one in found if one.lower() == name.lower()), name)
             found.setdefault(page, []).append((name, thing))
     for module, names in GIVEN.items():
@@ -72,7 +72,7 @@ def members(kind):
         home = next((base for base in kind.__mro__ if name in vars(base)), object)
         if name.startswith("_") or not home.__module__.startswith("liqdata"):
             continue
-        if _is_error(kind) and home is not kind:  # what all errors have is told of the root
+        if _is_error(kind) and home is not kind:  # what all errors have is documented at the root
             continue
         member = vars(home)[name]
         if isinstance(member, property) or inspect.isroutine(member) or isinstance(member, (classmethod, staticmethod)):
@@ -155,11 +155,11 @@ def signature(name, function):
 
 
 def _entry(name, kind, text):
-    told = " ".join(text.split()) if "\n\n" not in text else text.replace("\n", "\n  ")
-    return f"- {name}{f' ({kind})' if kind else ''}: {told}" if told else f"- {name}{f' ({kind})' if kind else ''}"
+    stated = " ".join(text.split()) if "\n\n" not in text else text.replace("\n", "\n  ")
+    return f"- {name}{f' ({kind})' if kind else ''}: {stated}" if stated else f"- {name}{f' ({kind})' if kind else ''}"
 
 
-def told(text, links, owner=""):
+def stated(text, links, owner=""):
     """A docstring in Markdown."""
     parts = []
     for section in sections(text):
@@ -232,19 +232,19 @@ def _section(name, thing, links, level):
     if name.startswith("types."):
         return [head, *_typed(name, thing, links)]
     if not isinstance(thing, type):
-        return [head, f"```python\n{signature(f'liqdata.{name}', thing)}\n```", told(thing.__doc__, links)]
+        return [head, f"```python\n{signature(f'liqdata.{name}', thing)}\n```", stated(thing.__doc__, links)]
     made = vars(thing).get("__init__") or thing.__init__
-    parts = [head, told(thing.__doc__, links, name)]
+    parts = [head, stated(thing.__doc__, links, name)]
     if "Parameters\n---" in inspect.cleandoc(thing.__doc__ or "") and inspect.isroutine(made):
         parts.insert(1, f"```python\n{signature(f'liqdata.{name}', made).removesuffix(' -> None')}\n```")
     for one, member in members(thing).items():
         parts.append(f"{'#' * (level + 1)} {one}")
         if (function := routine(member)) is None:
             parts.append(f"```python\n{name.rpartition('.')[2]}.{one}\n```")
-            parts.append(told(member.__doc__, links, name))
+            parts.append(stated(member.__doc__, links, name))
         else:
             call = signature(f"{name.rpartition('.')[2]}.{one}", function)
-            parts += [f"```python\n{call}\n```", told(function.__doc__, links, name)]
+            parts += [f"```python\n{call}\n```", stated(function.__doc__, links, name)]
     return parts
 
 
@@ -255,7 +255,7 @@ def written():
     made = {}
     for page, things in found.items():
         if page in MODULES:
-            parts = [f"# liqdata.{page}", told(_module(page).__doc__, links)]
+            parts = [f"# liqdata.{page}", stated(_module(page).__doc__, links)]
             for name, thing in things:
                 parts += _section(name, thing, links, 2)
         else:

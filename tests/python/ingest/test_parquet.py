@@ -215,7 +215,7 @@ def test_what_a_file_lacks_to_be_of_a_kind_is_named(tmp_path, folder, without, f
 def covered(folder):
     """From when until when the orders of each exchange are told."""
     with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
-        return sorted(journal.execute("SELECT exchange, min(started), max(seen) FROM runs GROUP BY exchange"))
+        return sorted(journal.execute("SELECT exchange, min(started), max(seen) FROM sessions GROUP BY exchange"))
 
 
 def kept(folder):

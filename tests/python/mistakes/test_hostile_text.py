@@ -132,7 +132,7 @@ def test_what_a_venue_says_of_its_trouble_is_one_line_of_the_collectors(capsys):
 
 
 @pytest.mark.parametrize("question", ["overview", "coins", "exchanges", "largest", "orders", "gaps"])
-def test_who_was_listened_to_is_told_in_one_line(tmp_path, capsys, question):
+def test_coverage_is_printed_in_one_line(tmp_path, capsys, question):
     folder = tmp_path / "archive"
     orders = {name: [value, value] for name, value in row(exchange=HOSTILE).items()}
     orders["timestamp"] = [int(time.time() * 1000) - minutes * 60_000 for minutes in (10, 1)]

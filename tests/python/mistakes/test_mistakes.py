@@ -81,7 +81,7 @@ def names(tmp_path_factory):
         liqdata=liqdata,
         liqmap=market.liqmap("BTC"),
         market=market,
-        nobody=liqdata.Client("http://127.0.0.1:9", retries=0),
+        unreachable=liqdata.Client("http://127.0.0.1:9", retries=0),
         np=np,
         pd=pd,
         pl=pl,
@@ -93,7 +93,7 @@ def names(tmp_path_factory):
     )
     yield vars(found)
     loop.run_until_complete(found.service.aclose())
-    for one in (found.client, found.nobody, found.wrong, found.archive, server):
+    for one in (found.client, found.unreachable, found.wrong, found.archive, server):
         one.close()
     loop.close()
 
@@ -103,7 +103,7 @@ def test_a_mistake_leads_back(names, monkeypatch, row):
     mistake, kind, parameter, words = row
     monkeypatch.delenv("LIQDATA_BASE_URL", raising=False)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is what the table says
-        eval(mistake, dict(names))  # noqa: S307 - of the table beside this file
+        eval(mistake, dict(names))  # noqa: S307 - of our own table
     error = caught.value
     assert type(error).__name__ == kind
     assert words in str(error)

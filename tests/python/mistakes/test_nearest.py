@@ -63,16 +63,16 @@ def door(request, demo, archive):
 
             async def ask(method, *names, **asked):
                 async with AsyncClient(server.url) as client:
-                    told = getattr(client, method)(*names, **asked)
-                    if not hasattr(told, "__anext__"):
-                        return await told
-                    return [row async for row in told]
+                    stated = getattr(client, method)(*names, **asked)
+                    if not hasattr(stated, "__anext__"):
+                        return await stated
+                    return [row async for row in stated]
 
             yield lambda *names, **asked: asyncio.run(ask(*names, **asked))
 
 
-def _exhausted(told):
-    return list(told) if hasattr(told, "__next__") else told
+def _exhausted(stated):
+    return list(stated) if hasattr(stated, "__next__") else stated
 
 
 def refused(call, *names, **asked):
@@ -82,7 +82,7 @@ def refused(call, *names, **asked):
 
 
 @pytest.mark.parametrize("method", BY_EXCHANGE)
-def test_a_misspelt_exchange_is_told_with_the_one_that_was_meant(door, method):
+def test_a_misspelt_exchange_is_refused_with_the_nearest_one(door, method):
     parameter, said = refused(door, method, exchange="bnance")
     assert parameter == "exchange"
     assert '"bnance"' in said
@@ -90,14 +90,14 @@ def test_a_misspelt_exchange_is_told_with_the_one_that_was_meant(door, method):
 
 
 @pytest.mark.parametrize("method", BY_SYMBOL)
-def test_a_misspelt_symbol_is_told_with_the_one_that_was_meant(door, method):
+def test_a_misspelt_symbol_is_refused_with_the_nearest_one(door, method):
     parameter, said = refused(door, method, "BTCSUDT")
     assert parameter == "symbol"
     assert '"BTCSUDT"' in said
     assert f"; {SYMBOL}; allowed: " in said
 
 
-def test_what_takes_a_name_beside_the_questions_says_the_same(tmp_path):
+def test_other_functions_with_a_name_refuse_it_in_the_same_words(tmp_path):
     for call, parameter, meant in [
         (lambda: liqdata.feeds.decode("bnance", "{}"), "exchange", EXCHANGE),
         (lambda: liqdata.symbols.parse("BTCUSDT", exchange="bnance"), "exchange", EXCHANGE),
@@ -146,7 +146,7 @@ def test_the_command_line_says_it_on_standard_error(tmp_path, capsys, words, mea
     assert meant in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_name_that_is_like_none_is_told_without_a_question():
+def test_a_name_like_no_other_is_refused_without_a_suggestion():
     for call in (lambda: liqdata.feeds.decode("qqq", "{}"), lambda: liqdata.Market(orders(50)).orders("QQQ")):
         _, said = refused(call)
         assert "did you mean" not in said

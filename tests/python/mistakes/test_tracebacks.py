@@ -18,7 +18,7 @@ import samples
 market = samples.market()
 server = liqdata.serve(market)
 client = liqdata.Client(server.url)
-nobody = liqdata.Client("http://127.0.0.1:9", retries=0)
+unreachable = liqdata.Client("http://127.0.0.1:9", retries=0)
 
 
 async def alone(ask):
@@ -48,8 +48,8 @@ MISTAKES = [
     'client.heatmap("NOPE")',
     'client.history(interval="7s")',
     "client.iter_orders(page_size=0)",
-    "nobody.overview()",
-    'nobody.levels(["BTC", "ETH"])',
+    "unreachable.overview()",
+    'unreachable.levels(["BTC", "ETH"])',
 ]
 
 AWAITED = ['coins(range="2h")', 'heatmap("NOPE")', 'history(by="venue")', 'levels(["BTC", "NOPE"])']
@@ -94,7 +94,7 @@ def test_a_mistake_shows_the_line_that_made_it_and_one_of_ours(tracebacks, mista
 
 
 def test_a_walk_that_fails_shows_where_it_is_taken():
-    assert ours(shown("list(nobody.iter_orders())")) == ["__next__", "_more"]
+    assert ours(shown("list(unreachable.iter_orders())")) == ["__next__", "_more"]
 
 
 @pytest.mark.skipif(not hasattr(liqdata._core, "_Faulty"), reason="a release build has no bugs on purpose")
@@ -125,7 +125,7 @@ def test_development_mode_shows_the_way_in():
         ("liqdata.Market(oders=1)", "__init__() got an unexpected keyword argument 'oders'; did you mean 'orders'?"),
     ],
 )
-def test_a_misspelt_parameter_is_told_with_the_nearest(statement, said):
+def test_a_misspelt_parameter_is_refused_with_the_nearest_one(statement, said):
     printed = shown(statement)
     assert said in printed
     assert len(ours(printed)) <= 1

@@ -51,7 +51,7 @@ def spelled(annotation):
 # What our server takes with every question, so that it stands in no question of the table.
 # A span of two prices is the parameters `low` and `high` of a query.
 IN_SPAN = {"low", "high"}
-BESIDE = ("as_of", "explain")
+EXTRA = ("as_of", "explain")
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -69,8 +69,8 @@ def test_every_face_asks_it_with_the_parameters_of_the_table(endpoint, face):
         return type(wanted[name])(default) if isinstance(wanted.get(name), str) else default
 
     # A market takes the name of a recording, which is of no service.
-    beside = {"self", *BESIDE, *({"source"} - set(wanted) if face == "Market" else ())}
-    parameters = [each for each in signature.parameters.items() if each[0] not in beside]
+    extra = {"self", *EXTRA, *({"source"} - set(wanted) if face == "Market" else ())}
+    parameters = [each for each in signature.parameters.items() if each[0] not in extra]
     given = {name: written(name, each.default) for name, each in parameters}
     assert given == wanted, (
         f"{face}.{endpoint.name} has other parameters or defaults than src/contract for {endpoint.name}"

@@ -380,10 +380,10 @@ def test_markets_of_one_seed_share_what_was_made_and_are_closed_each_by_itself()
 
 
 def test_who_looks_on_how_a_market_is_made_sees_it_made():
-    told = []
+    stated = []
     made = samples.simulated()
-    with liqdata.demo(progress=lambda done, of: told.append((done, of))) as market:
-        assert told[-1][0] == told[-1][1] > 0
+    with liqdata.demo(progress=lambda done, of: stated.append((done, of))) as market:
+        assert stated[-1][0] == stated[-1][1] > 0
         assert market._source.core is not made._source.core
 
 

@@ -86,7 +86,7 @@ TABLE = pa.table({**COINS, "timestamp": pa.array(COINS["timestamp"], pa.timestam
 
 
 class Stream:
-    """Something that gives Arrow and tells nothing else."""
+    """Something that gives Arrow and nothing else."""
 
     def __arrow_c_stream__(self, requested_schema=None):
         return TABLE.__arrow_c_stream__(requested_schema)
@@ -293,7 +293,7 @@ def test_without_axes_a_new_figure_is_made_and_known_to_pyplot():
 
 
 @pytest.mark.parametrize("make", [heatmap, liqmap])
-def test_small_axes_beside_each_other_keep_their_words_apart(make):
+def test_texts_of_neighbouring_small_axes_do_not_overlap(make):
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     places = figure.subplots(1, 2)
     for place in places:
@@ -311,7 +311,7 @@ def test_a_tiny_price_is_written_with_the_digits_it_has():
 
 
 @pytest.mark.parametrize("draw", ["heatmap", "liqmap"])
-def test_far_leverages_are_told_and_do_not_flatten_what_is_near(ax, draw):
+def test_far_leverages_are_named_and_do_not_flatten_near_ones(ax, draw):
     with liqdata.demo() as market:
         grid = getattr(market, draw)("BTC", span="all")
     grid.plot(ax, **({"price": False} if draw == "heatmap" else {}))
@@ -343,16 +343,16 @@ def test_bars_are_drawn_as_candles_white_where_the_price_rose(ax):
     assert [bodies[place] for place in sorted(bodies)] == expected
 
 
-def test_the_bars_that_came_with_a_map_are_drawn_unless_told_otherwise(ax):
+def test_the_bars_of_a_map_are_drawn_by_default(ax):
     came = rows(**{**bars(24, 60), "symbol": np.array(["BTC"] * 24, dtype=object)})
     grid = heatmap(bars=came)
     assert grid.price is came
     grid.plot(ax)
     assert "1 h candles" in said(ax)
-    for told in ({"price": False}, {"price": None, "candles": False}):
-        other = grid.plot(Figure().add_subplot(), **told)
+    for stated in ({"price": False}, {"price": None, "candles": False}):
+        other = grid.plot(Figure().add_subplot(), **stated)
         assert not [lines for lines in other.collections if lines.get_label() == "price"]
-        assert ("price" in {line.get_label() for line in other.lines}) == ("candles" in told)
+        assert ("price" in {line.get_label() for line in other.lines}) == ("candles" in stated)
 
 
 def test_bars_are_brought_once_and_a_pickle_takes_them_along():
@@ -384,8 +384,8 @@ def test_the_map_of_a_market_brings_the_bars_of_its_time_as_of_its_instant(marke
 
     async def brought(url):
         async with liqdata.AsyncClient(url) as client:
-            told, again = (await client.heatmap(["BTC", "ETH"], "12h", as_of=at))["BTC"], await client.heatmap("BTC")
-            assert told.price == grid.price
+            stated, again = (await client.heatmap(["BTC", "ETH"], "12h", as_of=at))["BTC"], await client.heatmap("BTC")
+            assert stated.price == grid.price
             assert "candles" in said(await asyncio.to_thread(again.plot, Figure().add_subplot()))
             return await client.heatmap("BTC", "12h", as_of=at)
 
@@ -441,9 +441,9 @@ def test_levels_and_max_pain_are_marked_and_arrows_where_they_lie_beyond(ax, mak
         if line.get_color() in places and line.get_clip_on():  # the leaders of labels reach out of the axes
             places[line.get_color()].append(getattr(line, axis)()[0])
     view = ax.get_ylim() if make is heatmap else ax.get_xlim()
-    told = [(tier["longPrice"], tier["shortPrice"]) for tier in near["tiers"].values()]
-    assert sorted(places[colours.LONG]) == sorted(one for one, _ in told if view[0] <= one)
-    assert sorted(places[colours.SHORT]) == sorted(one for _, one in told if one <= view[1])
+    stated = [(tier["longPrice"], tier["shortPrice"]) for tier in near["tiers"].values()]
+    assert sorted(places[colours.LONG]) == sorted(one for one, _ in stated if view[0] <= one)
+    assert sorted(places[colours.SHORT]) == sorted(one for _, one in stated if one <= view[1])
     words = said(ax)
     for arrow, usd in (("↓" if make is heatmap else "←", "27.0M"), ("↑" if make is heatmap else "→", "61.0M")):
         assert f"{arrow} max pain" in words
@@ -484,11 +484,11 @@ def test_every_answer_is_drawn_here_and_from_a_service_and_says_that_it_is_simul
 def test_answers_know_their_question(request, source):
     source = request.getfixturevalue(source)
     assert source.coins("1h", limit=2).meta["question"] == {"endpoint": "coins", "range": "1h", "limit": 2}
-    told = source.levels(["BTC", "ETH"])["ETH"]
-    assert told == dict(told)
-    assert told.meta["question"] == {"endpoint": "levels", "symbol": "ETH"}
-    assert told.meta["simulated"]
-    assert pickle.loads(pickle.dumps(told)).meta == told.meta
+    stated = source.levels(["BTC", "ETH"])["ETH"]
+    assert stated == dict(stated)
+    assert stated.meta["question"] == {"endpoint": "levels", "symbol": "ETH"}
+    assert stated.meta["simulated"]
+    assert pickle.loads(pickle.dumps(stated)).meta == stated.meta
 
 
 def test_the_answer_of_another_question_is_named_with_its_own_picture():

@@ -40,7 +40,7 @@ def test_alone_no_word_lies_over_another_or_is_cut(name, size, layout):
 
 @pytest.mark.parametrize("size,layout", [((4, 3), None), *(((9, 6), layout) for layout in LAYOUTS)], ids=str)
 @pytest.mark.parametrize("name", CROWDED)
-def test_four_beside_each_other_keep_their_words_apart(name, size, layout):
+def test_texts_of_four_neighbouring_axes_do_not_overlap(name, size, layout):
     answer, options = drawn.ANSWERS[name]
     figure = Figure(figsize=size, layout=layout)
     for ax in figure.subplots(2, 2).flat:
@@ -59,7 +59,7 @@ def test_a_figure_within_a_figure_has_its_own_room(name, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_colour_bar_stands_beside_the_price_axis(layout):
+def test_the_colour_bar_is_next_to_the_price_axis(layout):
     figure = Figure(figsize=(8, 5), layout=layout)
     ax = drawn.heatmap().plot(figure.add_subplot(), price=drawn.bars())
     figure.draw_without_rendering()
@@ -207,14 +207,16 @@ BLIND = {
 
 
 @pytest.mark.parametrize("kind", BLIND)
-def test_every_eye_tells_longs_from_shorts(kind):
+def test_longs_and_shorts_differ_for_every_kind_of_colour_vision(kind):
     seen = [np.clip(np.array(BLIND[kind]) @ linear(colour), 0, 1) for colour in (colours.LONG, colours.SHORT)]
     assert np.abs(seen[0] - seen[1]).max() > 0.25
 
 
-def over(colour, share, ground):
-    """What is seen of a colour that lets the ground through."""
-    return tuple(share * one + (1.0 - share) * other for one, other in zip(to_rgb(colour), to_rgb(ground), strict=True))
+def over(colour, share, background):
+    """The colour that is seen of a transparent one."""
+    return tuple(
+        share * one + (1.0 - share) * other for one, other in zip(to_rgb(colour), to_rgb(background), strict=True)
+    )
 
 
 def strokes(ax):
@@ -225,7 +227,7 @@ def strokes(ax):
         whole = np.atleast_2d(drawn_there.get_facecolor())
         edges = np.atleast_2d(drawn_there.get_edgecolor())
         for red, green, blue, alpha in whole if len(whole) and whole[0][3] > 0 else edges:
-            # What is fainter is ground: the area below a curve, a share that nobody listened to.
+            # What is fainter is ground: the area below a curve, a share without coverage.
             if alpha > 0.3:
                 yield (red, green, blue), alpha
 
@@ -250,8 +252,8 @@ def test_what_is_drawn_stands_out_from_dark_paper(name, size):
         for ax in figure.axes:
             for text in readable(ax):
                 behind = text.get_bbox_patch()
-                ground = paper if behind is None else over(behind.get_facecolor(), behind.get_alpha() or 1.0, paper)
-                assert contrast(text.get_color(), ground) >= 3.0, (text.get_text(), text.get_color())
+                background = paper if behind is None else over(behind.get_facecolor(), behind.get_alpha() or 1.0, paper)
+                assert contrast(text.get_color(), background) >= 3.0, (text.get_text(), text.get_color())
             if name.startswith("heatmap"):
                 continue
             for colour, alpha in strokes(ax):

@@ -34,7 +34,7 @@ WAYS = {
     "repair": "liqdata.archive.verify(fresh, repair=True)",
 }
 # What is made anew before each attempt: columns are made once.
-FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)', "repair": "damaged(folder)"}
+FRESH = {"columns of decoded": 'feeds.decode("bybit", frames)', "repair": "without_journal(folder)"}
 # What the interpreter takes to free the objects made so far, before an interrupt is out, is not ours.
 OBJECTS = {"dicts"}
 
@@ -78,29 +78,21 @@ SOURCE = """
 
     copies = []
 
-    def damaged(folder):
-        # A copy whose journal has a page of zeros among the orders.
-        import shutil, sqlite3
+    def without_journal(folder):
+        # A copy with all rows in files, and no journal.
+        import os, shutil
         copy = new()
-        while copies:
+        if not copies:
+            copies.append(new())
+            shutil.copytree(folder, copies[0])
+            writer = liqdata._core.ArchiveWriter(copies[0])
+            writer.roll(1_900_000_000_000)
+            writer.close()
+            os.unlink(copies[0] + "/journal.sqlite")
+        while len(copies) > 1:
             shutil.rmtree(copies.pop(), ignore_errors=True)
         copies.append(copy)
-        shutil.copytree(folder, copy)
-        journal = sqlite3.connect(copy + "/journal.sqlite")
-        root = journal.execute("SELECT rootpage FROM sqlite_master WHERE name = 'orders'").fetchone()[0]
-        size = journal.execute("PRAGMA page_size").fetchone()[0]
-        journal.close()
-        with open(copy + "/journal.sqlite", "r+b") as file:
-            page = root
-            while True:
-                file.seek((page - 1) * size)
-                cells = file.read(size)
-                if cells[0] != 5:  # not a page of pages
-                    break
-                cell = int.from_bytes(cells[12:14], "big")
-                page = int.from_bytes(cells[cell : cell + 4], "big")
-            file.seek((page - 1) * size)
-            file.write(bytes(size))
+        shutil.copytree(copies[0], copy)
         return copy
 
     if "arrow" == sys.argv[2]:

@@ -74,7 +74,7 @@ def test_a_single_changed_cell_makes_a_difference():
 
 
 @pytest.mark.parametrize("make", [heatmap, liqmap])
-def test_what_is_known_beside_the_contract_does_not_count(make):
+def test_fields_outside_the_contract_are_not_compared(make):
     assert make(meta={"simulated": True}) == make()
 
 

@@ -53,7 +53,7 @@ PRICES = ["82651.9", "0.00000001234567", "123456789.123", "1e-7", "64000"]
 
 
 def priced():
-    """Rows whose prices have their digits in different places, the first of them few."""
+    """Rows with prices that have their digits in different places, the first of them few."""
     many = len(PRICES)
     orders = {
         "exchange": ["binance"] * many,
@@ -185,7 +185,7 @@ def test_many_rows_are_gone_through_in_order_whatever_the_number(long):
 
 
 class Counting:
-    """A native table that tells how many dicts were made of it."""
+    """A native table that counts how many dicts were made of it."""
 
     def __init__(self, table, made):
         self._table, self._made = table, made
@@ -417,7 +417,7 @@ def test_the_types_of_an_arrow_table_are_fixed(market, kind, empty):
     }
 
 
-def told(row, kind):
+def stated(row, kind):
     """A row as frames have it: of orders with the coin."""
     coin = {"coin": liqdata.symbols.parse(row["symbol"]).coin} if kind in {"orders", "largest"} else {}
     return {name: (row | coin)[name] for name in KINDS[kind]}
@@ -434,7 +434,7 @@ def test_frames_hold_the_cells_of_the_dicts(market, kind):
             else datetime.fromtimestamp(cell / 1000, UTC)
             if name in moments
             else cell
-            for name, cell in told(row, kind).items()
+            for name, cell in stated(row, kind).items()
         }
         for row in rows
     ]
@@ -467,7 +467,7 @@ def test_exact_frames_hold_decimals_of_one_scale(market, kind, empty):
 
 
 def of_prices(prices):
-    """Orders of one unit each, whose values follow from their prices."""
+    """Orders of one unit each; their values follow from their prices."""
     table = {**ORDERS, "price": prices, "qty": ["1e-10"] * len(prices)}
     del table["value_usd"]
     return table
@@ -769,7 +769,7 @@ def test_the_text_is_a_table_that_fits_the_terminal(monkeypatch):
     assert len(str(market.largest(limit=3)).splitlines()) == 5
 
 
-def test_a_count_that_nobody_kept_is_missing_and_no_zero():
+def test_an_unknown_count_is_missing_and_not_zero():
     rows = liqdata.demo().coverage()
     assert rows[0]["topics"] is None
     assert np.isnan(rows["topics"]).all()

@@ -236,7 +236,7 @@ def coins_of(given):
 
 
 def a_bar_of_each(coins):
-    """Bars beside readings: a market answers the open interest of coins that have bars."""
+    """Bars with readings: a market answers the open interest of coins that have bars."""
     cells = {"timestamp": 1_704_150_000_000, "open": 1, "high": 1, "low": 1, "close": 1, "volume": 1, "interval": "1m"}
     return [{"symbol": coin} | cells for coin in coins]
 

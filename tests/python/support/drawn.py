@@ -151,8 +151,8 @@ def levels(price=60_000.0, tiers=(10, 25, 50, 100)):
             "shortIntensity": 0.2,
         }
 
-    told = {str(leverage): tier(leverage) for leverage in tiers}
-    return {"symbol": "BTC", "price": price, "updatedAt": int(END.timestamp() * 1000), "tiers": told}
+    stated = {str(leverage): tier(leverage) for leverage in tiers}
+    return {"symbol": "BTC", "price": price, "updatedAt": int(END.timestamp() * 1000), "tiers": stated}
 
 
 def maxpain(price=60_000.0, far=0.05):
@@ -168,7 +168,7 @@ def maxpain(price=60_000.0, far=0.05):
 
 
 def tiny(grid):
-    """The same grid of a coin whose price is 0.00001."""
+    """The same grid of a coin with the price 0.00001."""
     scale = 1e-5 / grid.current_price
     changes = {"symbol": "PEPE", "current_price": 1e-5, "prices": grid.prices * scale}
     if isinstance(grid, Heatmap):

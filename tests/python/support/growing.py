@@ -11,9 +11,9 @@ NOW = 1_781_136_000_000
 class Growing(liqdata.Market):
     """A market that grows."""
 
-    def __init__(self, kept=100_000):
+    def __init__(self, stored=100_000):
         super().__init__()
-        self._source.core = _core.Market.growing(kept)
+        self._source.core = _core.Market.growing(stored)
 
     def add(self, *numbers):
         """Let these orders arrive; a number is an order's notional."""
@@ -33,8 +33,8 @@ class Growing(liqdata.Market):
 
 
 @contextmanager
-def growing(kept=100_000):
-    market = Growing(kept)
+def growing(stored=100_000):
+    market = Growing(stored)
     with liqdata.serve(market) as server:
         yield market, server
 

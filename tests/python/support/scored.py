@@ -17,7 +17,7 @@ def here(function, tasks):
 
 
 def bars(days, seed=1, step=15 * MINUTE):
-    """A random walk whose volatility wanders."""
+    """A random walk with a wandering volatility."""
     chance = np.random.default_rng(seed)
     count = days * DAY // step
     size = 0.0025 * np.sqrt(step / (15 * MINUTE))
@@ -36,10 +36,10 @@ def bars(days, seed=1, step=15 * MINUTE):
 
 def moves(table, period=HOUR):
     """The path of all whole periods of bars, nothing realised yet."""
-    held = path.read_bars(table, "BTC")
-    first = held.start // period + 1
-    opens = np.arange(first, (held.start + held.interval * len(held.close)) // period) * period
-    return path.read_path(truth.Truth(opens, np.zeros((len(opens), 2)), period, "totals", 0, None), held)
+    known = path.read_bars(table, "BTC")
+    first = known.start // period + 1
+    opens = np.arange(first, (known.start + known.interval * len(known.close)) // period) * period
+    return path.read_path(truth.Truth(opens, np.zeros((len(opens), 2)), period, "totals", 0, None), known)
 
 
 def drawn(mu, seed):

@@ -126,16 +126,16 @@ def test_a_server_sends_the_recorded_map_of_an_instant(folder, url, name, path, 
     assert explained.meta["explain"]["asServed"].startswith(words)
 
 
-def test_ranges_and_exchanges_are_told_apart(folder, url):
+def test_maps_of_different_ranges_and_exchanges_are_separate(folder, url):
     with liqdata.Client(url) as client, liqdata.open(folder) as market:
         week = client.heatmap("ETH", "7d", source="coinglass")
         pair = client.heatmap("ETH", exchange="binance", source="coinglass")
         day = client.heatmap("ETH", source="coinglass")
-        kept = {
+        stored = {
             (one.range, one.meta.get("exchange")): one for one in market.maps("ETH", kind="heatmap", source="coinglass")
         }
     assert [one.matrix.max() for one in (day, week, pair)] == [3 * 1600, 13 * 1600, 9 * 1600]
-    assert (day, week, pair) == (kept["24h", None], kept["7d", None], kept["24h", "binance"])
+    assert (day, week, pair) == (stored["24h", None], stored["7d", None], stored["24h", "binance"])
 
 
 @pytest.mark.parametrize("values", ["f64", "f32", "u16"])

@@ -305,7 +305,7 @@ def test_limits_of_the_headers_are_in_meta():
         assert service.heatmap("ETH").meta["limits"] == {"per_minute": 80, "used": 3}
 
 
-def test_the_limit_of_the_plan_is_kept_once_it_is_known():
+def test_the_limit_of_the_plan_is_respected_once_it_is_known():
     plan = replies.glass({"level": "HOBBYIST", "expire_time": replies.MS, "expired": False})
     paths = {HEAT: replies.HEATMAPS["served"], "/api/user/account/subscription": plan}
 

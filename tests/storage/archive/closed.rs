@@ -292,7 +292,7 @@ fn a_cut_is_at_the_ends_of_days_and_a_damaged_journal_is_not_copied() {
     );
 
     let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-    let changed = "DROP TRIGGER runs_summed_again; UPDATE runs SET seen = seen + 1";
+    let changed = "DROP TRIGGER sessions_summed_again; UPDATE sessions SET seen = seen + 1";
     journal.execute_batch(changed).unwrap();
     let into = folder.path().join("other");
     let refused = archive

@@ -1,6 +1,5 @@
 //! Files that are not what was written: found, named, set aside, and the rest served.
 
-use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,10 +10,7 @@ use liqdata::archive::{
 use liqdata::model::{Completeness, Millis, OrderBrief};
 
 use crate::archive::place::{Folder, files};
-use crate::archive::rows::{START, all_orders, bar, of_orders, order, sorted, sound};
-
-/// The first day.
-const DAY: (Millis, Millis) = (Millis(START), Millis(START + Millis::DAY));
+use crate::archive::rows::{START, all_orders, bar, of_orders, order, sorted};
 
 /// An archive of three days, one file each, and the rows of the second and the others.
 fn three_days(folder: &Folder) -> (Writer, Vec<OrderRow>, Vec<OrderRow>) {
@@ -103,7 +99,7 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.quarantine().unwrap();
         assert!(!path.exists());
-        let aside = files(&folder.archive().join("quarantine"), "parquet");
+        let aside = files(&folder.archive().join("damaged"), "parquet");
         assert_eq!(aside.len(), usize::from(word != "missing"));
         assert_eq!(writer.orders(&Filter::default()).unwrap(), scan);
         assert_eq!(writer.verify().unwrap().damaged, scan.damaged);
@@ -158,7 +154,7 @@ fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
     let damaged = second(&folder);
     truncate(&damaged);
     let below = damaged.strip_prefix(folder.archive()).unwrap();
-    let theirs = folder.archive().join("quarantine").join(below);
+    let theirs = folder.archive().join("damaged").join(below);
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();
     fs::write(&theirs, "somebody else's").unwrap();
     writer.quarantine().unwrap();
@@ -205,7 +201,7 @@ fn a_damaged_journal_is_an_error_and_no_answer() {
 }
 
 #[test]
-fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
+fn a_damaged_row_is_refused_by_reads_compaction_and_repair() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows: Vec<_> = (0..60)
@@ -241,43 +237,10 @@ fn a_damaged_row_is_refused_and_a_repair_leaves_a_gap_and_a_copy() {
     let refused = writer.compact(Millis(START + Millis::DAY)).unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
     drop(writer);
-    let repaired = Archive::repair(folder.archive()).unwrap();
-    assert!(repaired.is_sound(), "{repaired:?}");
-    assert_eq!(repaired.repaired.len(), 2);
-    assert!(repaired.repaired[0].contains(".recover"), "{repaired:?}");
-    let findings = repaired.findings(&folder.archive());
-    assert!(
-        findings
-            .iter()
-            .all(|found| found.repaired && found.holds == "journal")
-    );
-
-    let reader = Archive::read(folder.archive()).unwrap();
-    let mut left = rows;
-    left.remove(30);
-    assert_eq!(all_orders(&reader), sorted(left));
-    assert!(sound(reader.observed_bars(&Filter::default()).unwrap()).is_empty());
-    let gaps = reader
-        .gaps(Millis(START), Millis(START + Millis::DAY))
-        .unwrap();
-    let gap = gaps.iter().find(|gap| gap.reason == "damaged row").unwrap();
-    assert_eq!((gap.start, gap.end), DAY);
-    assert!(gaps.iter().any(|gap| gap.exchange == "binance"));
-    // The bar is on record as missing too, and no order by it.
-    assert!(gaps.iter().all(|gap| !gap.reason.contains("bars")));
-    let missed = reader.gap_statuses(Millis(START), Millis(START + Millis::DAY), None);
-    let missed = missed.unwrap();
-    let bars: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
-    assert!(
-        bars.iter().any(|gap| gap.exchange == "binance"
-            && gap.holds.as_deref() == Some("bars")
-            && gap.reason == "damaged row of bars"
-            && (gap.start, gap.end) == DAY),
-        "{missed:?}"
-    );
-    let moved = files(&folder.archive().join("quarantine"), "sqlite");
-    assert_eq!(moved.len(), 1);
-    assert!(!folder.archive().join(".journal.sqlite.tmp").exists());
+    let before = fs::read(&path).unwrap();
+    let refused = repair_refused(&folder);
+    assert!(refused.contains("row 31 of table orders"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]
@@ -308,7 +271,7 @@ fn a_row_that_changes_under_an_open_reader_is_refused_and_the_check_names_it() {
         assert_eq!(reader.damaged_files().unwrap(), 1);
         let damage = reader.damage().unwrap();
         assert_eq!((damage.len(), damage[0].holds.as_str()), (1, "journal"));
-        reader.check_files(&mut || true).unwrap();
+        assert!(!reader.verify().unwrap().is_sound());
     }
 }
 
@@ -326,30 +289,19 @@ fn count(archive: &Archive, filter: &Filter) -> Result<u64, ArchiveError> {
     Ok(shares.iter().map(|share| share.0).sum())
 }
 
-#[test]
-fn a_damaged_row_that_was_brought_in_later_leaves_a_gap_where_it_happened() {
-    let folder = Folder::new();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let past = START - 30 * Millis::DAY;
-    for (key, at) in [(1, START), (2, past), (3, START + 1)] {
-        writer.append(&of_orders(vec![order(key, at)])).unwrap();
+/// The error of a repair of an archive whose journal is damaged: it names what is left to do.
+fn repair_refused(folder: &Folder) -> String {
+    let refused = Archive::repair(folder.archive(), &mut |_, _| true).unwrap_err();
+    assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
+    let refused = refused.to_string();
+    for way_out in [
+        "from a copy",
+        "sqlite3 journal.sqlite .recover",
+        "verify --repair",
+    ] {
+        assert!(refused.contains(way_out), "{refused}");
     }
-    drop(writer);
-    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-    journal
-        .execute("UPDATE orders SET price = '1' WHERE timestamp = ?1", [past])
-        .unwrap();
-    drop(journal);
-    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
-    let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
-    let is_missed = |at: i64| {
-        gaps.iter()
-            .any(|gap| gap.start <= Millis(at) && Millis(at) < gap.end)
-    };
-    assert_eq!(all_orders(&writer).len(), 2);
-    assert!(is_missed(past), "{gaps:?}");
-    assert!(!is_missed(START - Millis::DAY), "{gaps:?}");
+    refused
 }
 
 /// An archive whose journal has so many orders and is too large to be checked at its opening, and a handle on that.
@@ -403,17 +355,17 @@ fn damage_first(
 }
 
 #[test]
-fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_as_a_gap() {
+fn rows_behind_a_damaged_page_are_never_summed() {
     // One line less than the page has, a page of nothing, and one with nothing sound in it.
     let damages: [fn(&mut [u8]); 3] = [
         |page| page[4] -= 1,
         |page| page.fill(0),
         |page| page.fill(0xA5),
     ];
-    for (kind, damage) in damages.into_iter().enumerate() {
+    for damage in damages {
         let folder = Folder::new();
         let journal = large(&folder, 400);
-        let path = damage_first(&folder, journal, "orders", damage);
+        damage_first(&folder, journal, "orders", damage);
 
         let everything = Filter::default();
         let reader = Archive::read(folder.archive()).unwrap();
@@ -425,150 +377,8 @@ fn rows_behind_a_damaged_page_are_never_summed_and_a_repair_records_their_time_a
         assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
         drop(reader);
 
-        let found = Archive::repair(folder.archive()).unwrap();
-        assert_eq!(found.journal, Vec::<String>::new(), "{kind}");
-        assert!(!found.repaired.is_empty());
-        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        let left = writer.orders(&everything).unwrap().rows;
-        let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
-        let is_missed = |at: Millis| gaps.iter().any(|gap| gap.start <= at && at < gap.end);
-        let lost: Vec<_> = (0..400)
-            .map(|key| Millis(START + key * 1000))
-            .filter(|at| left.iter().all(|row| row.order.timestamp != *at))
-            .collect();
-        assert!(!lost.is_empty() && lost.len() < 40, "{kind}: {lost:?}");
-        assert!(lost.iter().all(|at| is_missed(*at)), "{kind}: {gaps:?}");
-        assert!(!is_missed(Millis(START - 1)) && !is_missed(Millis(START + Millis::DAY)));
-        assert!(gaps.iter().all(|gap| gap.reason == "damaged row"));
-        assert_eq!(count(&writer, &everything).unwrap(), left.len() as u64);
-        // Nothing is damaged any more, and what comes next gets a number that nobody had.
-        let next = order(1_000, START + 1_000_000);
-        writer.append(&of_orders(vec![next])).unwrap();
-        assert!(writer.verify().unwrap().is_sound());
-        drop(writer);
-        let journal = rusqlite::Connection::open(&path).unwrap();
-        let highest = "SELECT max(id) FROM orders";
-        let highest: i64 = journal.query_row(highest, [], |row| row.get(0)).unwrap();
-        assert_eq!(highest, 401);
-        let reader = Archive::read(folder.archive()).unwrap();
-        assert_eq!(count(&reader, &everything).unwrap(), left.len() as u64 + 1);
+        repair_refused(&folder);
     }
-}
-
-#[test]
-fn a_gap_of_lost_lines_is_also_theirs_of_whom_nothing_else_is_left() {
-    let folder = Folder::new();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    let mut lonely = order(1_000, START);
-    lonely.order.exchange = "gate".to_owned();
-    writer.append(&of_orders(vec![lonely])).unwrap();
-    drop(writer);
-    let journal = large(&folder, 400);
-    damage_first(&folder, journal, "orders", |page| page.fill(0));
-
-    Archive::repair(folder.archive()).unwrap();
-    let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let left = writer.orders(&Filter::default()).unwrap().rows;
-    assert!(left.iter().all(|row| row.order.exchange != "gate"));
-    let gaps = writer.gaps(Millis(0), Millis(i64::MAX)).unwrap();
-    let of: BTreeSet<&str> = gaps.iter().map(|gap| gap.exchange.as_str()).collect();
-    assert_eq!(of, BTreeSet::from(["binance", "bybit", "gate", "okx"]));
-    let missed = gaps.iter().find(|gap| gap.exchange == "gate").unwrap();
-    assert!(missed.start <= Millis(START) && Millis(START) < missed.end);
-}
-
-#[test]
-fn a_repair_that_was_interrupted_between_its_two_renames_is_finished() {
-    let folder = Folder::new();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer.append(&of_orders(vec![order(1, START)])).unwrap();
-    drop(writer);
-    let journal = folder.archive().join("journal.sqlite");
-    fs::rename(&journal, folder.archive().join(".journal.sqlite.tmp")).unwrap();
-    fs::write(
-        folder.archive().join("journal.sqlite-wal"),
-        "of the damaged one",
-    )
-    .unwrap();
-    for refused in [
-        Archive::read(folder.archive()).map(drop),
-        Archive::create_or_open(folder.archive()).map(drop),
-    ] {
-        let refused = refused.unwrap_err().to_string();
-        assert!(
-            refused.contains("was interrupted; run `liqdata verify --repair`"),
-            "{refused}"
-        );
-    }
-    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
-    let reader = Archive::read(folder.archive()).unwrap();
-    assert_eq!(all_orders(&reader).len(), 1);
-    assert_eq!(files(&folder.archive().join("quarantine"), "").len(), 1);
-}
-
-#[test]
-fn a_repair_that_was_interrupted_earlier_begins_again() {
-    let folder = Folder::new();
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    writer
-        .append(&of_orders((0..3).map(|key| order(key, START)).collect()))
-        .unwrap();
-    drop(writer);
-    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-    journal
-        .execute_batch("UPDATE orders SET price = '1' WHERE id = 2")
-        .unwrap();
-    drop(journal);
-    fs::write(
-        folder.archive().join(".journal.sqlite.tmp"),
-        "half of a journal",
-    )
-    .unwrap();
-    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
-    let reader = Archive::read(folder.archive()).unwrap();
-    assert_eq!(all_orders(&reader).len(), 2);
-}
-
-#[test]
-fn a_repair_keeps_the_catalog_and_a_lost_line_of_it_is_a_gap_of_all_time() {
-    let folder = Folder::new();
-    let (mut writer, hit, rest) = three_days(&folder);
-    let late = order(500, START + 50 * Millis::DAY);
-    writer.append(&of_orders(vec![late.clone()])).unwrap();
-    drop(writer);
-    let change = |what: &str| {
-        let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-        journal
-            .execute_batch("DROP TRIGGER manifest_summed_again")
-            .unwrap();
-        journal.execute_batch(what).unwrap();
-        let trigger =
-            "CREATE TRIGGER manifest_summed_again AFTER UPDATE ON manifest BEGIN SELECT 1; END";
-        journal.execute_batch(trigger).unwrap();
-    };
-    change("UPDATE orders SET price = '1'");
-    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
-    let reader = Archive::read(folder.archive()).unwrap();
-    let mut rolled = rest.clone();
-    rolled.extend(hit.clone());
-    assert_eq!(all_orders(&reader), sorted(rolled));
-    let gaps = reader.gaps(Millis(0), Millis(i64::MAX)).unwrap();
-    assert_eq!(gaps.len(), 3, "{gaps:?}");
-    assert!(gaps.iter().all(|gap| gap.start == late.order.timestamp));
-    drop(reader);
-
-    let second = second(&folder);
-    let name = second.file_name().unwrap().to_string_lossy();
-    change(&format!(
-        "UPDATE manifest SET rows = 31 WHERE path LIKE '%{name}'"
-    ));
-    let found = Archive::repair(folder.archive()).unwrap();
-    assert!(found.is_sound());
-    assert_eq!(found.unlisted, [second]);
-    let reader = Archive::read(folder.archive()).unwrap();
-    assert_eq!(all_orders(&reader), rest);
-    let gaps = reader.gaps(Millis(1), Millis(2)).unwrap();
-    assert_eq!(gaps.len(), 3, "{gaps:?}");
 }
 
 #[test]
@@ -589,19 +399,7 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
         "{refused}"
     );
     drop(journal);
-    assert!(Archive::repair(folder.archive()).unwrap().is_sound());
-    let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert_eq!(writer.gaps(Millis(0), Millis(i64::MAX)).unwrap(), []);
-    let next = START + 20 * Millis::DAY;
-    writer.append(&of_orders(vec![order(10, next)])).unwrap();
-    let journal = rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap();
-    let number: i64 = journal
-        .query_row("SELECT id FROM orders", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(number, 11);
-    drop(writer);
-    let reader = Archive::read(folder.archive()).unwrap();
-    assert_eq!(all_orders(&reader).len(), 11);
+    repair_refused(&folder);
 }
 
 #[test]
@@ -622,7 +420,7 @@ fn a_name_of_a_column_that_changes_costs_no_row() {
     };
     let (name, other) = (b"\"qty\" TEXT NOT N", b"\"quy\" TEXT NOT N");
     renamed(fs::read(&path).unwrap(), name, other);
-    let refused = Archive::repair(folder.archive()).unwrap_err().to_string();
+    let refused = repair_refused(&folder);
     assert!(refused.contains("qty"), "{refused}");
     let refused =
         Archive::read(folder.archive()).and_then(|reader| reader.orders(&Filter::default()));
@@ -658,62 +456,6 @@ fn bars_that_a_damaged_tree_of_a_large_journal_hides_are_missed_by_no_read() {
             matches!(read, Err(ArchiveError::Damaged { .. })),
             "{filter:?}"
         );
-    }
-}
-
-#[test]
-fn bars_that_a_damaged_tree_hides_leave_a_gap_even_where_no_index_tells_their_time() {
-    for is_index_lost in [false, true] {
-        let folder = Folder::new();
-        let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        let run = writer
-            .begin_session("binance", Completeness::Complete, Millis(START))
-            .unwrap();
-        let bars = (0..400).map(|minute| bar("BTC", minute, 100));
-        let bars = Batch {
-            bars: bars.collect(),
-            seen: vec![(run, Millis(START + 400 * 60_000))],
-            ..Batch::default()
-        };
-        writer.append(&bars).unwrap();
-        drop(writer);
-        let path = folder.archive().join("journal.sqlite");
-        let journal = rusqlite::Connection::open(&path).unwrap();
-        journal
-            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
-            .unwrap();
-        let mut bytes = fs::read(&path).unwrap();
-        let (page, leaf) = pages(&journal, &bytes, "bars");
-        let index = "SELECT rootpage FROM sqlite_master WHERE name = 'bars_by_time'";
-        let index: i64 = journal.query_row(index, [], |row| row.get(0)).unwrap();
-        let index = usize::try_from(index).unwrap();
-        drop(journal);
-        bytes[leaf..leaf + page].fill(0);
-        if is_index_lost {
-            bytes[(index - 1) * page..index * page].fill(0);
-        }
-        fs::write(&path, bytes).unwrap();
-
-        let refused = Archive::read(folder.archive()).unwrap_err();
-        assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
-        let found = Archive::repair(folder.archive()).unwrap();
-        assert_eq!(found.journal, Vec::<String>::new());
-        let writer = Archive::create_or_open(folder.archive()).unwrap();
-        let left = sound(writer.observed_bars(&Filter::default()).unwrap()).len();
-        assert!((200..400).contains(&left), "{left}");
-        let reader = Archive::read(folder.archive()).unwrap();
-        let day = Millis(START + Millis::DAY);
-        let missed = reader.gap_statuses(Millis(0), day, None).unwrap();
-        let missed: Vec<_> = missed.iter().filter(|gap| gap.holds.is_some()).collect();
-        assert_eq!(missed.len(), 1, "{missed:?}");
-        assert_eq!(missed[0].reason, "damaged row of bars");
-        let (start, end) = (missed[0].start, missed[0].end);
-        if is_index_lost {
-            assert_eq!(start, Millis(0));
-            assert!(end > Millis(START + 400 * Millis::MINUTE));
-        } else {
-            assert_eq!((start, end), DAY);
-        }
     }
 }
 

@@ -60,7 +60,7 @@ fn fill(writer: &mut Writer) {
     }
 }
 
-fn copied(from: &Path, to: &Path) {
+pub(crate) fn copied(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -156,89 +156,6 @@ fn rows(archive: &Archive) -> Rows {
     orders.chain(bars).chain(readings).collect()
 }
 
-/// What is left of the rows `right` in the archive at `folder`, once it was repaired: nobody else's, and where one is not there its
-/// time is a gap; `None` of an archive that is refused.
-fn left_of(right: &Rows, folder: &Path, round: u32) -> Option<Rows> {
-    let repaired = Archive::repair(folder);
-    if let Err(fault) = repaired {
-        assert!(
-            matches!(
-                fault,
-                ArchiveError::Damaged { .. } | ArchiveError::NotAnArchive { .. }
-            ),
-            "{fault}"
-        );
-        return None;
-    }
-    let reader = Archive::read(folder).unwrap();
-    let left = rows(&reader);
-    assert!(
-        left.is_subset(right),
-        "round {round}: rows that nobody wrote"
-    );
-    let missed = reader
-        .gap_statuses(Millis(0), Millis(i64::MAX), None)
-        .unwrap();
-    for (at, holds, row) in right.difference(&left) {
-        let is_missed = missed
-            .iter()
-            .any(|gap| gap.holds.as_deref() == *holds && gap.start <= *at && *at < gap.end);
-        assert!(is_missed, "round {round}: {row} is lost without a word");
-    }
-    Some(left)
-}
-
-const PAGE: usize = 4096;
-
-/// How many archives are damaged and repaired.
-fn rounds() -> u32 {
-    if std::env::var_os("LIQDATA_SOAK").is_some() {
-        2_000
-    } else {
-        90
-    }
-}
-
-#[test]
-fn a_repair_of_a_damaged_journal_keeps_every_row_or_calls_its_time_a_gap() {
-    let rounds = rounds();
-    let folder = Folder::new();
-    fill(&mut Archive::create_or_open(folder.archive()).unwrap());
-    let right = rows(&Archive::read(folder.archive()).unwrap());
-    assert_eq!(right.len(), 800 + 480 + 8);
-    let mut chance = ChaCha8Rng::seed_from_u64(17);
-    let (mut mended, mut lossy) = (0, 0);
-    for round in 0..rounds {
-        let copy = folder.path().join("copy");
-        copied(&folder.archive(), &copy);
-        let journal = copy.join("journal.sqlite");
-        let mut bytes = fs::read(&journal).unwrap();
-        let place = chance.random_range(0..bytes.len());
-        let start = place / PAGE * PAGE;
-        match round % 4 {
-            0 => bytes[place] ^= 1 << chance.random_range(0..8),
-            1 => bytes[start..start + PAGE].fill(0),
-            2 => chance.fill(&mut bytes[start..start + PAGE]),
-            // A page that went to another's place.
-            _ => {
-                let other = chance.random_range(0..bytes.len()) / PAGE * PAGE;
-                bytes.copy_within(other..other + PAGE, start);
-            }
-        }
-        fs::write(&journal, bytes).unwrap();
-        if let Some(left) = left_of(&right, &copy, round) {
-            mended += u32::from(round % 4 > 0);
-            lossy += u32::from(left.len() < right.len());
-        }
-        fs::remove_dir_all(copy).unwrap();
-    }
-    println!("{mended} pages of {rounds} rounds put right, with a loss in {lossy} rounds");
-    assert!(
-        mended > rounds / 3 && lossy > rounds / 5,
-        "{mended}, {lossy}"
-    );
-}
-
 /// An archive as a kill leaves it: all of it is in the log of its journal.
 fn killed(folder: &Folder) -> PathBuf {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -329,7 +246,7 @@ fn a_flipped_bit_of_a_file_is_found_and_named() {
 
 /// An archive that has a file of every kind: of each sort of rows, some of them told anew since, frames as they came, and what
 /// lies in the journal.
-fn of_all_kinds(folder: &Folder) {
+pub(crate) fn of_all_kinds(folder: &Folder) {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     fill(&mut writer);
     for day in 0..2 {

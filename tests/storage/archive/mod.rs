@@ -32,6 +32,7 @@ mod power;
 mod prepared;
 mod raw;
 mod reading;
+mod relisting;
 mod rolling;
 mod rows;
 mod tables;

@@ -13,7 +13,7 @@ use crate::archive::tables::many;
 /// The first day is over.
 const UNTIL: Millis = Millis(START + Millis::DAY);
 
-fn origin(source: &str) -> IngestOrigin {
+pub(crate) fn origin(source: &str) -> IngestOrigin {
     IngestOrigin {
         id: IngestOrigin::new_id(),
         source: Some(source.to_owned()),
@@ -22,7 +22,7 @@ fn origin(source: &str) -> IngestOrigin {
 }
 
 /// Bars of a coin at some minutes, with a price.
-fn bars(coin: &str, minutes: impl Iterator<Item = i64>, price: i64) -> BarTable {
+pub(crate) fn bars(coin: &str, minutes: impl Iterator<Item = i64>, price: i64) -> BarTable {
     let rows: Vec<BarRow> = minutes.map(|minute| bar(coin, minute, price)).collect();
     bar_table(&rows)
 }
@@ -39,7 +39,11 @@ fn import(writer: &mut Writer, tables: Tables, origin: &IngestOrigin) -> ImportO
     outcome
 }
 
-fn import_bars(writer: &mut Writer, bars: BarTable, origin: &IngestOrigin) -> ImportOutcome {
+pub(crate) fn import_bars(
+    writer: &mut Writer,
+    bars: BarTable,
+    origin: &IngestOrigin,
+) -> ImportOutcome {
     let tables = Tables {
         bars,
         ..Tables::default()

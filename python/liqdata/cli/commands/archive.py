@@ -27,7 +27,10 @@ def command(name: str, sentence: str) -> Command:
     folder = click.Argument(["archive"], type=Folder(), metavar="DIR")
     as_json = flag("--json", help="Print JSON.")
     if name == "verify":
-        repair = flag("--repair", help="Move damaged files to quarantine, and record the lost time as gaps.")
+        repair = flag(
+            "--repair",
+            help="Move damaged files to the folder `damaged`, and list the others again if the journal is lost.",
+        )
         return Command(name, sentence, _verify, [folder, repair, as_json])
     made = Command(
         name,
@@ -59,7 +62,10 @@ def _verify(*, archive: Path, repair: bool, json: bool) -> None:
         print(_json(list(found)))
     elif len(found):
         for row in found:
-            done = ", moved to quarantine and recorded as a gap" if row["repaired"] else ""
+            done = ""
+            if row["repaired"]:
+                in_place = row["holds"] == "journal"
+                done = ", replaced" if in_place else ", moved to the folder `damaged` and recorded as a gap"
             print(f"{printable(row['file'])}: {row['problem']}{done}: {printable(row['detail'])}")
     else:
         print(f"{printable(str(archive))} has no damage")

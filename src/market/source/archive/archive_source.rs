@@ -45,8 +45,6 @@ pub(crate) struct ArchiveSource {
     pub(crate) nothing: Observations,
     /// The number of damage changes at which cached days were last dropped.
     pub(crate) damage_seen: AtomicU64,
-    /// The number of journal repairs at which the journal was last reopened.
-    pub(crate) mended_seen: AtomicU64,
 }
 
 impl ArchiveSource {
@@ -71,7 +69,6 @@ impl ArchiveSource {
             names: Mutex::default(),
             nothing: Observations::new(Vec::new(), Vec::new(), Vec::new(), as_of)?,
             damage_seen: AtomicU64::new(damage_seen),
-            mended_seen: AtomicU64::new(0),
         })
     }
 
@@ -100,15 +97,9 @@ impl ArchiveSource {
             Err(replaced @ ArchiveError::Replaced { .. }) => self.follow(replaced)?,
             looked => looked?,
         }
-        self.front.recheck_journal();
         let (changes, _) = self.front.changes_of_damage();
         if self.damage_seen.load(Ordering::Acquire) != changes {
             let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
-            let mended = self.front.journal_recoveries();
-            if self.mended_seen.load(Ordering::Acquire) != mended {
-                self.read_mended(&mut live)?;
-                self.mended_seen.store(mended, Ordering::Release);
-            }
             if self.damage_seen.swap(changes, Ordering::AcqRel) != changes {
                 self.back.clear();
                 self.past.clear();
@@ -129,23 +120,9 @@ impl ArchiveSource {
             fault => fault,
         })?;
         self.reload_all(&mut live)?;
-        let mended = self.front.journal_recoveries();
-        self.mended_seen.store(mended, Ordering::Release);
         log::warn!(
             target: "liqdata::archive",
             "the journal in {} was replaced; reading the archive again",
-            self.front.path().display()
-        );
-        Ok(())
-    }
-
-    /// Reopens a repaired journal, because an open handle may still have damaged pages in memory.
-    pub(crate) fn read_mended(&self, live: &mut LiveDay) -> Result<(), Refusal> {
-        self.reopen()?;
-        self.reload_all(live)?;
-        log::warn!(
-            target: "liqdata::archive",
-            "the journal in {} was repaired; reading the archive again",
             self.front.path().display()
         );
         Ok(())

@@ -254,8 +254,8 @@ MISTAKES = {
             "allowed: one of 'coin', 'symbol', 'exchange', 'side', several of them, or none (in Python ())",
         ),
         ("wait(service.orders(limit=0))", "BadQuery", "limit", "allowed: a whole number from 1 to 1000"),
-        ("nobody.overview()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
-        ("nobody.iter_orders().to_pandas()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
+        ("unreachable.overview()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
+        ("unreachable.iter_orders().to_pandas()", "NoAnswer", None, "127.0.0.1:9 refused the connection"),
         ("wrong.overview()", "Refused", None, "is not a path of this service; GET /api lists its paths"),
     ],
 }

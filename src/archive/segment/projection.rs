@@ -14,9 +14,9 @@ use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 use rust_decimal::Decimal;
 
-use crate::archive::journal::table::not_readable;
 use crate::archive::rows::row::{Fault, unknown_word};
-use crate::archive::scan::batch_columns::{absent, amounts, names_of, times};
+use crate::archive::segment::batch_columns::{absent, amounts, names_of, times};
+use crate::archive::sql::table::not_readable;
 use crate::model::{FixedPoint, Listings, Millis, OrderBrief, Side, Vocabulary};
 
 /// Columns of a projected order ([`OrderBrief`]).
@@ -238,7 +238,7 @@ fn short(text: &[u8]) -> Option<Decimal> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::archive::scan::projection::*;
+    use crate::archive::segment::projection::*;
 
     #[test]
     fn a_name_that_is_no_text_is_not_readable() {

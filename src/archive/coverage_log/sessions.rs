@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::journal::table;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::row::{Fault, Row as _, check_name, check_text, check_time};
+use crate::archive::sql::table;
 use crate::model::{Completeness, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.
@@ -14,8 +14,8 @@ pub(crate) fn create() -> String {
     format!(
         "CREATE TABLE gaps (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, silent_from INTEGER NOT NULL, withdrawn INTEGER,
                             UNIQUE (exchange, start, \"end\", reason)) STRICT;
-         CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, ingest TEXT, undone INTEGER) STRICT;
-         CREATE INDEX runs_by_exchange ON runs (exchange, seen);",
+         CREATE TABLE sessions (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, ingest TEXT, undone INTEGER) STRICT;
+         CREATE INDEX sessions_by_exchange ON sessions (exchange, seen);",
         table::definitions(Gap::COLUMNS, None),
         table::definitions(run, None)
     )
@@ -226,7 +226,7 @@ pub(crate) fn add_imported(
     ];
     let is_known = journal
         .prepare_cached(&format!(
-            "SELECT 1 FROM runs WHERE exchange = ?1 AND seen = ?4 AND completeness = ?2
+            "SELECT 1 FROM sessions WHERE exchange = ?1 AND seen = ?4 AND completeness = ?2
              AND started <= ?3 AND known_at <= ?5 AND {IN_USE}"
         ))?
         .exists(params![
@@ -242,13 +242,13 @@ pub(crate) fn add_imported(
     // A part of a source is recorded before the whole.
     journal
         .prepare_cached(&format!(
-            "DELETE FROM runs WHERE exchange = ?1 AND seen >= ?3 AND seen <= ?4 AND completeness = ?2
+            "DELETE FROM sessions WHERE exchange = ?1 AND seen >= ?3 AND seen <= ?4 AND completeness = ?2
              AND started >= ?3 AND known_at >= ?5 AND late IS NULL AND ingest IS ?6 AND {IN_USE}"
         ))?
         .execute(cells)?;
     journal
         .prepare_cached(
-            "INSERT INTO runs (exchange, completeness, started, seen, known_at, ingest)
+            "INSERT INTO sessions (exchange, completeness, started, seen, known_at, ingest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute(cells)
@@ -258,7 +258,7 @@ pub(crate) fn add_imported(
 /// Marks the sessions of an undone ingest as no longer in use.
 pub(crate) fn undo(journal: &Connection, ingest: &str, at: Millis) -> rusqlite::Result<()> {
     journal
-        .prepare_cached("UPDATE runs SET undone = ?2 WHERE ingest = ?1")?
+        .prepare_cached("UPDATE sessions SET undone = ?2 WHERE ingest = ?1")?
         .execute(params![ingest, at.0])
         .map(drop)
 }
@@ -286,7 +286,7 @@ pub(crate) fn add_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> {
         .prepare_cached(&format!(
             "INSERT INTO gaps (exchange, start, \"end\", reason, recorded_at, cause, holds, silent_from)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
-                     max(?2, coalesce((SELECT max(seen) FROM runs WHERE exchange = ?1 AND known_at <= ?5 AND {IN_USE}), ?2)))
+                     max(?2, coalesce((SELECT max(seen) FROM sessions WHERE exchange = ?1 AND known_at <= ?5 AND {IN_USE}), ?2)))
              ON CONFLICT DO NOTHING"
         ))?
         .execute(params![
@@ -371,7 +371,7 @@ pub(crate) fn grow_gap(journal: &Connection, gap: &Gap) -> rusqlite::Result<()> 
 /// Extends a session; its end never moves back.
 pub(crate) fn extend(journal: &Connection, run: SessionId, at: Millis) -> rusqlite::Result<()> {
     journal
-        .prepare_cached("UPDATE runs SET seen = max(seen, ?2) WHERE id = ?1")?
+        .prepare_cached("UPDATE sessions SET seen = max(seen, ?2) WHERE id = ?1")?
         .execute([run.0, at.0])
         .map(drop)
 }
@@ -387,7 +387,7 @@ pub(crate) fn begin(
     late: i64,
 ) -> rusqlite::Result<SessionId> {
     let seen: Option<i64> = journal.query_row(
-        &format!("SELECT max(seen) FROM runs WHERE exchange = ?1 AND {IN_USE}"),
+        &format!("SELECT max(seen) FROM sessions WHERE exchange = ?1 AND {IN_USE}"),
         [exchange],
         |row| row.get(0),
     )?;
@@ -419,7 +419,7 @@ pub(crate) fn begin(
         }
     }
     journal.execute(
-        "INSERT INTO runs (exchange, completeness, started, seen, known_at, late) VALUES (?1, ?2, ?3, ?3, ?3, ?4)",
+        "INSERT INTO sessions (exchange, completeness, started, seen, known_at, late) VALUES (?1, ?2, ?3, ?3, ?3, ?4)",
         params![exchange, completeness.name(), at.0, late],
     )?;
     Ok(SessionId(journal.last_insert_rowid()))
@@ -490,7 +490,7 @@ pub(crate) fn sessions(
 ) -> rusqlite::Result<Vec<Session>> {
     let mut sessions: Vec<Session> = journal
         .prepare_cached(&format!(
-            "SELECT {} FROM runs WHERE started < ?2 AND seen >= ?1 AND known_at <= ?3 AND {} ORDER BY started, id",
+            "SELECT {} FROM sessions WHERE started < ?2 AND seen >= ?1 AND known_at <= ?3 AND {} ORDER BY started, id",
             table::columns::<Session>(),
             in_use_at("?3")
         ))?

@@ -9,16 +9,15 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use crate::archive::batch::{Acknowledged, Batch};
-use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::SegmentState;
+use crate::archive::catalog::{file_versions, manifest, version_file};
 use crate::archive::clock::wall_clock;
-use crate::archive::coverage::damage_gaps;
-use crate::archive::coverage::sessions::Gap;
-use crate::archive::journal::{database, swap};
+use crate::archive::coverage_log::sessions::Gap;
+use crate::archive::journal::database;
 use crate::archive::lock::{self, Lock};
-use crate::archive::rows::row_kind::ROW_KINDS;
 use crate::archive::segment::atomic_write;
-use crate::archive::store::Store;
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::store::store::{self, Store};
 use crate::archive::{ArchiveError, files};
 
 /// The writing connection, the lock and the [`Store`] of an archive.
@@ -67,17 +66,11 @@ impl WriteStore {
         check_folder(folder)?;
         lock::refuse_network(folder)?;
         let lock = Lock::take(folder, wall_clock())?;
-        Self::locked(folder, lock, false)
+        Self::locked(folder, lock)
     }
 
     /// Opens the archive under `lock`.
-    ///
-    /// If `is_repaired`, quarantines unfinished segments instead of removing them.
-    pub(crate) fn locked(
-        folder: &Path,
-        lock: Lock,
-        is_repaired: bool,
-    ) -> Result<Self, ArchiveError> {
+    fn locked(folder: &Path, lock: Lock) -> Result<Self, ArchiveError> {
         let path = folder.join(database::FILE);
         let connection = database::open_to_write(&path)?;
         files::sync_folder(folder)?;
@@ -87,33 +80,9 @@ impl WriteStore {
             connection: Some(connection),
             lock,
         };
-        if is_repaired {
-            writer.quarantine_pending()?;
-        }
         writer.recover()?;
-        damage_gaps::warn_of_damage(&writer.store)?;
+        writer.copy_versions();
         Ok(writer)
-    }
-
-    /// Quarantines unfinished segments after a repair.
-    ///
-    /// The repaired journal may lack their rows, so the files may be the only copy.
-    fn quarantine_pending(&mut self) -> Result<(), ArchiveError> {
-        for part in self
-            .store
-            .ask(|journal| manifest::all(journal, SegmentState::Pending))?
-        {
-            let path = Path::new(&part.path);
-            let from = self.store.folder.join(path);
-            files::refuse_link(&self.store.folder, path)?;
-            let to = files::quarantine_path(&self.store.folder, path, &from)?;
-            if let (true, Some(target)) = (from.exists(), to.parent()) {
-                files::make_folder(&self.store.folder, target)?;
-                fs::rename(&from, &to).map_err(|source| ArchiveError::of_file(&from, source))?;
-                files::sync_folder(target)?;
-            }
-        }
-        Ok(())
     }
 
     /// Removes the unfinished segments of interrupted compactions.
@@ -180,6 +149,19 @@ impl WriteStore {
             unlinked.outcome = unlinked.outcome.and(outcome);
         }
         Ok(unlinked)
+    }
+
+    /// Writes the time ranges of superseded segments to a file.
+    ///
+    /// A failure is logged: the change is committed, and the next open writes the file again.
+    pub(crate) fn copy_versions(&self) {
+        let copied = self
+            .store
+            .ask(file_versions::all)
+            .and_then(|versions| version_file::write(&self.store.folder, &versions));
+        if let Err(fault) = copied {
+            log::warn!(target: "liqdata::archive", "the list of superseded files was not written: {fault}");
+        }
     }
 
     /// Appends checked batches in one transaction, and records `gaps` or extends existing ones.
@@ -251,20 +233,12 @@ fn check_folder(folder: &Path) -> Result<(), ArchiveError> {
     if folder.join(database::FILE).exists() {
         return Ok(());
     }
-    if swap::is_interrupted(folder) {
-        return refused(swap::INTERRUPTED.to_owned());
-    }
     let entries = fs::read_dir(folder).map_err(|source| ArchiveError::of_file(folder, source))?;
     for entry in entries {
         let entry = entry.map_err(|source| ArchiveError::of_file(folder, source))?;
         let name = entry.file_name();
         if ROW_KINDS.iter().any(|kind| name == kind.table) {
-            return refused(format!(
-                "it contains the segment folder {:?} but no {}; restore {}",
-                name.to_string_lossy(),
-                database::FILE,
-                database::FILE
-            ));
+            return refused(store::no_journal(folder));
         }
         // A lock file alone is allowed: it remains if a writer is killed before it creates the journal.
         if name != lock::FILE {

@@ -11,13 +11,11 @@ use rusqlite::types::{ToSqlOutput, Type, Value as Owned, ValueRef};
 use rusqlite::{Statement, Transaction};
 use rust_decimal::Decimal;
 
-use crate::archive::integrity::crc;
-use crate::archive::integrity::file_checksum::checksum;
-use crate::archive::rows::row::{Row, unknown_word};
+use crate::archive::checksums::crc;
+use crate::archive::checksums::file_checksum::checksum;
+use crate::archive::rows::row::{LONGEST, Row, unknown_word};
 use crate::model::{Cell, Column, Kind, Millis, Record, Side, Source, Value, Visitor, Vocabulary};
 
-/// Maximum length of a bulk text, in bytes.
-pub(crate) const LONGEST: usize = 16 << 20;
 /// Level of the zstd compression.
 const LEVEL: i32 = 3;
 /// Name of the column with the SHA-256 of a row's bulk text.

@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use crate::archive::journal::table;
 use crate::archive::rows::bars::BarRow;
 use crate::archive::rows::maps::MapRow;
 use crate::archive::rows::open_interest::OpenInterestRow;
 use crate::archive::rows::orders::OrderRow;
 use crate::archive::rows::positions::PositionRow;
 use crate::archive::rows::row::Row;
+use crate::archive::sql::table;
 
 /// Table name and SQL of a kind of rows, taken from its [`Row`] implementation.
 pub(crate) struct RowKind {

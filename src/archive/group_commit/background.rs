@@ -14,8 +14,8 @@ use crate::archive::compaction::compactor::{CompactionReport, WriterAccess};
 use crate::archive::files::SegmentStep;
 use crate::archive::group_commit::commit_handle::{CommitError, CommitHandle};
 use crate::archive::group_commit::write_queue::WriteQueue;
-use crate::archive::store::Store;
-use crate::archive::write_store::WriteStore;
+use crate::archive::store::store::Store;
+use crate::archive::store::write_store::WriteStore;
 use crate::model::Millis;
 
 /// Runs the transactions of a compaction through the writer's queue.

@@ -8,10 +8,10 @@
 use rusqlite::Connection;
 
 use crate::archive::catalog::{file_versions, ingests};
-use crate::archive::coverage::events::{GapOutcome, Measurement, TopicGap};
-use crate::archive::integrity::crc::{COLUMN, FUNCTION};
-use crate::archive::journal::table;
-use crate::archive::rows::row_kind::ROW_KINDS;
+use crate::archive::checksums::crc::{COLUMN, FUNCTION};
+use crate::archive::coverage_log::events::{GapOutcome, Measurement, TopicGap};
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::sql::table;
 
 /// Maximum number of lines with wrong checksums to list per table.
 const NAMED: i64 = 20;
@@ -42,7 +42,7 @@ pub(super) fn tables() -> Vec<Summed> {
             "exchange, start, \"end\", cause, holds, reason, recorded_at, silent_from, withdrawn",
         ),
         changing(
-            "runs",
+            "sessions",
             "id, exchange, completeness, started, seen, known_at, late, ingest, undone",
         ),
         changing(
@@ -54,8 +54,8 @@ pub(super) fn tables() -> Vec<Summed> {
         changing("coins", "symbol, known_from, last_close, gone_at"),
         changing("topic_gaps", &table::columns::<TopicGap>()),
         changing("outcomes", &table::columns::<GapOutcome>()),
-        changing("tallies", "exchange, day, kind, count"),
-        changing("marks", &table::columns::<Measurement>()),
+        changing("counters", "exchange, day, kind, count"),
+        changing("measurements", &table::columns::<Measurement>()),
         changing("generations", file_versions::COLUMNS),
     ];
     let of_ingests = ingests::TABLES.map(|(table, columns)| changing(table, columns));

@@ -5,10 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::archive::coverage::sessions;
-use crate::archive::coverage::sessions::{Gap, GapCause, IN_USE, SessionId, add_gap};
-use crate::archive::journal::table;
+use crate::archive::coverage_log::sessions;
+use crate::archive::coverage_log::sessions::{Gap, GapCause, IN_USE, SessionId, add_gap};
 use crate::archive::rows::row::{Fault, check_name, check_time};
+use crate::archive::sql::table;
 use crate::model::{Completeness, Millis};
 
 /// Reason of a pending exchange's gap; the cause of the failure may be appended.
@@ -60,7 +60,7 @@ pub(crate) fn check(pending: &PendingExchange) -> Result<(), Fault> {
 fn last_seen(journal: &Connection, exchange: &str) -> rusqlite::Result<Option<Millis>> {
     journal
         .prepare_cached(&format!(
-            "SELECT max(seen) FROM runs WHERE exchange = ?1 AND {IN_USE}"
+            "SELECT max(seen) FROM sessions WHERE exchange = ?1 AND {IN_USE}"
         ))?
         .query_row([exchange], |row| row.get::<_, Option<i64>>(0))
         .map(|seen| seen.map(Millis))
@@ -114,7 +114,7 @@ pub(crate) fn record(journal: &Connection, pending: &PendingExchange) -> rusqlit
     let end = pending.until.max(pending.since.on(1));
     let is_connected = journal
         .prepare_cached(&format!(
-            "SELECT 1 FROM runs WHERE exchange = ?1 AND (started >= ?2 OR seen >= ?3) AND {IN_USE} LIMIT 1"
+            "SELECT 1 FROM sessions WHERE exchange = ?1 AND (started >= ?2 OR seen >= ?3) AND {IN_USE} LIMIT 1"
         ))?
         .query_row(
             params![pending.exchange, pending.since.0, pending.until.0],
@@ -195,7 +195,7 @@ pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let gaps: Vec<Gap> = journal
         .prepare_cached(&format!(
             "SELECT {} FROM gaps WHERE {IS_PENDING} AND {IS_OPEN}
-             AND \"end\" > coalesce((SELECT max(seen) FROM runs WHERE runs.exchange = gaps.exchange AND {IN_USE}), \"end\" - 1)
+             AND \"end\" > coalesce((SELECT max(seen) FROM sessions WHERE sessions.exchange = gaps.exchange AND {IN_USE}), \"end\" - 1)
              ORDER BY exchange",
             table::columns::<Gap>()
         ))?
@@ -206,7 +206,7 @@ pub(crate) fn open_gaps(journal: &Connection) -> rusqlite::Result<Vec<Gap>> {
     };
     let connected = journal
         .prepare_cached(&format!(
-            "SELECT 1 FROM runs WHERE seen > ?1 AND {IN_USE} LIMIT 1"
+            "SELECT 1 FROM sessions WHERE seen > ?1 AND {IN_USE} LIMIT 1"
         ))?
         .query_row([first.0], |_| Ok(()))
         .optional()?;

@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use crate::archive::catalog::manifest;
 use crate::archive::catalog::manifest::{SegmentEntry, SegmentState};
 use crate::archive::files::Identity;
-use crate::archive::integrity::damage_state;
-use crate::archive::integrity::damage_state::{DamageState, Stamp};
-use crate::archive::integrity::damaged_part::DamagedPart;
-use crate::archive::journal::{database, swap};
+use crate::archive::journal::database;
+use crate::archive::sql::row_kind::ROW_KINDS;
+use crate::archive::store::damage_state;
+use crate::archive::store::damage_state::{DamageState, Stamp};
+use crate::archive::store::damaged_part::DamagedPart;
 use crate::archive::{ArchiveError, files, lock};
 use crate::model::Millis;
 
@@ -67,11 +68,6 @@ impl Twin {
             ..opened
         })
     }
-
-    /// Returns the archive's folder and its known damage.
-    pub(crate) fn known(&self) -> (&Path, &Mutex<DamageState>) {
-        (&self.folder, &self.shared.damage)
-    }
 }
 
 /// Records that the journal is damaged, if `fault` is the error of a damaged journal.
@@ -112,11 +108,7 @@ impl Store {
             Err(source) if is_absent(&source) => {
                 return Err(ArchiveError::NotAnArchive {
                     path: folder.to_owned(),
-                    message: if swap::is_interrupted(folder) {
-                        swap::INTERRUPTED.to_owned()
-                    } else {
-                        format!("there is no {} in it", database::FILE)
-                    },
+                    message: no_journal(folder),
                 });
             }
             Err(source) => return Err(ArchiveError::of_file(&journal, source)),
@@ -257,18 +249,6 @@ impl Store {
         answered.map_err(|source| self.met(source))
     }
 
-    /// Queries a damaged journal, with a separate transaction for each statement.
-    ///
-    /// In one transaction, every statement after a damaged page would fail. Without a common transaction, the results
-    /// describe the same state only if the caller has the writer's lock.
-    pub(crate) fn ask_in_steps<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ArchiveError> {
-        let journal = self.journal()?;
-        question(&journal).map_err(|source| self.of_journal(source))
-    }
-
     /// Lists the active segments and the quarantined segments, as two vectors.
     pub(crate) fn segments(&self) -> Result<(Vec<SegmentEntry>, Vec<SegmentEntry>), ArchiveError> {
         self.ask(|journal| {
@@ -372,26 +352,6 @@ impl Store {
         self.damage().of(&part.path).cloned()
     }
 
-    /// Records that the journal is damaged, and logs it if it was not recorded yet.
-    pub(crate) fn warn_of_journal(&self, reason: &str) {
-        note_journal(&self.folder, &self.shared, reason);
-    }
-
-    /// Records that the journal is no longer damaged.
-    pub(crate) fn clear_journal(&self) {
-        self.damage().clear_journal();
-    }
-
-    /// Number of times that a journal marked as damaged was found sound by a later check.
-    pub(crate) fn journal_recoveries(&self) -> u64 {
-        self.damage().recoveries()
-    }
-
-    /// Whether the journal is known to be damaged.
-    pub(crate) fn has_damaged_journal(&self) -> bool {
-        self.damage().of_journal().is_some()
-    }
-
     /// The journal as a [`DamagedPart`], if it is known to be damaged.
     pub(crate) fn damaged_journal(&self) -> Option<DamagedPart> {
         let reason = self.damage().of_journal().cloned()?;
@@ -427,4 +387,20 @@ fn is_absent(source: &std::io::Error) -> bool {
         source.kind(),
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
     )
+}
+
+/// Says that a folder has no journal, and what to do if it has segments.
+pub(crate) fn no_journal(folder: &Path) -> String {
+    let segments = ROW_KINDS
+        .iter()
+        .find(|kind| folder.join(kind.table).is_dir());
+    match segments {
+        None => format!("there is no {} in it", database::FILE),
+        Some(kind) => format!(
+            "it has the segment folder {:?} but no {}; restore that file from a copy, or list the Parquet files in a new \
+             journal: `liqdata verify --repair`",
+            kind.table,
+            database::FILE
+        ),
+    }
 }

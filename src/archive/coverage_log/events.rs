@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use crate::archive::catalog::manifest::Day;
-use crate::archive::coverage::sessions::known_by;
-use crate::archive::journal::table;
+use crate::archive::coverage_log::sessions::known_by;
 use crate::archive::rows::row::{Fault, check_name, check_text, check_time, unknown_word};
+use crate::archive::sql::table;
 use crate::model::{GapState, Millis, Record, Vocabulary, record, value};
 
 /// SQL that creates the tables.
@@ -19,9 +19,9 @@ pub(crate) fn create() -> String {
                                   UNIQUE (exchange, topic, start)) STRICT;
          CREATE TABLE outcomes (id INTEGER PRIMARY KEY AUTOINCREMENT, {},
                                 UNIQUE (exchange, start, \"end\", outcome)) STRICT;
-         CREATE TABLE tallies (exchange TEXT NOT NULL, day INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL,
+         CREATE TABLE counters (exchange TEXT NOT NULL, day INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL,
                                UNIQUE (exchange, day, kind)) STRICT;
-         CREATE TABLE marks (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE (exchange, kind, at)) STRICT;",
+         CREATE TABLE measurements (id INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE (exchange, kind, at)) STRICT;",
         table::definitions(TopicGap::COLUMNS, None),
         table::definitions(GapOutcome::COLUMNS, None),
         table::definitions(Measurement::COLUMNS, None)
@@ -280,7 +280,7 @@ pub(crate) fn add_outcome(journal: &Connection, outcome: &GapOutcome) -> rusqlit
 pub(crate) fn add_counter(journal: &Connection, counter: &Counter) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO tallies (exchange, day, kind, count) VALUES (?1, ?2, ?3, ?4)
+            "INSERT INTO counters (exchange, day, kind, count) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (exchange, day, kind) DO UPDATE SET count = count + excluded.count",
         )?
         .execute(params![
@@ -299,7 +299,7 @@ pub(crate) fn add_measurement(
 ) -> rusqlite::Result<()> {
     journal
         .prepare_cached(
-            "INSERT INTO marks (exchange, kind, at, value) VALUES (?1, ?2, ?3, ?4)
+            "INSERT INTO measurements (exchange, kind, at, value) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (exchange, kind, at) DO UPDATE SET value = excluded.value",
         )?
         .execute(params![
@@ -318,7 +318,7 @@ pub(crate) fn all_measurements(
 ) -> rusqlite::Result<Vec<Measurement>> {
     journal
         .prepare_cached(&format!(
-            "SELECT {} FROM marks WHERE at < ?1 ORDER BY at, id",
+            "SELECT {} FROM measurements WHERE at < ?1 ORDER BY at, id",
             table::columns::<Measurement>()
         ))?
         .query_map([end.0], |line| table::read(line, 0))?
@@ -351,7 +351,7 @@ pub(crate) fn last(
 ) -> rusqlite::Result<BTreeMap<String, Millis>> {
     journal
         .prepare_cached(
-            "SELECT exchange, max(at) FROM marks
+            "SELECT exchange, max(at) FROM measurements
              WHERE kind = ?1 AND at < ?2 AND (?3 IS NULL OR exchange = ?3) GROUP BY exchange",
         )?
         .query_map(params![kind.name(), end.0, exchange], |line| {
@@ -437,7 +437,7 @@ pub(crate) fn daily_counters(
     end: Millis,
 ) -> rusqlite::Result<Vec<Counter>> {
     let mut statement = journal.prepare_cached(
-        "SELECT exchange, day, kind, count FROM tallies WHERE day >= ?1 AND day <= ?2 ORDER BY day, exchange, kind",
+        "SELECT exchange, day, kind, count FROM counters WHERE day >= ?1 AND day <= ?2 ORDER BY day, exchange, kind",
     )?;
     let last = Day::of(end.back(1));
     let lines = statement.query_map([Day::of(start).0, last.0], |line| {

@@ -73,7 +73,7 @@ fn of(cells: &Context<'_>) -> i64 {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use crate::archive::integrity::crc::*;
+    use crate::archive::checksums::crc::*;
 
     #[test]
     fn cells_that_differ_in_kind_length_or_value_have_other_sums() {
