@@ -304,13 +304,14 @@ async fn the_back_fill_of_okx_tells_the_truth_of_its_range() {
     assert_eq!(fetch(&exchange, path).await.0, 404);
 }
 
-#[tokio::test]
-async fn limits_are_those_of_the_venue() {
-    let exchange = at_noon("okx").await;
+#[tokio::test(start_paused = true)]
+async fn limits_are_those_of_the_exchange() {
+    let exchange = Exchange::in_memory(Setup::of("okx"));
     let path = "/api/v5/rubik/stat/contracts/open-interest-history?instId=BTC-USDT-SWAP";
     let mut refused = 0;
     for _ in 0..30 {
-        refused += usize::from(fetch(&exchange, path).await.0 == 429);
+        let reply = exchange.ask(path).unwrap().await;
+        refused += usize::from(reply.status().as_u16() == 429);
     }
     assert!(refused > 0);
     assert_eq!(exchange.tally().over_limit.len(), refused);
