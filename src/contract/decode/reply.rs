@@ -30,12 +30,14 @@ pub trait Reply: Sized {
     ///
     /// `None` if only the tolerant reader can read the body.
     #[doc(hidden)]
+    #[must_use]
     fn quick(_body: &[u8], _enveloped: bool) -> Option<Self> {
         None
     }
 
     /// The incremental reader for a reply without an envelope; `None` if bodies are always buffered.
     #[doc(hidden)]
+    #[must_use]
     fn arriving() -> Option<Box<dyn BodyReader<Self>>> {
         None
     }

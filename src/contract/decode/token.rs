@@ -22,9 +22,14 @@ const DEPTH: usize = 128;
 /// Like [`serde::Deserialize`], but with the contract's rules for `f64`, `String` and others.
 pub trait Read<'de>: Sized {
     /// Reads the value.
+    ///
+    /// # Errors
+    ///
+    /// The deserializer's error, for a token that is not such a value.
     fn read<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
 
     /// The value of a missing member; `None` if the member is required.
+    #[must_use]
     fn absent() -> Option<Self> {
         None
     }

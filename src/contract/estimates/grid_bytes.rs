@@ -355,7 +355,9 @@ impl<'de> Read<'de> for GridHead {
                         "rows" => fill(&mut rows, &key, &mut found)?,
                         "values" => fill(&mut values, &key, &mut found)?,
                         key if HeatmapGrid::fill(&mut members, key, &mut found)? => {}
-                        _ => drop(found.next_value_seed(Of::<Skip>::new())?),
+                        _ => {
+                            found.next_value_seed(Of::<Skip>::new())?;
+                        }
                     }
                 }
                 Ok(GridHead {

@@ -229,6 +229,7 @@ macro_rules! object {
                     members
                 }
 
+                #[allow(clippy::needless_question_mark, reason = "an object may have one member")]
                 fn fill<'de, A: serde::de::MapAccess<'de>>(
                     slots: &mut Fields,
                     key: &str,
@@ -243,6 +244,7 @@ macro_rules! object {
                     )||+)
                 }
 
+                #[allow(clippy::needless_question_mark, reason = "an object may have one member")]
                 fn quick(slots: &mut Fields, key: &str, from: &mut Cursor<'_>) -> Option<bool> {
                     Some($(
                         <$member as Field<Self>>::quick(
