@@ -8,7 +8,7 @@ use serde::ser::SerializeStruct;
 
 use super::data::{Data, Datum};
 use super::member::Member;
-use super::object::Members;
+use super::members::Members;
 use super::value::{MemberValue, Seed, SentValue};
 use crate::contract::decode::{Cursor, DecodeError, InstantPlace, at, first};
 use crate::model::Millis;

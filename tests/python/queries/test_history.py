@@ -268,7 +268,7 @@ def test_orders_that_are_received_later_change_no_coverage_of_before(tmp_path):
         ({"symbol": [1]}, "symbol", "such as BTC"),
         ({"symbol": " "}, "symbol", "such as BTC"),
         ({"symbol": 7}, "symbol", "a coin, a pair or several"),
-        ({"exchange": ""}, "exchange", "such as binance"),
+        ({"exchange": ""}, "exchange", 'such as "binance"'),
         ({"min_usd": -1}, "min_usd", "from 0 on"),
         ({"min_usd": float("nan")}, "min_usd", "from 0 on"),
         ({"min_usd": "many"}, "min_usd", "from 0 on"),

@@ -141,13 +141,13 @@ MISTAKES = {
             'market.history("BTC", exchange="")',
             "BadQuery",
             "exchange",
-            "allowed: the name of an exchange, such as binance",
+            'allowed: an exchange\'s name such as "binance"',
         ),
         (
             'market.history("BTC", exchange=["binance"])',
             "BadQuery",
             "exchange",
-            "allowed: the name of an exchange, such as binance",
+            'allowed: an exchange\'s name such as "binance"',
         ),
     ],
     "bars, open interest, maps, gaps, coverage": [
