@@ -159,7 +159,7 @@ impl Protocol for Bitfinex {
             }
             // The text is a REST body: every item is a list with one row.
             Some(first) if first.starts_with('[') => {
-                rows(frame, &root, items, &mut events, LEVELS)?
+                rows(frame, &root, items, &mut events, LEVELS)?;
             }
             // The text is a frame: a channel number, then a row, a list of rows, or a word such as "hb".
             Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
