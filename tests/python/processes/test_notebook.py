@@ -112,7 +112,7 @@ def test_a_bar_needs_no_widgets_and_warns_of_nothing(tmp_path):
 
 @pytest.mark.parametrize("script", notebooks.SCRIPTS, ids=lambda script: script.stem)
 def test_a_notebook_shows_what_is_kept_of_it(script, tmp_path):
-    kept = notebooks.kept(script)
+    kept = notebooks.stored(script)
     assert notebooks.sources(kept) == notebooks.cells(script), "make notebooks"
     assert script.with_suffix(".ipynb").stat().st_size < LARGEST
     shown = notebooks.shown(notebooks.executed(script, tmp_path))

@@ -158,11 +158,13 @@ impl Protocol for Bitfinex {
                 return Err(frame.refused(root, &said.unwrap_or_default()));
             }
             // The text is a REST body: every item is a list with one row.
-            Some(first) if first.starts_with('[') => rows(frame, &root, items, &mut events)?,
+            Some(first) if first.starts_with('[') => {
+                rows(frame, &root, items, &mut events, LEVELS)?;
+            }
             // The text is a frame: a channel number, then a row, a list of rows, or a word such as "hb".
             Some(channel) if channel.starts_with(|digit: char| digit.is_ascii_digit()) => {
                 if let Some(&payload) = items.get(1) {
-                    part(frame, &root.item(1), payload, &mut events)?;
+                    part(frame, &root.item(1), payload, &mut events, LEVELS)?;
                 }
             }
             Some(_) => return Err(frame.unknown()),
@@ -199,11 +201,14 @@ impl Protocol for Bitfinex {
     fn announced(message: &Message<'_>) -> Vec<PositionAnnouncement> {
         let mut found = Vec::new();
         if let Message::List(items) = message {
-            triggers(items, &mut found);
+            triggers(items, &mut found, LEVELS);
         }
         found
     }
 }
+
+/// The most lists inside each other: the body, its items, rows, and one to spare.
+const LEVELS: u8 = 4;
 
 /// Decodes a row or a list of rows; any other value belongs to another channel.
 fn part(
@@ -211,6 +216,7 @@ fn part(
     place: &JsonPath<'_>,
     raw: RawJson<'_>,
     events: &mut Vec<Event>,
+    levels: u8,
 ) -> Result<(), Error> {
     let Some(items) = raw.items() else {
         return Ok(());
@@ -221,12 +227,12 @@ fn part(
             events.extend(position.flatten());
             Ok(())
         }
-        Some(first) if first.starts_with('[') => rows(frame, place, &items, events),
+        Some(first) if first.starts_with('[') => rows(frame, place, &items, events, levels),
         _ => Ok(()),
     }
 }
 
-fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>) {
+fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>, levels: u8) {
     let cell = |index| text_of(cell(items, index));
     if items.first().is_some_and(|first| first.text() == "\"pos\"") {
         let amount = cell(AMOUNT).and_then(|amount| amount.parse::<Decimal>().ok());
@@ -243,8 +249,10 @@ fn triggers(items: &[RawJson<'_>], found: &mut Vec<PositionAnnouncement>) {
         return;
     }
     for item in items.iter().filter(|item| item.text().starts_with('[')) {
-        if let Some(inner) = item.items() {
-            triggers(&inner, found);
+        if let Some(levels) = levels.checked_sub(1)
+            && let Some(inner) = item.items()
+        {
+            triggers(&inner, found, levels);
         }
     }
 }
@@ -254,11 +262,13 @@ fn rows(
     place: &JsonPath<'_>,
     items: &[RawJson<'_>],
     events: &mut Vec<Event>,
+    levels: u8,
 ) -> Result<(), Error> {
+    let levels = levels.checked_sub(1).ok_or_else(|| frame.unknown())?;
     items
         .iter()
         .enumerate()
-        .try_for_each(|(index, &item)| part(frame, &place.item(index), item, events))
+        .try_for_each(|(index, &item)| part(frame, &place.item(index), item, events, levels))
 }
 
 fn position(
