@@ -338,7 +338,7 @@ pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
 /// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
 pub(crate) type OrderContent = (String, String, String, String, String, String, i64);
 
-pub(crate) fn told(row: &OrderRow) -> OrderContent {
+pub(crate) fn content_of(row: &OrderRow) -> OrderContent {
     (
         row.order.exchange.clone(),
         row.native_id.clone().unwrap(),
@@ -377,7 +377,7 @@ pub(crate) fn assert_stored(archive: &Path, truths: &[Truth]) {
         let told = true_of(&dialect(truth.venue).unwrap().told_by_rest(truth));
         by_rest.entry(told).or_default().push(true_of(truth));
     }
-    let all = rows.iter().map(told);
+    let all = rows.iter().map(content_of);
     let (by_socket, others): (Vec<OrderContent>, Vec<OrderContent>) =
         all.partition(|row| happened.contains(row));
     let mut stored: BTreeSet<OrderContent> = by_socket.into_iter().collect();

@@ -10,7 +10,7 @@ use liqdata::market::Market;
 use tokio::time::sleep;
 
 use crate::bench::{
-    Doubles, Folder, OrderContent, assert_gaps_say, assert_stored, gaps, orders, quick, told,
+    Doubles, Folder, OrderContent, assert_gaps_say, assert_stored, content_of, gaps, orders, quick,
     true_of,
 };
 use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
@@ -263,7 +263,7 @@ async fn duplicates_and_disorder_change_nothing() {
     // What comes while a socket is young is asked for by REST as well. Gate tells another price then, and of an order
     // that is told both ways the first telling stays, whichever it was.
     let rows = orders(&archive);
-    let stored: BTreeSet<OrderContent> = rows.iter().map(told).collect();
+    let stored: BTreeSet<OrderContent> = rows.iter().map(content_of).collect();
     for truth in &happened {
         let by_rest = dialect(truth.venue).unwrap().told_by_rest(truth);
         let tellings = BTreeSet::from([true_of(truth), true_of(&by_rest)]);
@@ -459,7 +459,7 @@ async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     collecting.stop().await;
     // A fraction of a second is not told by every venue.
     let seconds = |all: &mut Vec<OrderContent>| all.iter_mut().for_each(|told| told.6 /= 1000);
-    let mut stored: Vec<OrderContent> = orders(&archive).iter().map(told).collect();
+    let mut stored: Vec<OrderContent> = orders(&archive).iter().map(content_of).collect();
     let mut expected: Vec<OrderContent> = happened.iter().map(true_of).collect();
     seconds(&mut stored);
     seconds(&mut expected);

@@ -11,7 +11,9 @@ use liqdata::archive::Archive;
 use liqdata::collect::{CollectPlan, Collector, Settings, VenueState};
 use liqdata::model::Millis;
 
-use crate::bench::{Doubles, Folder, OrderContent, gaps, is_soak, orders, quick, told, true_of};
+use crate::bench::{
+    Doubles, Folder, OrderContent, content_of, gaps, is_soak, orders, quick, true_of,
+};
 use crate::doubles::{Act, Ending, Truth};
 
 const ARCHIVE: &str = "LIQDATA_TEST_ARCHIVE";
@@ -134,7 +136,7 @@ fn check(archive: &Path, happened: &[Truth]) -> usize {
     assert!(writer.verify().unwrap().is_sound());
     drop(writer);
     let rows = orders(archive);
-    let stored: BTreeSet<OrderContent> = rows.iter().map(told).collect();
+    let stored: BTreeSet<OrderContent> = rows.iter().map(content_of).collect();
     assert_eq!(stored.len(), rows.len(), "a row is there twice");
     let true_ones: BTreeSet<OrderContent> = happened.iter().map(true_of).collect();
     let strange: Vec<_> = stored.difference(&true_ones).collect();
@@ -190,7 +192,7 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
         .map(true_of)
         .collect();
     loop {
-        let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+        let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(content_of).collect();
         if told_again.is_subset(&stored) {
             break;
         }
@@ -374,7 +376,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     let after = okx.liquidate(50);
     collecting
         .until("what comes now is stored", |status| {
-            let rows: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+            let rows: BTreeSet<OrderContent> = orders(&archive).iter().map(content_of).collect();
             status.orders >= before + 50 && after.iter().all(|truth| rows.contains(&true_of(truth)))
         })
         .await;
@@ -382,7 +384,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     collecting.stop().await;
     let rows = check(&archive, &happened);
     assert!(rows >= acknowledged + 50);
-    let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(told).collect();
+    let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(content_of).collect();
     assert!(after.iter().all(|truth| stored.contains(&true_of(truth))));
     let gaps = gaps(&archive);
     let lost: Vec<_> = gaps

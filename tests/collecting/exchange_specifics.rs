@@ -7,7 +7,7 @@ use liqdata::collect::{RebuildOptions, Settings, VenueState, rebuild};
 use liqdata::model::{GapState, Millis};
 
 use crate::bench::{
-    Collecting, Doubles, Folder, assert_stored, gaps, orders, quick, told, true_of,
+    Collecting, Doubles, Folder, assert_stored, content_of, gaps, orders, quick, true_of,
 };
 use crate::doubles::{Act, Ending, Exchange, Limit, Setup, Truth, dialect};
 
@@ -103,7 +103,7 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     collecting.until_stored(happened.len()).await;
     until_asked(&collecting, exchange, path, 2).await;
     collecting.stop().await;
-    let mut stored: Vec<_> = orders(&folder.archive()).iter().map(told).collect();
+    let mut stored: Vec<_> = orders(&folder.archive()).iter().map(content_of).collect();
     let mut told: Vec<_> = told_by_rest(&happened).iter().map(true_of).collect();
     stored.sort_unstable();
     told.sort_unstable();

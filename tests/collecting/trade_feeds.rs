@@ -7,7 +7,7 @@ use liqdata::feeds::answer;
 use liqdata::collect::{CollectPlan, Settings, VenueState};
 
 use crate::bench::{
-    Doubles, Folder, OrderContent, assert_stored, gaps, orders, quick, told, true_of,
+    Doubles, Folder, OrderContent, assert_stored, content_of, gaps, orders, quick, true_of,
 };
 use crate::doubles::{Act, Ending, Exchange, Setup, Truth};
 
@@ -192,7 +192,7 @@ async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
             .all(|time| (begun..=exchange.book().now()).contains(time)),
         "{times:?}"
     );
-    let mut stored: Vec<OrderContent> = rows.iter().map(told).map(timeless).collect();
+    let mut stored: Vec<OrderContent> = rows.iter().map(content_of).map(timeless).collect();
     let mut told: Vec<OrderContent> = happened.iter().map(true_of).map(timeless).collect();
     stored.sort();
     told.sort();

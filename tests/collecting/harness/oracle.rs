@@ -13,7 +13,7 @@ use super::expected_gaps::{
 };
 use super::schedule::{Fault, Mishap, Schedule, shows_after};
 use super::virtual_environment::BEGINNING;
-use crate::bench::{OrderContent, orders, told, true_of};
+use crate::bench::{OrderContent, content_of, orders, true_of};
 use crate::doubles::{Skipped, Truth, dialect};
 
 /// What happened.

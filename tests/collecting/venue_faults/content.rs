@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::{Doubles, Folder, assert_stored, orders, told, true_of};
+use crate::bench::{Doubles, Folder, assert_stored, content_of, orders, true_of};
 use crate::doubles::{Act, Garbage, dialect};
 use crate::venue_faults::{SOCKETS, quick};
 
@@ -246,7 +246,7 @@ async fn an_order_of_gate_over_socket_and_rest_is_one_order() {
     let rows = orders(&archive);
     assert_eq!(rows.len(), 35);
     let dialect = dialect("gate").unwrap();
-    let stored: Vec<_> = rows.iter().map(told).collect();
+    let stored: Vec<_> = rows.iter().map(content_of).collect();
     for truth in heard.iter().chain(&missed) {
         let ways = [true_of(truth), true_of(&dialect.told_by_rest(truth))];
         assert_eq!(
