@@ -175,7 +175,7 @@ impl Questions<'_> {
         }
         let mut stored = vec![0_u32; truths.len()];
         for row in orders(folder) {
-            let equal = known.get(&told(&row)).map(Vec::as_slice);
+            let equal = known.get(&content_of(&row)).map(Vec::as_slice);
             let fewest = equal
                 .unwrap_or_default()
                 .iter()
