@@ -44,18 +44,20 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
     settings.pace.late = 2.0;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
-    // What is asked for at the start may tell of what happens meanwhile.
+    // The first backfill may report events that happen meanwhile.
     collecting
-        .until("the past is told", |_| !outcomes(&folder, "okx").is_empty())
+        .until("the backfill is complete", |_| {
+            !outcomes(&folder, "okx").is_empty()
+        })
         .await;
     let mut happened = okx.liquidate(5);
     collecting.until_stored(5).await;
     okx.fault(|faults| faults.broken = vec![OF_OKX.to_owned()]);
     let before = failures(&okx.tally());
     okx.act(Act::Disconnect(Ending::Close));
-    let missed = okx.imagine(std::iter::repeat_n(okx.book().now(), 7));
-    okx.record(&missed);
-    happened.extend(missed);
+    let unsent = okx.imagine(std::iter::repeat_n(okx.book().now(), 7));
+    okx.record(&unsent);
+    happened.extend(unsent);
     // A request alone is tried five times.
     okx.until(|tally| failures(tally) >= before + 7).await;
     assert!(outcomes(&folder, "okx").iter().all(|one| one.rows == 0));
@@ -66,7 +68,7 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
             !gaps(&folder.archive()).is_empty()
         })
         .await;
-    // OrderContent by the venue only after it has been asked.
+    // The venue reports this one only after it has been asked for.
     let [gap] = gaps(&folder.archive()).try_into().unwrap();
     let late = okx.imagine([gap.start.0]);
     okx.record(&late);
@@ -80,18 +82,18 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
     collecting.stop().await;
     assert_stored(&folder.archive(), &happened);
     let market = Market::open(folder.archive(), None).unwrap();
-    let told = market.gaps(None, TimeRange::ALL).unwrap();
-    let [told] = told.as_slice() else {
-        panic!("{told:?}")
+    let answer = market.gaps(None, TimeRange::ALL).unwrap();
+    let [served] = answer.as_slice() else {
+        panic!("{answer:?}")
     };
-    assert_eq!((told.start, told.end), (gap.start, gap.end));
-    // What happened within the margin of another stretch may have been told with that one.
-    assert!(told.recovered.is_some_and(|rows| rows > 0), "{told:?}");
+    assert_eq!((served.start, served.end), (gap.start, gap.end));
+    // Rows within the margin of another gap may have been recovered with that one.
+    assert!(served.recovered.is_some_and(|rows| rows > 0), "{served:?}");
     let all = outcomes(&folder, "okx");
     let rows: u64 = all.iter().map(|one| one.rows).sum();
     assert!((8..=13).contains(&rows), "{all:?}");
-    assert!(told.recovered_at.is_some_and(|at| at >= gap.end.on(2000)));
-    assert_eq!(told.topic, None);
+    assert!(served.recovered_at.is_some_and(|at| at >= gap.end.on(2000)));
+    assert_eq!(served.topic, None);
     // At the time it was not known yet.
     let then = market.gaps(Some(gap.recorded_at), TimeRange::ALL).unwrap();
     assert_eq!(
@@ -127,8 +129,8 @@ async fn a_gap_without_history_is_lost_and_a_restart_settles_open_gaps() {
     collecting.stop().await;
     assert!(have_become(&folder, "okx", 1, GapState::Open));
     okx.mend();
-    let missed = okx.imagine([okx.book().now()]);
-    okx.record(&missed);
+    let unsent = okx.imagine([okx.book().now()]);
+    okx.record(&unsent);
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("all of okx is recovered", |_| {
@@ -169,14 +171,16 @@ async fn no_gap_is_recovered_while_a_market_list_is_unknown() {
     let mut settings = quick();
     settings.pace.late = 0.05;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    // Two of them; what was asked without the others is asked once more.
+    // Two of them; a request without the others is repeated.
     htx.until(|tally| answered(tally, INVERSE) > 2).await;
     assert!(outcomes(&folder, "htx").is_empty());
     assert_eq!(orders(&folder.archive()).len(), 0);
     htx.mend();
     collecting.until_stored(linear.len()).await;
     collecting
-        .until("the past is told", |_| !outcomes(&folder, "htx").is_empty())
+        .until("the backfill is complete", |_| {
+            !outcomes(&folder, "htx").is_empty()
+        })
         .await;
     collecting.stop().await;
     let outcomes = outcomes(&folder, "htx");
@@ -205,7 +209,7 @@ async fn orders_of_a_market_before_it_closed_are_not_missing() {
     })
     .await;
     dydx.book().withdraw("BTC-USD");
-    let unheard = || {
+    let closed = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let until = Millis(i64::MAX / 2);
         let mut gaps = archive.topic_gaps(Millis(0), until, None).unwrap();
@@ -213,17 +217,17 @@ async fn orders_of_a_market_before_it_closed_are_not_missing() {
         gaps
     };
     collecting
-        .until("what is left of it is missing", |_| !unheard().is_empty())
+        .until("the rest of it is missing", |_| !closed().is_empty())
         .await;
     collecting
-        .until("the past is told", |_| {
+        .until("the backfill is complete", |_| {
             !outcomes(&folder, "dydx").is_empty()
         })
         .await;
     collecting.stop().await;
-    // All but what may come late, of an hour that was asked for.
+    // All but the newest rows, which may come late, of the hour of the backfill.
     let first = begun.back(2 * LATE);
-    for gap in unheard() {
+    for gap in closed() {
         assert!(
             gap.topic.contains("BTC-USD") && gap.start >= first,
             "{gap:?}"
@@ -288,13 +292,13 @@ async fn a_new_archive_begins_with_a_backfill_of_one_day() {
     plan.once = true;
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
-        .until("the past is told", |_| collecting.is_over())
+        .until("the backfill is complete", |_| collecting.is_over())
         .await;
     collecting.stop().await;
     assert_stored(&folder.archive(), &within);
 }
 
-/// Orders of the last hour, of which the venue tells a hundred at a time.
+/// Orders of the last hour, of which the venue sends a hundred at a time.
 fn busy_hour(doubles: &Doubles) -> usize {
     let okx = doubles.of("okx");
     let now = okx.book().now();
@@ -326,22 +330,24 @@ async fn a_backfill_that_needs_too_many_requests_is_split_into_halves() {
     let collecting = doubles.collect(&whole.archive(), &once(1000));
     collecting.until_stored(count).await;
     collecting
-        .until("all is told", |_| !outcomes(&whole, "okx").is_empty())
+        .until("the backfill is complete", |_| {
+            !outcomes(&whole, "okx").is_empty()
+        })
         .await;
     collecting.stop().await;
-    let requests = okx.tally().asked(OF_OKX);
+    let requests = okx.tally().requests_to(OF_OKX);
     let most = u32::try_from(requests).unwrap() - 2;
     let collecting = doubles.collect(&folder.archive(), &once(most));
     collecting.until_stored(count).await;
     collecting
-        .until("both halves are told", |_| {
+        .until("both halves are complete", |_| {
             outcomes(&folder, "okx").len() == 2
         })
         .await;
     collecting.stop().await;
-    let told = outcomes(&folder, "okx");
-    assert!(told.iter().all(|one| one.outcome == GapState::Recovered));
-    let rows: u64 = told.iter().map(|one| one.rows).sum();
+    let halves = outcomes(&folder, "okx");
+    assert!(halves.iter().all(|one| one.outcome == GapState::Recovered));
+    let rows: u64 = halves.iter().map(|one| one.rows).sum();
     assert_eq!(rows, count as u64);
     assert_eq!(gaps(&folder.archive()), []);
 }
@@ -352,7 +358,7 @@ async fn a_backfill_that_needs_too_many_requests_in_halves_leaves_an_open_gap() 
     busy_hour(&doubles);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(with_requests(1)));
     let why = "backfill stopped after 1 requests (backfill_requests)";
-    // While nobody is heard that is on record as well.
+    // The time before the connection is live is on record as well.
     collecting
         .until("it is on record", |_| {
             let mut gaps = gaps(&folder.archive()).into_iter();
@@ -366,11 +372,11 @@ async fn a_backfill_that_needs_too_many_requests_in_halves_leaves_an_open_gap() 
         gaps.iter().all(|gap| gap.reason.starts_with(why)),
         "{gaps:?}"
     );
-    // The hour; what happened until the first socket listened is short.
-    let is_told = gaps
+    // The hour; the time until the first socket was live is short.
+    let is_reported = gaps
         .iter()
         .any(|gap| gap.reason.contains("it is not split"));
-    assert!(is_told, "{gaps:?}");
+    assert!(is_reported, "{gaps:?}");
     assert!(have_become(&folder, "okx", 1, GapState::Open));
     assert_eq!(outcomes(&folder, "okx"), []);
 }

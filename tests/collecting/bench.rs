@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// Whether the long form of a test is asked for.
+/// Whether the long form of a test is selected.
 pub(crate) fn is_soak() -> bool {
     std::env::var_os("LIQDATA_SOAK").is_some()
 }
@@ -103,7 +103,7 @@ impl Doubles {
         Self::in_memory_with(venues, |setup| setup)
     }
 
-    /// Doubles in memory whose setup is changed.
+    /// Doubles in memory with a changed setup.
     pub(crate) fn in_memory_with(venues: &[&'static str], change: impl Fn(Setup) -> Setup) -> Self {
         fastrand::seed(1);
         let clock = true_clock();
@@ -323,7 +323,7 @@ pub(crate) fn gaps(archive: &Path) -> Vec<Gap> {
     archive.gaps(Millis(0), Millis(i64::MAX / 2)).unwrap()
 }
 
-/// Each of the venues has a gap whose reason has these words in it.
+/// Each of the venues has a gap with these words in its reason.
 pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
     let gaps = gaps(archive);
     for venue in venues {
@@ -335,7 +335,7 @@ pub(crate) fn assert_gaps_say(archive: &Path, venues: &[&str], words: &str) {
     }
 }
 
-/// What an order is, as far as both a row and a truth tell it: venue, contract, side, price, quantity, value, time.
+/// The fields of an order that both a row and a truth have: venue, contract, side, price, quantity, value, time.
 pub(crate) type OrderContent = (String, String, String, String, String, String, i64);
 
 pub(crate) fn content_of(row: &OrderRow) -> OrderContent {
@@ -350,7 +350,7 @@ pub(crate) fn content_of(row: &OrderRow) -> OrderContent {
     )
 }
 
-/// The event time; `BitMEX` tells none, so there it is when the row was received.
+/// The event time; `BitMEX` has none, so there it is the time of receipt.
 fn time_of(venue: &str, time: i64) -> i64 {
     if venue == "bitmex" { 0 } else { time }
 }
@@ -367,23 +367,23 @@ pub(crate) fn true_of(truth: &Truth) -> OrderContent {
     )
 }
 
-/// Checks that the archive holds these and nothing else, each once. What a back-fill told before the socket did is there as
-/// the back-fill tells it, with its time cut to the second, say.
+/// Checks that the archive holds exactly these, each once. An order that a back-fill reported before the socket is stored
+/// as the back-fill reported it, for example with its time cut to the second.
 pub(crate) fn assert_stored(archive: &Path, truths: &[Truth]) {
     let rows = orders(archive);
     let happened: BTreeSet<OrderContent> = truths.iter().map(true_of).collect();
     let mut by_rest: BTreeMap<OrderContent, Vec<OrderContent>> = BTreeMap::new();
     for truth in truths {
-        let told = true_of(&dialect(truth.venue).unwrap().told_by_rest(truth));
-        by_rest.entry(told).or_default().push(true_of(truth));
+        let backfilled = true_of(&dialect(truth.venue).unwrap().reported_by_rest(truth));
+        by_rest.entry(backfilled).or_default().push(true_of(truth));
     }
     let all = rows.iter().map(content_of);
     let (by_socket, others): (Vec<OrderContent>, Vec<OrderContent>) =
         all.partition(|row| happened.contains(row));
     let mut stored: BTreeSet<OrderContent> = by_socket.into_iter().collect();
     for row in others {
-        let told_so = by_rest.get(&row).into_iter().flatten();
-        let one = told_so.filter(|one| !stored.contains(*one)).min();
+        let candidates = by_rest.get(&row).into_iter().flatten();
+        let one = candidates.filter(|one| !stored.contains(*one)).min();
         stored.insert(one.cloned().unwrap_or(row));
     }
     assert_eq!(stored.len(), rows.len(), "a row is there twice");

@@ -76,7 +76,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         drop(self.stop.take());
         let thread = self.thread.take().unwrap();
-        // The failure that is told is the test's own.
+        // The reported failure is the test's own.
         if !std::thread::panicking() {
             thread.join().unwrap();
         }
@@ -139,7 +139,7 @@ async fn ask_on(
     times
 }
 
-/// Hands a row over every so often, beside the orders; how long each took to be durable.
+/// Commits a row every so often while orders arrive; returns how long each took to be durable.
 async fn commit_on(inbox: WriteQueue, enough: Arc<AtomicBool>) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut ticks = interval(Duration::from_millis(50));
@@ -175,7 +175,7 @@ fn resident() -> u64 {
         * 1024
 }
 
-/// The shares of sorted times that are asked for, in milliseconds.
+/// A percentile of sorted times, in milliseconds.
 fn at(times: &[Duration], share: usize) -> f64 {
     times[times.len() * share / 100].as_secs_f64() * 1000.0
 }
@@ -231,7 +231,7 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let ((), (status, kept_after)) = tokio::join!(playing, keeping);
+    let ((), (status, stored_after)) = tokio::join!(playing, keeping);
     enough.store(true, Ordering::Relaxed);
     let mut answers = Vec::new();
     for task in asking {
@@ -239,7 +239,7 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
     }
     let mut commits = committing.await.unwrap();
     for path in REALISED {
-        let of_path = answers.iter().filter(|(_, asked)| *asked == path);
+        let of_path = answers.iter().filter(|(_, target)| *target == path);
         let mut times: Vec<Duration> = of_path.map(|(time, _)| *time).collect();
         times.sort_unstable();
         println!(
@@ -255,7 +255,7 @@ async fn a_cascade_is_stored_completely_while_a_server_answers() {
     println!(
         "{count} events at {rate}/s were stored after {:.2} s, {} lost; memory grew by {grown} MB; {} commits, durable \
          after {:.1} ms (median) and {:.1} ms (p99); {} answers after {:.2} ms (median), {:.2} ms (p99), {:.2} ms (most)",
-        kept_after.as_secs_f64(),
+        stored_after.as_secs_f64(),
         status.venues[0].lost,
         inbox.status().commits,
         at(&commits, 50),

@@ -14,7 +14,7 @@ use crate::bench::{
     true_of,
 };
 use crate::doubles::{Act, Ending, Garbage, Limit, dialect};
-use crate::exchanges::until_asked;
+use crate::exchanges::until_backfilled;
 
 fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = quick();
@@ -22,7 +22,7 @@ fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-/// Every venue on which something that is never silent runs beside the liquidations, and both sockets where there are two.
+/// Every venue with a control stream on the connection of the liquidations, and both connections where there are two.
 #[tokio::test(start_paused = true)]
 async fn a_silent_control_stream_ends_the_connection_and_leaves_a_gap() {
     let venues = ["binance", "aster", "okx", "kraken"];
@@ -79,7 +79,7 @@ async fn a_silent_exchange_is_reconnected_while_others_send_events() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let mut happened = 0;
-    // The control stream goes on all the while, so only the rate tells.
+    // The control stream goes on all the while, so only the rate of events shows it.
     let mute = loop {
         happened += doubles.of("bybit").liquidate(1).len();
         collecting.until_stored(happened).await;
@@ -187,7 +187,7 @@ async fn invalid_messages_are_counted_and_collection_continues() {
         let more = okx.liquidate(2);
         happened.extend(more);
         let found = collecting
-            .until_of("okx", "what follows is heard, or asked for", |one| {
+            .until_of("okx", "the next events are received or backfilled", |one| {
                 one.events >= u64::try_from(happened.len()).unwrap()
             })
             .await;
@@ -197,8 +197,8 @@ async fn invalid_messages_are_counted_and_collection_continues() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_stored(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
-    assert!(aside.lines().count() >= 3, "{aside}");
+    let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(quarantined.lines().count() >= 3, "{quarantined}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -260,14 +260,14 @@ async fn duplicates_and_disorder_change_nothing() {
     collecting.until_stored(happened.len()).await;
     let archive = folder.archive();
     collecting.stop().await;
-    // What comes while a socket is young is asked for by REST as well. Gate tells another price then, and of an order
-    // that is told both ways the first telling stays, whichever it was.
+    // Events on a new connection are backfilled by REST as well. Gate reports another price there; of an order that
+    // comes both ways the first version stays, whichever it was.
     let rows = orders(&archive);
     let stored: BTreeSet<OrderContent> = rows.iter().map(content_of).collect();
     for truth in &happened {
-        let by_rest = dialect(truth.venue).unwrap().told_by_rest(truth);
-        let tellings = BTreeSet::from([true_of(truth), true_of(&by_rest)]);
-        assert_eq!(tellings.intersection(&stored).count(), 1, "{truth:?}");
+        let by_rest = dialect(truth.venue).unwrap().reported_by_rest(truth);
+        let versions = BTreeSet::from([true_of(truth), true_of(&by_rest)]);
+        assert_eq!(versions.intersection(&stored).count(), 1, "{truth:?}");
     }
     assert_eq!((rows.len(), stored.len()), (happened.len(), happened.len()));
 }
@@ -402,7 +402,7 @@ async fn requests_pause_after_a_429() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let happened = okx.liquidate(5);
-    // Without the markets no row can be priced, so these are stored once the venue has been left alone and asked again.
+    // Without the markets no row can be priced, so these are stored after the cooldown of the venue and another request.
     collecting.until_stored(5).await;
     let tally = okx.tally();
     assert_eq!(tally.rest.iter().filter(|one| one.status == 429).count(), 2);
@@ -413,7 +413,7 @@ async fn requests_pause_after_a_429() {
     assert_stored(&archive, &happened);
 }
 
-/// Every venue whose events have a time and come over a socket.
+/// Every venue with a WebSocket and with times in its events.
 const TIMED: [&str; 15] = [
     "binance",
     "bybit",
@@ -439,7 +439,7 @@ async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     collecting.until_live().await;
     let mut happened = Vec::new();
     for (venue, exchange) in doubles.exchanges() {
-        until_asked(&collecting, venue).await;
+        until_backfilled(&collecting, venue).await;
         let now = exchange.book().now();
         let day = 24 * 3_600_000;
         // A minute of difference between clocks is nothing to complain about, and neither is a late report.
@@ -457,8 +457,9 @@ async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     }
     let archive = folder.archive();
     collecting.stop().await;
-    // A fraction of a second is not told by every venue.
-    let seconds = |all: &mut Vec<OrderContent>| all.iter_mut().for_each(|told| told.6 /= 1000);
+    // Not every venue reports fractions of a second.
+    let seconds =
+        |all: &mut Vec<OrderContent>| all.iter_mut().for_each(|content| content.6 /= 1000);
     let mut stored: Vec<OrderContent> = orders(&archive).iter().map(content_of).collect();
     let mut expected: Vec<OrderContent> = happened.iter().map(true_of).collect();
     seconds(&mut stored);
@@ -466,16 +467,19 @@ async fn a_live_event_with_an_impossible_time_is_rejected_at_every_exchange() {
     stored.sort();
     expected.sort();
     assert_eq!(stored, expected);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
     for venue in TIMED {
         for reason in ["is more than 60 s in the future", "old on a live channel"] {
             let named = |line: &&str| line.contains(reason) && line.contains(&format!("{venue}|"));
-            assert!(aside.lines().any(|line| named(&line)), "{venue}: {reason}");
+            assert!(
+                quarantined.lines().any(|line| named(&line)),
+                "{venue}: {reason}"
+            );
         }
     }
 }
 
-/// One such row would make every sum of the day a number that cannot be told.
+/// One such row would make every sum of the day overflow.
 #[tokio::test(start_paused = true)]
 async fn an_order_with_an_absurd_value_is_rejected_and_breaks_no_answer() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
@@ -500,6 +504,6 @@ async fn an_order_with_an_absurd_value_is_rejected_and_breaks_no_answer() {
     let market = Market::open(&archive, None).unwrap();
     let answered = market.answer(&Overview, None).unwrap();
     assert!(answered.reply.present().all(|(_, totals)| totals.cnt == 4));
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
-    assert_eq!(aside.lines().count(), 3, "{aside}");
+    let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert_eq!(quarantined.lines().count(), 3, "{quarantined}");
 }

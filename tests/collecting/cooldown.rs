@@ -10,12 +10,12 @@ const HOUR: Limit = Limit {
     retry_after: Some(3600),
 };
 
-/// Starts a collector twice, the second time with an exchange that turns nobody away any more; `said` is in the trouble of
-/// the first, and what `asked` counts stays as it is by the second.
+/// Starts a collector twice, the second time with an exchange that refuses nothing any more. `said` is in the trouble of
+/// the first, and the second adds nothing to the count of `banned`.
 async fn left_alone(
     refuse: impl Fn(&Exchange),
     said: &str,
-    asked: fn(&Tally) -> usize,
+    banned: fn(&Tally) -> usize,
     others: fn(&Tally) -> usize,
 ) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["okx"]));
@@ -31,14 +31,14 @@ async fn left_alone(
         .await;
     collecting.stop().await;
     okx.mend();
-    let (before, others_before) = (asked(&okx.tally()), others(&okx.tally()));
+    let (before, others_before) = (banned(&okx.tally()), others(&okx.tally()));
     let collecting = doubles.collect(&folder.archive(), &plan);
-    // What is not banned goes on.
+    // Everything that is not banned continues.
     okx.until(|tally| others(tally) > others_before).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let status = collecting.of("okx");
     collecting.stop().await;
-    assert_eq!(asked(&okx.tally()), before, "{status:?}");
+    assert_eq!(banned(&okx.tally()), before, "{status:?}");
     assert!(status.troubles > 0, "{status:?}");
 }
 

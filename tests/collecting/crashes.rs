@@ -130,7 +130,7 @@ fn written(doubles: &Doubles) -> String {
     text
 }
 
-/// Checks that what is stored happened, and is there once; how many rows there are.
+/// Checks that every stored order happened and is there once; returns the number of rows.
 fn check(archive: &Path, happened: &[Truth]) -> usize {
     let writer = Archive::create_or_open(archive).unwrap();
     assert!(writer.verify().unwrap().is_sound());
@@ -170,7 +170,7 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
             happened.extend(exchange.liquidate(random.usize(1..40)));
         }
         process.kill();
-        // What it managed to say before it died counts as well.
+        // Acknowledgements that it sent before it died count as well.
         while let Some(more) = process.hear("stored") {
             acknowledged = more.parse().unwrap_or(acknowledged);
         }
@@ -183,17 +183,17 @@ async fn kill_twenty_times(random: &mut fastrand::Rng) {
             rows = now;
         }
     }
-    // At last one that is left to work: what two venues tell again is there to the last row.
+    // At last one that is not killed: the events that two venues send again are stored to the last row.
     let mut process = Process::start(&archive, &settings);
     assert!(process.hear("live").is_some());
-    let told_again: BTreeSet<OrderContent> = happened
+    let sent_again: BTreeSet<OrderContent> = happened
         .iter()
         .filter(|truth| truth.venue != "binance")
         .map(true_of)
         .collect();
     loop {
         let stored: BTreeSet<OrderContent> = orders(&archive).iter().map(content_of).collect();
-        if told_again.is_subset(&stored) {
+        if sent_again.is_subset(&stored) {
             break;
         }
         // Nothing new means that it will never come: a test that hangs says less than one that fails.
@@ -258,7 +258,7 @@ async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
     assert!(gaps.is_empty(), "{gaps:?}");
 }
 
-/// What lay unread while nobody was there does not prove that somebody listened.
+/// Unread frames of a suspended process do not prove that it was connected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_lost_during_a_suspension_is_a_gap_since_the_suspension() {
     let folder = Folder::new();
@@ -278,9 +278,9 @@ async fn a_connection_lost_during_a_suspension_is_a_gap_since_the_suspension() {
     process.signal("-CONT");
     // It is back, and has said that it was away.
     okx.until(|tally| tally.sockets.len() == 2).await;
-    let told = || gaps(&archive).into_iter().find(|gap| gap.exchange == "okx");
+    let found = || gaps(&archive).into_iter().find(|gap| gap.exchange == "okx");
     let started = Instant::now();
-    while told().is_none() {
+    while found().is_none() {
         assert!(
             started.elapsed() < Duration::from_secs(30),
             "no gap is recorded"
@@ -288,7 +288,7 @@ async fn a_connection_lost_during_a_suspension_is_a_gap_since_the_suspension() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     process.kill();
-    let gap = told().unwrap();
+    let gap = found().unwrap();
     assert!(
         gap.start.0 <= stopped && gap.end.0 >= stopped + 3000,
         "{gap:?} of {stopped}"
@@ -350,10 +350,10 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     // Until the journal has no more room, and then until the queue has none either.
     let full = loop {
         happened.extend(okx.liquidate(100));
-        // One step at a time: what is on its way would fill the disk anew as soon as there is space.
-        let heard = u64::try_from(happened.len()).unwrap();
+        // One step at a time: events in flight would fill the disk again as soon as there is space.
+        let sent = u64::try_from(happened.len()).unwrap();
         collecting
-            .until_of("okx", "all is heard", |one| one.events >= heard)
+            .until_of("okx", "all is received", |one| one.events >= sent)
             .await;
         let status = collecting.status();
         if status.trouble.is_some() && status.venues[0].lost > 0 {
@@ -375,7 +375,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     let before = collecting.status().orders;
     let after = okx.liquidate(50);
     collecting
-        .until("what comes now is stored", |status| {
+        .until("new orders are stored", |status| {
             let rows: BTreeSet<OrderContent> = orders(&archive).iter().map(content_of).collect();
             status.orders >= before + 50 && after.iter().all(|truth| rows.contains(&true_of(truth)))
         })
@@ -392,7 +392,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
         .filter(|gap| gap.reason.contains("lost"))
         .collect();
     assert!(!lost.is_empty(), "{gaps:?}");
-    // What is not there lies in a gap, by the time at which it happened.
+    // Every missing order lies in a gap, by its event time.
     for missing in happened
         .iter()
         .map(true_of)

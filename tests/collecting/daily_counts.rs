@@ -48,20 +48,20 @@ async fn dropped_events_are_counted_by_exchange_and_day() {
         })
         .await;
     let status = collecting.status();
-    let told = status.venues.iter().find_map(|one| one.trouble.clone());
+    let trouble = status.venues.iter().find_map(|one| one.trouble.clone());
     collecting.stop().await;
-    // The same from what is on the disk.
+    // The same from the disk.
     assert_eq!(
         coverage(&folder, &doubles, "gate").unwrap().unpriced,
         Some(2)
     );
     assert!(
-        told.is_some_and(|told| told.contains("dead_letter_bytes")),
+        trouble.is_some_and(|trouble| trouble.contains("dead_letter_bytes")),
         "{status:?}"
     );
 }
 
-/// A double whose clock is ahead of this machine's by so much.
+/// A double with a clock that is ahead of this machine's by so much.
 fn ahead(venue: &'static str, millis: i64) -> Doubles {
     Doubles::in_memory_with(&[venue], |setup| {
         let machine = Arc::clone(&setup.clock);
@@ -96,7 +96,7 @@ async fn a_slow_clock_rejects_no_event_and_is_reported() {
     assert!(gaps(&folder.archive()).is_empty());
 }
 
-async fn tells_no_bar_that_is_open(venue: &'static str) {
+async fn stores_no_open_bar(venue: &'static str) {
     let folder = Folder::new();
     // This machine is two minutes and more ahead.
     let doubles = ahead(venue, -150_000);
@@ -133,15 +133,15 @@ async fn tells_no_bar_that_is_open(venue: &'static str) {
 
 #[tokio::test(start_paused = true)]
 async fn no_open_bar_of_binance_is_stored_if_the_clock_is_ahead() {
-    tells_no_bar_that_is_open("binance").await;
+    stores_no_open_bar("binance").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_open_bar_of_bybit_is_stored_if_the_clock_is_ahead() {
-    tells_no_bar_that_is_open("bybit").await;
+    stores_no_open_bar("bybit").await;
 }
 
-/// What came to nothing at the start is asked for again, not taken for known.
+/// Failed requests of the start are repeated, not taken for done.
 #[tokio::test(start_paused = true)]
 async fn bars_of_a_failed_first_request_are_requested_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));

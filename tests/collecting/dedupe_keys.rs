@@ -21,11 +21,11 @@ async fn equal_orders_of_gate_in_one_second_are_all_stored_once() {
         gate.publish(std::slice::from_ref(truth));
     }
     collecting.until_stored(3).await;
-    let heard = collecting.of("gate");
+    let before = collecting.of("gate");
     gate.act(Act::Disconnect(Ending::Close));
     collecting
-        .until_of("gate", "all three were told again", |one| {
-            one.repeated >= heard.repeated + 3
+        .until_of("gate", "all three were sent again", |one| {
+            one.repeated >= before.repeated + 3
         })
         .await;
     collecting.stop().await;
@@ -33,7 +33,7 @@ async fn equal_orders_of_gate_in_one_second_are_all_stored_once() {
     // Nothing is remembered by a new process.
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
-        .until("it was told again", |status| status.repeated >= 3)
+        .until("it was sent again", |status| status.repeated >= 3)
         .await;
     collecting.stop().await;
     assert_eq!(orders(&folder.archive()).len(), 3);

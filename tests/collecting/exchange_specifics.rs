@@ -17,25 +17,27 @@ fn of_late(exchange: &Exchange, count: i64) -> impl Iterator<Item = i64> {
     (0..count).map(move |number| now - 1_800_000 + number * 1_800_000 / count)
 }
 
-/// Waits until so many requests for a path were answered and nothing is left to be asked.
-async fn until_asked(collecting: &Collecting, exchange: &Exchange, path: &str, times: usize) {
-    exchange.until(|tally| tally.asked(path) >= times).await;
+/// Waits until so many requests for a path were answered and no backfill request is left.
+async fn until_backfilled(collecting: &Collecting, exchange: &Exchange, path: &str, times: usize) {
+    exchange
+        .until(|tally| tally.requests_to(path) >= times)
+        .await;
     collecting
-        .until_of(exchange.venue(), "nothing is left to be asked", |one| {
+        .until_of(exchange.venue(), "no backfill request is left", |one| {
             one.requests_done >= one.requests_planned
         })
         .await;
 }
 
-fn told_by_rest(truths: &[Truth]) -> Vec<Truth> {
+fn reported_by_rest(truths: &[Truth]) -> Vec<Truth> {
     let dialect = dialect(truths[0].venue).unwrap();
     truths
         .iter()
-        .map(|truth| dialect.told_by_rest(truth))
+        .map(|truth| dialect.reported_by_rest(truth))
         .collect()
 }
 
-/// Keeps what happened while nobody listened; what the venue was asked stays within its limits.
+/// Stores orders from before the start; the requests stay within the limits of the venue.
 async fn fills(venue: &'static str, count: i64, path: &str, requests: usize) -> (Folder, Doubles) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     fill(&folder, &doubles, venue, count, path, requests).await;
@@ -51,17 +53,17 @@ async fn fill(
     requests: usize,
 ) {
     let exchange = doubles.of(venue);
-    let missed = exchange.imagine(of_late(exchange, count));
-    exchange.record(&missed);
+    let past = exchange.imagine(of_late(exchange, count));
+    exchange.record(&past);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    collecting.until_stored(missed.len()).await;
-    until_asked(&collecting, exchange, path, requests).await;
+    collecting.until_stored(past.len()).await;
+    until_backfilled(&collecting, exchange, path, requests).await;
     let status = collecting.of(venue);
     assert_eq!((status.rejected, status.pending), (0, 0), "{status:?}");
     let tally = exchange.tally();
     assert!(tally.over_limit.is_empty(), "{:?}", tally.over_limit);
     collecting.stop().await;
-    assert_stored(&folder.archive(), &told_by_rest(&missed));
+    assert_stored(&folder.archive(), &reported_by_rest(&past));
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,15 +86,14 @@ async fn pages_of_coinex_follow_each_other_by_their_times() {
     fills("coinex", 600, "/v2/futures/liquidation-history", 6).await;
 }
 
-/// Two that are equal in all that is told, in the middle of two pages: the first page ends between them, whichever way it
-/// is told.
+/// Two orders with equal content in the middle of two pages: the first page ends between them in either direction.
 async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let now = exchange.book().now();
     let native_id = exchange.book().listed()[0].native_id;
     let newest = now - 60_000;
-    let times = (0..2 * page - 1).map(|place| newest - place * 1000);
+    let times = (0..2 * page - 1).map(|number| newest - number * 1000);
     let mut happened = exchange.imagine_of(native_id, times);
     let last = usize::try_from(page - 1).unwrap();
     happened.sort_by_key(|truth| std::cmp::Reverse(truth.time));
@@ -101,13 +102,13 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
     exchange.record(&happened);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_stored(happened.len()).await;
-    until_asked(&collecting, exchange, path, 2).await;
+    until_backfilled(&collecting, exchange, path, 2).await;
     collecting.stop().await;
     let mut stored: Vec<_> = orders(&folder.archive()).iter().map(content_of).collect();
-    let mut told: Vec<_> = told_by_rest(&happened).iter().map(true_of).collect();
+    let mut expected: Vec<_> = reported_by_rest(&happened).iter().map(true_of).collect();
     stored.sort_unstable();
-    told.sort_unstable();
-    assert_eq!(stored, told);
+    expected.sort_unstable();
+    assert_eq!(stored, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,20 +144,20 @@ async fn amounts_of_bitget_are_decoded_in_either_coin() {
     .await;
 }
 
-/// Hears events, loses the connection, and is told the same events again by REST.
-async fn is_told_again(venue: &'static str, path: &str) {
+/// Receives events, loses the connection, and gets the same events again by REST.
+async fn stores_repeated_orders_once(venue: &'static str, path: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
-    until_asked(&collecting, exchange, path, 1).await;
+    until_backfilled(&collecting, exchange, path, 1).await;
     let happened = exchange.liquidate(60);
     collecting.until_stored(happened.len()).await;
-    let heard = collecting.of(venue);
+    let before = collecting.of(venue);
     exchange.act(Act::Disconnect(Ending::Close));
     collecting
-        .until_of(venue, "every event was told again", |one| {
-            one.repeated >= heard.repeated + 60
+        .until_of(venue, "every event was sent again", |one| {
+            one.repeated >= before.repeated + 60
         })
         .await;
     let archive = folder.archive();
@@ -167,10 +168,10 @@ async fn is_told_again(venue: &'static str, path: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn an_order_of_gate_over_both_ways_is_stored_once() {
-    is_told_again("gate", "/api/v4/futures/usdt/liq_orders").await;
+    stores_repeated_orders_once("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
-/// Nothing is remembered of what was heard, so the archive has the last word.
+/// Nothing is remembered of what was before, so the archive has the last word.
 #[tokio::test(start_paused = true)]
 async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
@@ -179,13 +180,13 @@ async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged
     let archive = folder.archive();
     let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting.until_live().await;
-    until_asked(&collecting, gate, path, 1).await;
+    until_backfilled(&collecting, gate, path, 1).await;
     let happened = gate.liquidate(60);
     collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     let collecting = doubles.collect(&archive, &doubles.plan(quick()));
     collecting
-        .until("the archive has been told again", |status| {
+        .until("the archive has got them again", |status| {
             status.repeated >= 60
         })
         .await;
@@ -196,15 +197,15 @@ async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged
 
 #[tokio::test(start_paused = true)]
 async fn an_order_of_bitget_in_both_coins_is_stored_once() {
-    is_told_again("bitget", "/api/v3/market/liquidations").await;
+    stores_repeated_orders_once("bitget", "/api/v3/market/liquidations").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_row_of_bitget_without_a_contract_size_waits_for_its_market() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bitget"]));
     let bitget = doubles.of("bitget");
-    let missed = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
-    bitget.record(&missed);
+    let past = bitget.imagine_of("NEWUSDT", of_late(bitget, 5));
+    bitget.record(&past);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
         .until_of("bitget", "the rows wait", |one| one.pending == 5)
@@ -213,11 +214,11 @@ async fn a_row_of_bitget_without_a_contract_size_waits_for_its_market() {
     collecting.until_stored(5).await;
     assert_eq!(collecting.of("bitget").unpriced, 0);
     collecting.stop().await;
-    assert_stored(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &past);
 }
 
 /// Liquidated longs must have been closed by sells, or every side would be the wrong one.
-/// What happened before the first poll is asked for, and nobody calls it covered; nor the time of a poll in vain.
+/// Orders from before the first poll are backfilled, but that time is not covered; nor is the time of a failed poll.
 #[tokio::test(start_paused = true)]
 async fn coinex_is_covered_from_its_first_poll_to_its_last() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
@@ -265,7 +266,7 @@ async fn coinex_is_covered_from_its_first_poll_to_its_last() {
         "{:?}",
         runs()
     );
-    // Of the hour that was asked for only the time since then is covered, the gap aside.
+    // Of the hour of the backfill only the time since then is covered, without the gap.
     let hour = archive
         .coverage(Millis(before - 3_600_000), Millis(before))
         .unwrap();
@@ -299,7 +300,7 @@ async fn no_row_of_htx_is_stored_if_the_unit_check_fails() {
     assert_stored(&folder.archive(), &old);
 }
 
-/// What cannot be asked proves nothing against a venue.
+/// A check without an answer is no failed check.
 #[tokio::test(start_paused = true)]
 async fn htx_is_collected_if_the_unit_check_has_no_answer() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
@@ -308,14 +309,14 @@ async fn htx_is_collected_if_the_unit_check_has_no_answer() {
     htx.fault(|faults| faults.gone = vec![path.to_owned()]);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
-    assert!(htx.tally().asked(path) > 0);
+    assert!(htx.tally().requests_to(path) > 0);
     let happened = htx.liquidate(30);
     collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     assert_stored(&folder.archive(), &happened);
 }
 
-/// The proof is asked for again and again, whatever the last one said.
+/// The check is repeated whatever its last result.
 #[tokio::test(start_paused = true)]
 async fn htx_is_not_collected_while_the_unit_check_fails() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["htx"]));
@@ -345,7 +346,7 @@ async fn htx_is_not_collected_while_the_unit_check_fails() {
     assert_stored(&folder.archive(), &happened);
 }
 
-/// What was told between the flip and its detection is of the wrong side: it is told no more, and told again as it is.
+/// Orders between the flip and its detection have the wrong side: they are retracted, and stored again with the right one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["htx"]).await);
@@ -353,7 +354,7 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     let old = htx.imagine_of("ETH-USDT", of_late(htx, 20));
     htx.record(&old);
     let mut settings = quick();
-    // Long enough for rows to be told between two proofs.
+    // Long enough for rows to be sent between two checks.
     settings.pace.instruments = 2.0;
     settings.pace.late = 0.5;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
@@ -370,9 +371,9 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
         })
         .await;
     htx.until(|tally| tally.open == 0).await;
-    // Nothing of that time is told while it is in doubt.
+    // No order of that time is served while it is in doubt.
     collecting
-        .until("it is told no more", |_| {
+        .until("they are retracted", |_| {
             orders(&folder.archive()).len() <= 40
         })
         .await;
@@ -380,23 +381,22 @@ async fn rows_of_htx_from_before_a_failed_unit_check_are_retracted() {
     collecting.until_live().await;
     let reader = Archive::read(folder.archive()).unwrap();
     let doubted = || {
-        let missed = reader
+        let past = reader
             .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap();
-        missed
-            .into_iter()
+        past.into_iter()
             .filter(|gap| gap.reason.contains("doubtful"))
             .collect::<Vec<_>>()
     };
     collecting
-        .until("the time of doubt is told again", |_| {
+        .until("the time of doubt is recovered", |_| {
             doubted().iter().all(|gap| gap.state == GapState::Recovered)
         })
         .await;
     assert!(!doubted().is_empty());
     collecting.stop().await;
     assert_stored(&folder.archive(), &happened);
-    // Neither a roll nor reading the frames anew brings back what was withdrawn.
+    // Neither a compaction nor a rebuild brings back retracted rows.
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);
@@ -431,7 +431,7 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_connections() {
     assert_stored(&folder.archive(), &happened);
 }
 
-/// A row that is told late, when another process listens, is missed by neither.
+/// A row that is told late, when another process listens, is past by neither.
 #[tokio::test(start_paused = true)]
 async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     let venues = ["coinex", "orderly"];
@@ -457,10 +457,10 @@ async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
             status.at.0 > happened_at[0] + 800
         })
         .await;
-    // What may still be told of the last seconds is not called covered.
+    // The last seconds are not covered, as rows of them may still come.
     for run in runs() {
-        let asked = Millis(at(&run.exchange));
-        assert!(run.seen <= asked.back(1900), "{run:?} {asked:?}");
+        let polled = Millis(at(&run.exchange));
+        assert!(run.seen <= polled.back(1900), "{run:?} {polled:?}");
     }
     collecting.stop().await;
     let mut happened = Vec::new();
@@ -475,7 +475,7 @@ async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     assert_stored(&folder.archive(), &happened);
 }
 
-/// A pace at which markets are read much more often than they are asked for.
+/// A pace at which market lists are read much more often than liquidations.
 fn reading_markets_often() -> Settings {
     let mut settings = quick();
     settings.pace.instruments = 0.1;
@@ -484,7 +484,7 @@ fn reading_markets_often() -> Settings {
     settings
 }
 
-/// One that is delisted and of which nothing is told any more is missing by its name since it was asked for last.
+/// A delisted market without answers is missing by name since its last request.
 #[tokio::test(start_paused = true)]
 async fn a_delisted_market_with_refused_requests_is_a_topic_gap() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
@@ -516,7 +516,7 @@ async fn a_delisted_market_with_refused_requests_is_a_topic_gap() {
     assert!(Millis(before) < gap.end, "{gap:?}");
 }
 
-/// One that is delisted is asked for the time before.
+/// A last request covers the time before the delisting.
 #[tokio::test(start_paused = true)]
 async fn a_market_that_was_delisted_since_the_last_poll_is_polled_once_more() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["coinex"]));
@@ -527,9 +527,9 @@ async fn a_market_that_was_delisted_since_the_last_poll_is_polled_once_more() {
     let last = coinex.imagine_of("LATUSDT", [coinex.book().now()]);
     coinex.record(&last);
     coinex.book().withdraw("LATUSDT");
-    let lists = coinex.tally().asked("/v2/futures/market");
+    let lists = coinex.tally().requests_to("/v2/futures/market");
     coinex
-        .until(|tally| tally.asked("/v2/futures/market") >= lists + 3)
+        .until(|tally| tally.requests_to("/v2/futures/market") >= lists + 3)
         .await;
     collecting.until_stored(last.len()).await;
     collecting.stop().await;
@@ -553,7 +553,7 @@ async fn bybit_gets_no_request_for_ten_minutes_after_a_403() {
             one.trouble.as_deref().is_some_and(left)
         })
         .await;
-    // What was on its way may still be answered.
+    // Requests in flight may still be answered.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let refused = bybit.tally().rest.len();
     bybit.mend();

@@ -10,7 +10,7 @@ async fn hears(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&[venue]).await);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
-    until_asked(&collecting, venue).await;
+    until_backfilled(&collecting, venue).await;
     let exchange = doubles.of(venue);
     let mut happened = Vec::new();
     for _ in 0..5 {
@@ -29,8 +29,8 @@ async fn hears(venue: &'static str) {
     assert_stored(&archive, &happened);
 }
 
-/// Waits until nothing is left to be asked about the time before the start.
-pub(crate) async fn until_asked(collecting: &Collecting, venue: &str) {
+/// Waits until the backfill of the time before the start is complete.
+pub(crate) async fn until_backfilled(collecting: &Collecting, venue: &str) {
     let has_history = liqdata::feeds::venue(venue).unwrap().look_back() > 0;
     collecting
         .until_of(venue, "the past is known", |one| {
@@ -102,7 +102,7 @@ async fn every_exchange_is_covered_while_it_is_live() {
     let reader = Archive::read(folder.archive()).unwrap();
     collecting
         .until("a second of every venue is covered", |status| {
-            // What is newest may still be on its way into the archive; a machine without a turn for us costs a second.
+            // The newest rows may still be on their way into the archive; a machine without a turn for us costs a second.
             let end = status.at.back(1000);
             let start = end.back(1000);
             if start < live {
@@ -110,7 +110,7 @@ async fn every_exchange_is_covered_while_it_is_live() {
             }
             let covered = reader.coverage(start, end).unwrap();
             let whole = |one: &VenueCoverage| one.connected_share.is_some_and(|share| share >= 1.0);
-            // What tells each minute, or each quarter of one, proves the time before it as late as that.
+            // A control topic that comes each minute, or quarter of one, proves the time before it as late as that.
             let is_late = |one: &VenueCoverage| ["htx", "bitfinex"].contains(&&*one.exchange);
             let missing = covered.iter().filter(|one| !is_late(one) && !whole(one));
             let missing: Vec<_> = missing.collect();

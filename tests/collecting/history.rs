@@ -7,7 +7,7 @@ use liqdata::model::Millis;
 use crate::bench::{Doubles, Folder, assert_stored, gaps, quick};
 use crate::doubles::{Act, Ending};
 
-/// The venues whose missed liquidations can be asked for and are told as the socket tells them.
+/// The venues with the same liquidations by REST as on the socket.
 const ASKABLE: [&str; 8] = [
     "okx", "bitget", "htx", "kraken", "deribit", "dydx", "bitfinex", "coinex",
 ];
@@ -24,11 +24,11 @@ async fn a_restart_gives_the_rows_of_an_uninterrupted_run() {
     }
     collecting.until_stored(happened.len()).await;
     collecting.stop().await;
-    // Nobody listens.
+    // The collector is stopped.
     for exchange in doubles.exchanges().values() {
-        let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 150));
-        exchange.record(&missed);
-        happened.extend(missed);
+        let unsent = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 150));
+        exchange.record(&unsent);
+        happened.extend(unsent);
     }
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
@@ -62,9 +62,9 @@ async fn orders_during_a_disconnection_are_backfilled() {
     let mut happened = bitget.liquidate(10);
     collecting.until_stored(10).await;
     bitget.act(Act::Disconnect(Ending::Close));
-    let missed = bitget.imagine(std::iter::repeat_n(bitget.book().now(), 10));
-    bitget.record(&missed);
-    happened.extend(missed);
+    let unsent = bitget.imagine(std::iter::repeat_n(bitget.book().now(), 10));
+    bitget.record(&unsent);
+    happened.extend(unsent);
     collecting.until_stored(20).await;
     let archive = folder.archive();
     collecting.stop().await;
@@ -90,7 +90,7 @@ async fn a_failed_backfill_does_not_stop_the_live_feed() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_stored(&archive, &happened);
-    assert!(okx.tally().asked("/api/v5/public/liquidation-orders") >= 1);
+    assert!(okx.tally().requests_to("/api/v5/public/liquidation-orders") >= 1);
 }
 
 fn of_a_day() -> Settings {
@@ -114,7 +114,7 @@ async fn a_day_of_bars_and_open_interest_is_requested_once() {
             status.is_filled && collecting.is_over()
         })
         .await;
-    let asked = doubles.of("okx").tally().rest.len();
+    let requests = doubles.of("okx").tally().rest.len();
     collecting.stop().await;
     let archive = Archive::read(folder.archive()).unwrap();
     for venue in venues {
@@ -142,13 +142,13 @@ async fn a_day_of_bars_and_open_interest_is_requested_once() {
         );
     }
     drop(archive);
-    // Only what has happened since is asked for.
+    // Only what has happened since is requests for.
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("it is over", |_| collecting.is_over())
         .await;
     collecting.stop().await;
-    let later = &doubles.of("okx").tally().rest[asked..];
+    let later = &doubles.of("okx").tally().rest[requests..];
     let again = later
         .iter()
         .filter(|one| one.path.contains("candles") || one.path.contains("open-interest"))
@@ -166,13 +166,13 @@ async fn bars_are_requested_as_they_close() {
             one.bars >= 1440 && one.open_interest > 280
         })
         .await;
-    let asked = doubles
+    let requests = doubles
         .of("bybit")
         .tally()
-        .asked("/v5/market/open-interest");
+        .requests_to("/v5/market/open-interest");
     doubles
         .of("bybit")
-        .until(|tally| tally.asked("/v5/market/open-interest") > asked)
+        .until(|tally| tally.requests_to("/v5/market/open-interest") > requests)
         .await;
     let status = collecting.of("bybit");
     assert_eq!(status.rejected, 0, "{status:?}");

@@ -1,4 +1,4 @@
-//! What one venue of the doubles knows: its set-up, its clock, and what has happened.
+//! The state of one venue: its set-up, its clock, and the events that have happened.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -79,8 +79,8 @@ pub struct Book {
 /// What has happened.
 struct Recorded {
     truth: Truth,
-    /// From when on REST tells it.
-    told_from: i64,
+    /// From when on REST reports it.
+    visible_from: i64,
 }
 
 impl fmt::Debug for Book {
@@ -130,7 +130,7 @@ impl Book {
         listed.filter(move |market| market.class == class)
     }
 
-    /// Those of one class and, where one is asked for, of that name.
+    /// Those of one class and, where one is given, of that name.
     pub fn of_class_and_name(
         &self,
         class: &str,
@@ -165,7 +165,7 @@ impl Book {
         self.withdrawn.lock().unwrap().insert(market.native_id);
     }
 
-    /// Takes on what of the faults concerns the dialects.
+    /// Applies the faults that concern the dialects.
     pub fn set(&self, faults: &Faults) {
         self.refused.lock().unwrap().clone_from(&faults.bad_topics);
         self.ignored
@@ -204,14 +204,14 @@ impl Book {
         let most = self.rest_late.load(Ordering::Relaxed);
         let recorded = truths.iter().map(|truth| Recorded {
             truth: truth.clone(),
-            told_from: truth.time + most * (truth.seq * 37 % 101).cast_signed() / 100,
+            visible_from: truth.time + most * (truth.seq * 37 % 101).cast_signed() / 100,
         });
         self.truth.write().unwrap().extend(recorded);
     }
 
-    /// The bytes of what has happened.
+    /// The memory of the recorded events, in bytes.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a test")]
-    pub fn held(&self) -> f64 {
+    pub fn recorded_bytes(&self) -> f64 {
         (self.truth.read().unwrap().capacity() * size_of::<Recorded>()) as f64
     }
 
@@ -221,15 +221,15 @@ impl Book {
         recorded.iter().map(|one| one.truth.clone()).collect()
     }
 
-    /// What happened from `start` to `end`, both included, in the order of time, as far as REST tells it by now.
+    /// What happened from `start` to `end`, both included, in the order of time, as far as REST reports it by now.
     pub fn between(&self, start: i64, end: i64, wanted: impl Fn(&Truth) -> bool) -> Vec<Truth> {
         let now = self.now();
         let recorded = self.truth.read().unwrap();
-        // What is of the future is asked for by tests alone.
-        let told = recorded
+        // Only tests request the future.
+        let visible = recorded
             .iter()
-            .filter(|one| one.told_from <= now.max(one.truth.time));
-        let truths = told.map(|one| &one.truth);
+            .filter(|one| one.visible_from <= now.max(one.truth.time));
+        let truths = visible.map(|one| &one.truth);
         let mut found: Vec<Truth> = truths
             .filter(|truth| (start..=end).contains(&truth.time) && wanted(truth))
             .cloned()

@@ -1,4 +1,4 @@
-//! Candles and open interest of a market: what they are is fixed by the seed, the market and the minute.
+//! Candles and open interest of a market, fixed by the seed, the market and the minute.
 
 use rust_decimal::Decimal;
 

@@ -53,14 +53,14 @@ pub trait Dialect: Debug + Send + Sync {
         rendered.clone()
     }
 
-    /// What the messages of a market are counted with, where the venue numbers them; what is counted over a whole socket has
-    /// no name.
+    /// The name of the sequence in which the venue numbers a market's messages. It is empty where the venue numbers a
+    /// whole socket.
     fn stream(&self, _market: &Market) -> Option<&'static str> {
         None
     }
 
-    /// An event as the REST back-fill tells it.
-    fn told_by_rest(&self, truth: &Truth) -> Truth {
+    /// An event as the REST back-fill reports it.
+    fn reported_by_rest(&self, truth: &Truth) -> Truth {
         truth.clone()
     }
 

@@ -59,7 +59,7 @@ impl Exchange {
         exchange
     }
 
-    /// A venue that nobody reaches but by [`Exchange::connect`] and [`Exchange::ask`].
+    /// A venue that is reached only through [`Exchange::connect`] and [`Exchange::ask`].
     pub fn in_memory(setup: Setup) -> Self {
         let dialect = venues::dialect(&setup.venue)
             .unwrap_or_else(|| panic!("{} is none of {:?}", setup.venue, venues::names()));
@@ -89,22 +89,22 @@ impl Exchange {
         Ok(near)
     }
 
-    /// The answer to a REST request without a connection; the address is path and query.
+    /// The answer to a REST request without a connection; `target` is path and query.
     ///
     /// # Errors
     ///
     /// Where it refuses.
     pub fn ask(
         &self,
-        asked: &str,
+        target: &str,
     ) -> io::Result<impl Future<Output = Response<Body>> + Send + 'static> {
         if self.inner.faults.borrow().refuse {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
-        let (path, query) = asked.split_once('?').unwrap_or((asked, ""));
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (inner, ask) = (Arc::clone(&self.inner), Ask::new(path, query));
-        let asked = asked.to_owned();
-        Ok(async move { rest(&inner, &asked, &ask).await })
+        let target = target.to_owned();
+        Ok(async move { rest(&inner, &target, &ask).await })
     }
 
     pub fn venue(&self) -> &'static str {
@@ -131,12 +131,12 @@ impl Exchange {
         &self.inner.book
     }
 
-    /// An event as the REST back-fill tells it.
-    pub fn told_by_rest(&self, truth: &Truth) -> Truth {
-        self.inner.dialect.told_by_rest(truth)
+    /// An event as the REST back-fill reports it.
+    pub fn reported_by_rest(&self, truth: &Truth) -> Truth {
+        self.inner.dialect.reported_by_rest(truth)
     }
 
-    /// Forgets what was asked, but for the numbers of sockets.
+    /// Forgets all requests but for the numbers of sockets.
     pub fn forget(&self) {
         self.inner.count(|tally| {
             tally.rest = Vec::new();
@@ -146,9 +146,9 @@ impl Exchange {
         });
     }
 
-    /// The bytes of what has happened here.
-    pub fn held(&self) -> f64 {
-        self.inner.book.held()
+    /// The memory of the recorded events, in bytes.
+    pub fn recorded_bytes(&self) -> f64 {
+        self.inner.book.recorded_bytes()
     }
 
     /// Everything that has happened here.
@@ -200,26 +200,26 @@ impl Exchange {
             .count()
     }
 
-    /// Makes `count` liquidations happen now and tells every subscriber.
+    /// Makes `count` liquidations happen now and sends them to every subscriber.
     pub fn liquidate(&self, count: usize) -> Vec<Truth> {
         let now = self.inner.book.now();
         self.liquidate_at(std::iter::repeat_n(now, count))
     }
 
-    /// Makes one liquidation happen at each of the times and tells every subscriber.
+    /// Makes one liquidation happen at each of the times and sends them to every subscriber.
     pub fn liquidate_at(&self, times: impl IntoIterator<Item = i64>) -> Vec<Truth> {
         let truths = self.imagine(times);
         self.publish(&truths);
         truths
     }
 
-    /// Liquidations that nobody is told of yet.
+    /// Liquidations that are not published yet.
     pub fn imagine(&self, times: impl IntoIterator<Item = i64>) -> Vec<Truth> {
         let mut stream = self.stream.lock().unwrap();
         times.into_iter().map(|time| stream.next(time)).collect()
     }
 
-    /// Liquidations of one contract that nobody is told of yet; it need not be listed.
+    /// Liquidations of one contract that are not published yet; it need not be listed.
     pub fn imagine_of(&self, native_id: &str, times: impl IntoIterator<Item = i64>) -> Vec<Truth> {
         let mut stream = self.stream.lock().unwrap();
         times
@@ -228,14 +228,14 @@ impl Exchange {
             .collect()
     }
 
-    /// Makes these happen and tells every subscriber.
+    /// Makes these happen and sends them to every subscriber.
     pub fn publish(&self, truths: &[Truth]) {
         self.send(&Prepared {
             frames: self.inner.frames(truths),
         });
     }
 
-    /// Makes these happen and tells nobody, so that only REST knows.
+    /// Makes these happen without sending them, so that only REST reports them.
     pub fn record(&self, truths: &[Truth]) {
         self.inner.book.record(truths);
     }
@@ -260,7 +260,7 @@ impl Exchange {
         Prepared { frames }
     }
 
-    /// Makes what was prepared happen, all at once.
+    /// Sends the prepared events, all at once.
     pub fn send(&self, prepared: &Prepared) {
         let mut frames = prepared.frames.clone();
         if self.inner.faults.borrow().shuffle {
@@ -269,22 +269,22 @@ impl Exchange {
         self.tell(&frames);
     }
 
-    /// Makes what was prepared happen at so many events a second.
+    /// Sends the prepared events at so many a second.
     pub async fn play(&self, prepared: &Prepared, events_a_second: u64) {
         const STEP: Duration = Duration::from_millis(10);
         let mut ticks = interval(STEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         let mut frames = prepared.frames.as_slice();
-        let (mut due, mut told) = (0, 0);
+        let (mut due, mut sent) = (0, 0);
         while !frames.is_empty() {
             ticks.tick().await;
             due += events_a_second;
             let mut count = 0;
             for frame in frames {
-                if told * 100 >= due {
+                if sent * 100 >= due {
                     break;
                 }
-                told += frame.truths.len() as u64;
+                sent += frame.truths.len() as u64;
                 count += 1;
             }
             let (now, later) = frames.split_at(count);

@@ -15,7 +15,7 @@ pub struct Faults {
     pub refuse: bool,
     /// Answers WebSocket handshakes with this status.
     pub handshake: Option<Limit>,
-    /// Paths of sockets whose handshakes are answered 503, by their beginning.
+    /// Path prefixes of sockets that get 503 as the answer to their handshake.
     pub shut: Vec<String>,
     /// Parts of REST requests, path and query, that are answered 503.
     pub broken: Vec<String>,
@@ -23,11 +23,11 @@ pub struct Faults {
     pub rest: Option<Limit>,
     /// Answers this many REST requests with the status of `rest`, then no more; `None` is without end.
     pub rest_times: Option<u32>,
-    /// Answers 503 to whoever goes on behind the first page of a REST answer.
+    /// Answers 503 to requests for later pages of a REST answer.
     pub later_pages: bool,
     /// Accepts REST requests and never answers.
     pub rest_hangs: bool,
-    /// REST tells what happens meanwhile up to so many milliseconds late, each row at its own time.
+    /// REST reports new events up to so many milliseconds late, each row at its own time.
     pub rest_late: i64,
     /// Cuts the bodies of REST answers in the middle.
     pub rest_cut: bool,
@@ -35,17 +35,17 @@ pub struct Faults {
     pub gone: Vec<String>,
     /// Waits this long before each write.
     pub slow: Option<Duration>,
-    /// Keeps data back until the client says farewell, as a server does whose queue for a socket is long.
+    /// Delays data until the client closes, as a server with a long queue for a socket does.
     pub late: bool,
-    /// What happens, happens twice, equal in all that is told of it; for whoever makes it happen.
+    /// Every event happens twice with equal content; the test that makes events reads this.
     pub equal: bool,
     /// Sends every frame twice.
     pub duplicate: bool,
-    /// Sends the last so many events again to whoever subscribes.
+    /// Sends the last so many events again to each new subscriber.
     pub replay: usize,
-    /// Sends what is published together in an order of its own.
+    /// Sends frames that are published together in another order.
     pub shuffle: bool,
-    /// Puts members nobody knows into every object.
+    /// Puts unknown members into every object.
     pub new_field: bool,
     /// Leaves this member out of every object.
     pub removed_field: Option<String>,
@@ -55,7 +55,7 @@ pub struct Faults {
     pub sides_of_positions: bool,
     /// Topics that are refused, where the venue refuses topics.
     pub bad_topics: Vec<String>,
-    /// Topics of which the venue says nothing, neither that it takes them nor a word of them, where the double knows that.
+    /// Topics that the venue neither acknowledges nor sends, where the double supports that.
     pub ignored_topics: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub enum Garbage {
     Binary,
     /// JSON that ends in the middle.
     TruncatedJson,
-    /// JSON of a shape nobody knows.
+    /// JSON of an unknown shape.
     Alien,
     /// One message of 100 MB, in fragments.
     Huge,

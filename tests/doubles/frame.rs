@@ -10,7 +10,7 @@ use super::inner::Inner;
 use super::truth::Truth;
 use super::twist::twisted;
 
-/// Events that share a frame, and the frame on each topic that somebody has asked for.
+/// Events that share a frame, and the frame on each subscribed topic.
 pub struct Frame {
     pub truths: Vec<Truth>,
     pub topics: Arc<[String]>,

@@ -1,4 +1,4 @@
-//! A double of Hyperliquid as far as it tells of accounts: trades that name both sides over a socket, and `info`.
+//! A double of Hyperliquid as far as it concerns accounts: trades that name both sides over a socket, and `info`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,18 +12,18 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 
-/// What it was asked, and what it answers.
+/// Its requests and its answers.
 #[derive(Debug, Default)]
 struct Inner {
     /// Positions of each account: coin, signed size, entry, leverage with its kind, price of liquidation, value.
-    held: BTreeMap<String, Vec<Value>>,
+    positions: BTreeMap<String, Vec<Value>>,
     /// Coins with their open interest.
     open: Vec<(String, String)>,
-    /// Statuses that the next questions are answered, with what `Retry-After` says.
+    /// Statuses of the answers to the next questions, with their `Retry-After`.
     refusals: VecDeque<(u16, &'static str)>,
     /// Whether no account can be looked at.
     is_broken: bool,
-    asked: Vec<Value>,
+    requests: Vec<Value>,
     subscribed: Vec<String>,
     strange: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Hyperliquid {
         self.inner
             .lock()
             .unwrap()
-            .held
+            .positions
             .insert(account.to_owned(), positions);
     }
 
@@ -100,7 +100,7 @@ impl Hyperliquid {
         self.inner.lock().unwrap().is_broken = is_broken;
     }
 
-    /// Tells a trade to whoever listens.
+    /// Sends a trade to every subscriber.
     pub fn trades(&self, coin: &str, buyer: &str, seller: &str) {
         let row = json!({"coin": coin, "side": "B", "px": "100.0", "sz": "1.5", "time": 1_787_259_217_020_i64,
             "hash": "0x0", "tid": 8_777_071, "users": [buyer, seller]});
@@ -109,19 +109,19 @@ impl Hyperliquid {
             .send(json!({"channel": "trades", "data": [row]}).to_string());
     }
 
-    /// The coins whose trades are listened to.
+    /// The coins with a subscription to their trades.
     pub fn subscribed(&self) -> Vec<String> {
         self.inner.lock().unwrap().subscribed.clone()
     }
 
-    /// The accounts that were asked for, in order.
-    pub fn asked(&self) -> Vec<String> {
+    /// The requested accounts, in order.
+    pub fn requested_accounts(&self) -> Vec<String> {
         let inner = self.inner.lock().unwrap();
-        let users = inner.asked.iter().filter_map(|one| one["user"].as_str());
+        let users = inner.requests.iter().filter_map(|one| one["user"].as_str());
         users.map(str::to_owned).collect()
     }
 
-    /// What it was told that it does not know.
+    /// The messages it does not know.
     pub fn strange(&self) -> Vec<String> {
         self.inner.lock().unwrap().strange.clone()
     }
@@ -160,11 +160,11 @@ async fn spoken(
     loop {
         let said = tokio::select! {
             said = socket.next() => said,
-            told = tape.recv() => {
-                let Ok(told) = told else { return };
-                let frame: Value = serde_json::from_str(&told).unwrap();
+            trade = tape.recv() => {
+                let Ok(trade) = trade else { return };
+                let frame: Value = serde_json::from_str(&trade).unwrap();
                 let coin = frame["data"][0]["coin"].as_str().unwrap().to_owned();
-                if coins.contains(&coin) && socket.send(Message::text(told)).await.is_err() {
+                if coins.contains(&coin) && socket.send(Message::text(trade)).await.is_err() {
                     return;
                 }
                 continue;
@@ -173,9 +173,9 @@ async fn spoken(
         let Some(Ok(Message::Text(text))) = said else {
             return;
         };
-        let asked: Value = serde_json::from_str(&text).unwrap_or_default();
-        let subscription = &asked["subscription"];
-        let reply = match (asked["method"].as_str(), subscription["type"].as_str()) {
+        let request: Value = serde_json::from_str(&text).unwrap_or_default();
+        let subscription = &request["subscription"];
+        let reply = match (request["method"].as_str(), subscription["type"].as_str()) {
             (Some("ping"), _) => json!({"channel": "pong"}),
             (Some("subscribe"), Some("trades")) => {
                 let coin = subscription["coin"].as_str().unwrap().to_owned();
@@ -183,9 +183,9 @@ async fn spoken(
                 inner.subscribed.push(coin.clone());
                 if inner.open.iter().any(|(listed, _)| *listed == coin) {
                     coins.push(coin);
-                    json!({"channel": "subscriptionResponse", "data": asked})
+                    json!({"channel": "subscriptionResponse", "data": request})
                 } else {
-                    json!({"channel": "error", "data": format!("Invalid subscription {asked}")})
+                    json!({"channel": "error", "data": format!("Invalid subscription {request}")})
                 }
             }
             _ => {
@@ -235,8 +235,8 @@ fn reply(body: &str, inner: &mut Inner) -> String {
             "HTTP/1.1 {status} No\r\nretry-after: {after}\r\ncontent-length: 0\r\n\r\n"
         );
     }
-    let asked: Value = serde_json::from_str(body).unwrap_or_default();
-    let told = match asked["type"].as_str() {
+    let request: Value = serde_json::from_str(body).unwrap_or_default();
+    let answer = match request["type"].as_str() {
         Some("metaAndAssetCtxs") => {
             let names = inner
                 .open
@@ -252,9 +252,9 @@ fn reply(body: &str, inner: &mut Inner) -> String {
             return "HTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n".to_owned();
         }
         Some("clearinghouseState") => {
-            let user = asked["user"].as_str().unwrap_or_default();
-            let held = inner.held.get(user).cloned().unwrap_or_default();
-            json!({"assetPositions": held, "marginSummary": {"accountValue": "1.0"}, "time": 1_787_259_217_020_i64,
+            let user = request["user"].as_str().unwrap_or_default();
+            let positions = inner.positions.get(user).cloned().unwrap_or_default();
+            json!({"assetPositions": positions, "marginSummary": {"accountValue": "1.0"}, "time": 1_787_259_217_020_i64,
                 "withdrawable": "0.0"})
         }
         _ => {
@@ -262,10 +262,10 @@ fn reply(body: &str, inner: &mut Inner) -> String {
             json!(null)
         }
     };
-    inner.asked.push(asked);
-    let told = told.to_string();
+    inner.requests.push(request);
+    let answer = answer.to_string();
     format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{told}",
-        told.len()
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+        answer.len()
     )
 }

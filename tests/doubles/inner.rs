@@ -1,4 +1,4 @@
-//! What everything that a double runs shares.
+//! The state that all tasks of a double share.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -31,7 +31,7 @@ pub struct Inner {
     pub changes: watch::Sender<u64>,
     pub sockets: Mutex<BTreeMap<usize, mpsc::UnboundedSender<Order>>>,
     pub used: Mutex<Used>,
-    /// By what was asked for: the first page and when that was.
+    /// By request without page: the first page and when that was.
     first_pages: Mutex<HashMap<String, (String, Instant)>>,
     topics: Mutex<HashMap<&'static str, Arc<[String]>>>,
 }
@@ -76,17 +76,17 @@ impl Inner {
         });
     }
 
-    /// Whether a request goes on behind the first page of an answer.
-    pub fn goes_on(&self, asked: &str, ask: &Ask) -> bool {
+    /// Whether a request is for a later page of an answer.
+    pub fn is_later_page(&self, target: &str, ask: &Ask) -> bool {
         let is_name = |value: &str| !value.starts_with(|first: char| first.is_ascii_digit());
         let mut named = ask.path.clone();
         for (name, value) in ask.query.iter().filter(|(_, value)| is_name(value)) {
             named.extend([" ", name, "=", value]);
         }
         let mut pages = self.first_pages.lock().unwrap();
-        let fresh = || (asked.to_owned(), Instant::now());
+        let fresh = || (target.to_owned(), Instant::now());
         let (first, at) = pages.entry(named).or_insert_with(fresh);
-        if first != asked && at.elapsed() < PAGES {
+        if first != target && at.elapsed() < PAGES {
             return true;
         }
         (*first, *at) = fresh();

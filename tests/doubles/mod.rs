@@ -1,9 +1,9 @@
 //! Doubles of the exchanges, on loopback, or in memory where time is not this machine's.
 //!
-//! [`Exchange::open`] starts one venue: its WebSocket dialect and its REST bodies on one port, told apart by the path. A
+//! [`Exchange::open`] starts one venue: its WebSocket dialect and its REST bodies on one port, by path. A
 //! seeded generator makes liquidations as *truth* ([`Truth`]: what a decoder must yield), the venue's dialect renders them,
 //! and the REST back-fill serves the same truth, so a test can hold an archive against it exactly. [`Faults`] are switched
-//! while the double runs, [`Act`]s happen once to the sockets that are open, and [`Tally`] counts what was asked.
+//! while the double runs, [`Act`]s happen once to the sockets that are open, and [`Tally`] counts the requests.
 //!
 //! A double knows nothing of the code it tests.
 #![allow(

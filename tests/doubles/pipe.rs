@@ -1,4 +1,4 @@
-//! What connections to a double are made of: TCP, or a pipe in memory where time is not this machine's.
+//! The transport of connections to a double: TCP, or a pipe in memory where time is not this machine's.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ const ROOM: usize = 1 << 20;
 
 /// A connection as its double has it.
 pub trait Pipe: AsyncRead + AsyncWrite + Send + Unpin {
-    /// Once it is dropped the other end is told that it was reset.
+    /// Once it is dropped the other end gets a reset.
     fn reset(&mut self);
 }
 

@@ -1,11 +1,11 @@
-//! How often a venue may be asked.
+//! The rate limits of a venue.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So much weight within a time, and the status of what is beyond it.
+/// So much weight within a time, and the status of requests beyond it.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
     /// What shares the allowance.
@@ -31,7 +31,7 @@ impl Quota {
 pub struct Used(HashMap<&'static str, (Instant, u64)>);
 
 impl Used {
-    /// Books `weight`; what is used of the window, and the seconds it still lasts.
+    /// Books `weight`; returns the used weight of the window and the seconds until it ends.
     pub fn book(&mut self, quota: &Quota, weight: u64, now: Instant) -> (u64, u64) {
         let (begun, used) = self.0.entry(quota.name).or_insert((now, 0));
         if now.duration_since(*begun) >= quota.within {

@@ -1,4 +1,4 @@
-//! Requests and answers of the REST side, and what paging has in common.
+//! Requests and answers of the REST side, and paging.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Ask {
         self.text(name).and_then(|text| text.parse().ok())
     }
 
-    /// The page size: as asked for, or `default`; `None` where it is beyond what is allowed.
+    /// The page size: as requested, or `default`; `None` where it is beyond the maximum.
     pub fn limit(&self, default: usize, most: usize) -> Option<usize> {
         match self.text("limit") {
             None => Some(default),

@@ -1,4 +1,4 @@
-//! The connections of a double: requests and their replies, and a WebSocket where one is asked for.
+//! The connections of a double: requests and their replies, and a WebSocket on an upgrade request.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ use super::socket::Socket;
 use super::tally::RestRequest;
 use super::twist::twisted;
 
-/// Speaks on a connection, beside everything else that runs.
+/// Serves a connection in a task of its own.
 pub fn run(tasks: &Mutex<JoinSet<()>>, inner: &Arc<Inner>, wire: Wire) {
     let mut running = tasks.lock().unwrap();
     while running.try_join_next().is_some() {}
@@ -77,7 +77,7 @@ async fn connection(inner: Arc<Inner>, stream: Wire) {
         faults,
         muted: false,
         skips: false,
-        told: HashMap::new(),
+        last_sent: HashMap::new(),
         deaf: false,
         last: None,
         late: Vec::new(),
@@ -85,7 +85,7 @@ async fn connection(inner: Arc<Inner>, stream: Wire) {
     socket.run().await;
 }
 
-/// A WebSocket whose handshake is answered.
+/// A WebSocket after its handshake.
 struct Opened {
     session: Session,
     upgrade: hyper::upgrade::OnUpgrade,
@@ -100,8 +100,8 @@ async fn answer(
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let Some(key) = key else {
-        let asked = request.uri().to_string();
-        return Ok(rest(&inner, &asked, &Ask::new(&path, &query)).await);
+        let target = request.uri().to_string();
+        return Ok(rest(&inner, &target, &Ask::new(&path, &query)).await);
     };
     let faults = Arc::clone(&inner.faults.borrow());
     if let Some(limit) = faults.handshake {
@@ -171,7 +171,7 @@ fn turned_away(limit: Limit) -> Response<Body> {
         .unwrap()
 }
 
-pub async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
+pub async fn rest(inner: &Inner, target: &str, ask: &Ask) -> Response<Body> {
     let faults = Arc::clone(&inner.faults.borrow());
     let counted = |status: u16| {
         inner.count(|tally| {
@@ -190,12 +190,12 @@ pub async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     if faults
         .broken
         .iter()
-        .any(|part| asked.contains(part.as_str()))
+        .any(|part| target.contains(part.as_str()))
     {
         counted(BROKEN.status);
         return turned_away(BROKEN);
     }
-    if faults.later_pages && inner.goes_on(asked, ask) {
+    if faults.later_pages && inner.is_later_page(target, ask) {
         counted(BROKEN.status);
         inner.count(|tally| tally.pages_refused += 1);
         return turned_away(BROKEN);
@@ -229,7 +229,7 @@ pub async fn rest(inner: &Inner, asked: &str, ask: &Ask) -> Response<Body> {
     let gone = faults
         .gone
         .iter()
-        .any(|part| ask.path.starts_with(part.as_str()) || asked.contains(part.as_str()));
+        .any(|part| ask.path.starts_with(part.as_str()) || target.contains(part.as_str()));
     let mut answer = if gone {
         Answer::not_found()
     } else {

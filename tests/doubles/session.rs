@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tokio::time::Instant;
 
-/// What the server says of itself, beside data.
+/// A message of the server other than data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Say {
     Text(String),
@@ -12,28 +12,28 @@ pub enum Say {
     Close(u16, String),
 }
 
-/// What one socket has asked for so far.
+/// The requests of one socket so far.
 #[derive(Debug, Default)]
 pub struct Session {
     /// In the order in which sockets came.
     pub number: usize,
     pub path: String,
     pub query: BTreeMap<String, String>,
-    /// What it is subscribed to, as the dialect spells topics.
+    /// Its subscriptions, as the dialect spells topics.
     pub topics: HashSet<String>,
     /// Nothing but acknowledgements will come, as on an address that was moved.
     pub dead_end: bool,
     /// Pings that were not answered.
     pub unanswered: u32,
-    /// What the pings carried that may still be answered, in their order.
+    /// The tokens of pings that may still be answered, in their order.
     pub tokens: Vec<u64>,
     /// The dialect's own numbers.
     pub notes: HashMap<&'static str, u64>,
-    /// When it did what is limited.
+    /// When it sent requests that are limited.
     pub times: Vec<Instant>,
     pub out: Vec<Say>,
-    /// What is counted together and of which something is among what is said, where the venue numbers it.
-    pub told: Vec<String>,
+    /// The numbered streams that have a message in `out`.
+    pub sent_streams: Vec<String>,
     /// For the tally.
     pub acknowledged: Vec<String>,
     pub refused: Vec<String>,
@@ -57,7 +57,7 @@ impl Session {
         self.out.push(Say::Close(code, reason.to_owned()));
     }
 
-    /// What was asked for of a channel, where a topic is the channel and a name behind a space.
+    /// The subscribed names of a channel, where a topic is the channel and a name behind a space.
     pub fn names_of(&self, channel: &str) -> Vec<String> {
         let names = self
             .topics
@@ -77,7 +77,7 @@ impl Session {
         self.refused.push(topic.into());
     }
 
-    pub fn heard_pong(&mut self) {
+    pub fn note_pong(&mut self) {
         self.pongs += 1;
         self.unanswered = 0;
     }

@@ -23,7 +23,7 @@ use super::wire;
 /// Most orders taken at once, so that a burst is few writes.
 const BATCH: usize = 512;
 
-/// What a socket is told to do.
+/// An order to a socket.
 #[derive(Clone, Debug)]
 pub enum Order {
     Data(Arc<Frame>),
@@ -41,12 +41,12 @@ pub struct Socket {
     pub muted: bool,
     /// The next data frame is lost on its way.
     pub skips: bool,
-    /// When each stream of what the venue numbers was told last.
-    pub told: HashMap<String, i64>,
+    /// When each numbered stream was sent last.
+    pub last_sent: HashMap<String, i64>,
     /// Takes bytes and says nothing.
     pub deaf: bool,
     pub last: Option<Bytes>,
-    /// Data that is kept back.
+    /// Data that is delayed.
     pub late: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl Socket {
         let mut beats = interval(self.inner.book.setup.second);
         beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
         beats.tick().await;
-        let (mut beat, mut heard) = (0, 0);
+        let (mut beat, mut last_message) = (0, 0);
         if self.flush().await.is_break() {
             return;
         }
@@ -78,7 +78,7 @@ impl Socket {
                     self.orders(&mut batch).await
                 }
                 message = self.stream.next() => {
-                    heard = beat;
+                    last_message = beat;
                     match message {
                         Some(Ok(message)) => self.message(message).await,
                         Some(Err(_)) | None => return,
@@ -86,7 +86,7 @@ impl Socket {
                 }
                 _ = beats.tick() => {
                     beat += 1;
-                    if self.inner.dialect.patience().is_some_and(|most| beat - heard > most) {
+                    if self.inner.dialect.patience().is_some_and(|most| beat - last_message > most) {
                         self.session.close(1000, "no message for too long");
                     } else {
                         let muted = self.is_muted();
@@ -163,10 +163,10 @@ impl Socket {
                     continue;
                 }
                 if let Some(stream) = stream {
-                    // Out of order, what is numbered by itself may be one before what was lost.
+                    // Out of order, an event with its own number may come before the lost one.
                     let newest = frame.truths.iter().map(|truth| truth.seq).max();
                     let newest = newest.filter(|_| !stream.is_empty());
-                    self.note_told(stream.to_owned(), newest);
+                    self.note_sent(stream.to_owned(), newest);
                 }
                 for _ in 0..times {
                     bytes.extend_from_slice(&rendered);
@@ -179,8 +179,8 @@ impl Socket {
         (frames, events)
     }
 
-    /// Notes that something of a stream is told, and the newest event in it where these are what is numbered.
-    fn note_told(&mut self, stream: String, newest: Option<u64>) {
+    /// Notes that a frame of a stream is sent, and its newest event where events are numbered.
+    fn note_sent(&mut self, stream: String, newest: Option<u64>) {
         let now = self.inner.book.now();
         let number = self.session.number;
         self.inner.count(|tally| {
@@ -192,7 +192,7 @@ impl Socket {
                 open.filter(|one| one.socket == number && one.stream == stream && is_behind(one));
             open.for_each(|one| one.behind = one.behind.or(Some(now)));
         });
-        self.told.insert(stream, now);
+        self.last_sent.insert(stream, now);
     }
 
     fn note_skipped(&self, stream: Option<&'static str>, frame: &Frame) {
@@ -201,7 +201,7 @@ impl Socket {
             socket: self.session.number,
             stream: stream.to_owned(),
             events: frame.truths.iter().map(|truth| truth.seq).collect(),
-            before: self.told.get(stream).copied(),
+            before: self.last_sent.get(stream).copied(),
             behind: None,
             gone: None,
         };
@@ -230,7 +230,7 @@ impl Socket {
                         self.session.topics.remove(&topic);
                     }
                     self.session.out.clear();
-                    self.session.told.clear();
+                    self.session.sent_streams.clear();
                 }
                 let fresh = self.session.acknowledged.clone();
                 self.flush().await?;
@@ -241,7 +241,7 @@ impl Socket {
                 self.flush().await
             }
             Message::Pong(_) => {
-                self.session.heard_pong();
+                self.session.note_pong();
                 self.flush().await
             }
             Message::Binary(bytes) => {
@@ -287,7 +287,7 @@ impl Socket {
         Onward::Continue(())
     }
 
-    /// Writes what the dialect wants to say, and counts what it heard.
+    /// Writes the messages of the dialect, and counts the messages it received.
     async fn flush(&mut self) -> Onward {
         let said = std::mem::take(&mut self.session.out);
         let mut bytes = Vec::new();
@@ -308,13 +308,13 @@ impl Socket {
         let number = session.number;
         let acknowledged = std::mem::take(&mut session.acknowledged);
         let refused = std::mem::take(&mut session.refused);
-        let heard_pings = std::mem::take(&mut session.pings);
+        let pings = std::mem::take(&mut session.pings);
         let answers = std::mem::take(&mut session.pongs);
         let strange = std::mem::take(&mut session.strange);
         let over_limit = std::mem::take(&mut session.over_limit);
-        let quiet = acknowledged.is_empty() && refused.is_empty() && heard_pings + answers == 0;
-        for stream in std::mem::take(&mut self.session.told) {
-            self.note_told(stream, None);
+        let quiet = acknowledged.is_empty() && refused.is_empty() && pings + answers == 0;
+        for stream in std::mem::take(&mut self.session.sent_streams) {
+            self.note_sent(stream, None);
         }
         let written = self.write(&bytes).await;
         if !quiet || !strange.is_empty() || !over_limit.is_empty() {
@@ -325,7 +325,7 @@ impl Socket {
                 tally
                     .refused
                     .extend(refused.into_iter().map(|topic| (number, topic)));
-                tally.pings += heard_pings;
+                tally.pings += pings;
                 tally.pongs += answers;
                 tally.strange.extend(strange);
                 tally.over_limit.extend(over_limit);

@@ -1,4 +1,4 @@
-//! What was asked of a double.
+//! Counts of the requests to a double.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ pub struct RestRequest {
     pub status: u16,
 }
 
-/// A frame that was lost on its way, of what the venue numbers.
+/// A lost frame of a numbered stream.
 #[derive(Clone, Debug)]
 pub struct Skipped {
     /// The number of its socket.
     pub socket: usize,
-    /// What is counted together.
+    /// The name of the sequence.
     pub stream: String,
-    /// The numbers of the events that it told, in their stream of liquidations.
+    /// The numbers of its events, in their stream of liquidations.
     pub events: Vec<u64>,
-    /// When the last before it of what is counted together was told on that socket, if any was, and the first behind it.
+    /// When the last frame of the sequence before it was sent on that socket, if any was, and the first behind it.
     pub before: Option<i64>,
     pub behind: Option<i64>,
     /// When the socket ended.
@@ -63,7 +63,7 @@ pub struct Tally {
 
 impl Tally {
     /// How many REST requests there were for paths that begin so.
-    pub fn asked(&self, path: &str) -> usize {
+    pub fn requests_to(&self, path: &str) -> usize {
         self.rest
             .iter()
             .filter(|request| request.path.starts_with(path))

@@ -1,4 +1,4 @@
-//! What happened: liquidations as a decoder must yield them, and the seeded stream they come from.
+//! Liquidations as a decoder must yield them, and the seeded stream they come from.
 
 use liqdata::model::Side;
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -20,7 +20,7 @@ pub struct Truth {
     pub nth: u64,
     /// Side of the position that was liquidated.
     pub side: Side,
-    /// The price that the socket tells, with the digits of the tick.
+    /// The price on the socket, with the digits of the tick.
     pub price: Decimal,
     /// The size in the venue's own unit.
     pub size: Decimal,

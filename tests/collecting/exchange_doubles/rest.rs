@@ -336,7 +336,7 @@ async fn a_rate_limit_can_be_ordered_for_some_requests() {
             expected == 429
         );
     }
-    assert_eq!(exchange.tally().asked("/fapi/v1/time"), 3);
+    assert_eq!(exchange.tally().requests_to("/fapi/v1/time"), 3);
 }
 
 #[tokio::test]
@@ -467,7 +467,7 @@ async fn every_back_fill_tells_the_truth_page_by_page() {
         let dialect = dialect(venue).unwrap();
         let told: Vec<_> = truths
             .iter()
-            .map(|truth| dialect.told_by_rest(truth))
+            .map(|truth| dialect.reported_by_rest(truth))
             .collect();
         let mut expected = seen(&told);
         expected.sort();

@@ -451,7 +451,7 @@ fn lags(schedule: &Schedule) -> Lags {
 fn truths(venues: &Venues) -> Vec<(Truth, Truth)> {
     let truths = venues.values().flat_map(|exchange| {
         let truths = exchange.truth().into_iter();
-        truths.map(|truth| (exchange.told_by_rest(&truth), truth))
+        truths.map(|truth| (exchange.reported_by_rest(&truth), truth))
     });
     truths.collect()
 }

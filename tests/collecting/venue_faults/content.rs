@@ -248,7 +248,7 @@ async fn an_order_of_gate_over_socket_and_rest_is_one_order() {
     let dialect = dialect("gate").unwrap();
     let stored: Vec<_> = rows.iter().map(content_of).collect();
     for truth in heard.iter().chain(&missed) {
-        let ways = [true_of(truth), true_of(&dialect.told_by_rest(truth))];
+        let ways = [true_of(truth), true_of(&dialect.reported_by_rest(truth))];
         assert_eq!(
             stored.iter().filter(|row| ways.contains(row)).count(),
             1,

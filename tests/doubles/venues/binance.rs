@@ -1,4 +1,4 @@
-//! Binance: `!forceOrder@arr` on `/market`, and what `fapi`, `dapi` and `futures/data` answer.
+//! Binance: `!forceOrder@arr` on `/market`, and the answers of `fapi`, `dapi` and `futures/data`.
 //!
 //! The paths without a class still take connections, acknowledge, list what was subscribed to, and send nothing. Those of
 //! the coin-margined host, which has no classes, stand behind `/dstream`.
@@ -286,7 +286,7 @@ pub fn speak(session: &mut Session, text: &str, messages: u64, streams: usize, b
     }
 }
 
-/// Pings every so many seconds, an end where none is answered in time, and the mark prices that were asked for.
+/// Pings every so many seconds, an end where none is answered in time, and the subscribed mark prices.
 pub fn beat_with(session: &mut Session, beat: u64, muted: bool, pings: (u64, u64), book: &Book) {
     let (every, within) = pings;
     if beat.is_multiple_of(every) {
@@ -380,7 +380,7 @@ pub fn force_order(topic: &str, truth: &Truth, classed: bool) -> String {
     }
 }
 
-/// What the order asked for: worse than it got, by a third of a percent.
+/// The limit of the order: worse than the fill, by a third of a percent.
 fn limit_price(truth: &Truth) -> Decimal {
     let off = truth.price * Decimal::new(truth.word("-33", "33").parse().unwrap(), 4);
     (truth.price + off).round_dp(truth.market.start.1)

@@ -190,10 +190,10 @@ fn position(truth: &Truth) -> i64 {
     truth.time % 1_000_000_000 * 1000 + (truth.seq % 1000).cast_signed()
 }
 
-/// How long before its match a trigger is told of.
+/// How long before its match a trigger is reported.
 const BEFORE: i64 = 9;
 
-/// The time that a row tells.
+/// The time in a row.
 fn time(truth: &Truth, is_match: bool) -> i64 {
     truth.time - if is_match { 0 } else { BEFORE }
 }

@@ -1,4 +1,4 @@
-//! Bitget v3: the topic `liquidation` of a type of instrument, and what `/api/v3/market` answers.
+//! Bitget v3: the topic `liquidation` of a type of instrument, and the answers of `/api/v3/market`.
 //!
 //! On the socket amounts are in the quote coin; over REST in the base, or in the quote where the faults say so.
 
@@ -135,7 +135,7 @@ impl Dialect for Bitget {
         }
     }
 
-    /// The last price that was asked for, each second here.
+    /// The subscribed last price, each second here.
     fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
         if !muted && session.topics.contains("ticker BTCUSDT") {
             let price = chart::price(book.seed(), &MARKETS[0], book.now());

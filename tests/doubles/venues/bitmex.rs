@@ -111,7 +111,7 @@ impl Dialect for Bitmex {
         }
     }
 
-    /// The prices that were asked for, each second here.
+    /// The subscribed prices, each second here.
     fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
         if !muted && session.topics.contains(PRICES) {
             let price = chart::price(book.seed(), &MARKETS[0], book.now());

@@ -1,4 +1,4 @@
-//! Bybit v5: `allLiquidation.<symbol>` on the public sockets, and what `/v5/market` answers.
+//! Bybit v5: `allLiquidation.<symbol>` on the public sockets, and the answers of `/v5/market`.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ static MARKETS: [Market; 9] = [
     .unlisted(),
 ];
 
-/// A contract that is named before it trades, whose topic is refused.
+/// A contract that is announced before it trades; its topic is refused.
 const BEFORE_LAUNCH: &str = "SOONUSDT";
 /// How the topics of best bids and asks begin.
 const BOOK: &str = "orderbook.1.";
@@ -153,17 +153,17 @@ impl Dialect for Bybit {
         }
     }
 
-    /// The best bid and ask that were asked for, each second here; at the latest after three where nothing changes.
+    /// The subscribed best bid and ask, each second here; at the latest after three where nothing changes.
     fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
         if muted {
             return;
         }
-        let told = session.topics.iter();
-        let told: Vec<String> = told
+        let topics = session.topics.iter();
+        let symbols: Vec<String> = topics
             .filter_map(|topic| topic.split_once(' ')?.1.strip_prefix(BOOK))
             .map(str::to_owned)
             .collect();
-        for symbol in told {
+        for symbol in symbols {
             session.say(best(&symbol, book));
         }
     }

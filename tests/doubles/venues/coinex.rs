@@ -146,7 +146,7 @@ fn body(truths: &[Truth], has_next: bool) -> String {
 }
 
 fn liquidations(ask: &Ask, book: &Book) -> Answer {
-    // Of a market that is not listed any more it tells what was.
+    // Delisted markets still have their past liquidations.
     let of_name = |name: &str| MARKETS.iter().find(|market| market.native_id == name);
     let Some(market) = ask.text("market").and_then(of_name) else {
         return Answer::json(&json!({"code": 3639, "data": {}, "message": "invalid market"}));

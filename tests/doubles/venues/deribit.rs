@@ -1,6 +1,6 @@
 //! Deribit: the trade tape over JSON-RPC, with heartbeats that want an answer, and the same methods over REST.
 //!
-//! Every other liquidation is one of the maker, and every other trade beside them none at all.
+//! Every other liquidation is one of the maker. Every other trade is no liquidation.
 
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ impl Dialect for Deribit {
                 "ok".into()
             }
             Some("public/test") => {
-                session.heard_pong();
+                session.note_pong();
                 json!({"version": "1.2.26"})
             }
             Some("public/hello") => json!({"version": "1.2.26"}),
@@ -163,7 +163,7 @@ impl Dialect for Deribit {
     }
 
     fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
-        // In bundles of two seconds; the first is told at once.
+        // In bundles of two seconds; the first is sent at once.
         if !muted && session.topics.contains(TICKER) && beat % 2 == 1 {
             let now = book.now();
             let price = chart::price(book.seed(), &MARKETS[0], now);

@@ -97,7 +97,7 @@ impl Dialect for Dydx {
         let counts = matches!(request["type"].as_str(), Some("subscribe" | "unsubscribe"));
         *session.note("message") += u64::from(counts);
         let number = *session.note("message");
-        session.told.extend(counts.then(String::new));
+        session.sent_streams.extend(counts.then(String::new));
         let error = |said: &str| {
             json!({"type": "error", "message": said, "connection_id": "double", "message_id": number}).to_string()
         };
@@ -135,9 +135,9 @@ impl Dialect for Dydx {
                 }
             }
             (Some("subscribe"), Some(HEIGHT)) if book.is_ignored(HEIGHT) => {
-                // What is not said has no number.
+                // Without an answer there is no number.
                 *session.note("message") -= 1;
-                session.told.clear();
+                session.sent_streams.clear();
             }
             (Some("subscribe"), Some(HEIGHT)) if book.is_refused(HEIGHT) => {
                 session.refuse(HEIGHT);
@@ -169,7 +169,7 @@ impl Dialect for Dydx {
     fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
         if !muted && session.topics.contains(HEIGHT) {
             *session.note("message") += 1;
-            session.told.push(String::new());
+            session.sent_streams.push(String::new());
             let number = *session.note("message");
             let now = book.now();
             session.say(format!(
@@ -210,7 +210,7 @@ impl Dialect for Dydx {
         )]
     }
 
-    /// The messages of a connection are numbered.
+    /// The messages of a connection carry sequence numbers.
     fn stamp(&self, session: &mut Session, rendered: &Bytes) -> Bytes {
         let mut bytes = rendered.to_vec();
         let (mark, digits) = (NUMBER.as_bytes(), 10);

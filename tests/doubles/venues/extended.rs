@@ -1,6 +1,6 @@
 //! Extended: `publicTrades` of all markets; the path of the socket is the subscription.
 //!
-//! The first frame tells the last trades again. Before every other liquidation comes an ordinary trade, before every fifth a
+//! The first frame repeats the last trades. Before every other liquidation comes an ordinary trade, before every fifth a
 //! deleveraging.
 
 use serde_json::{Value, json};
@@ -46,9 +46,9 @@ static MARKETS: [Market; 3] = [
 ];
 
 const TOPIC: &str = "publicTrades";
-/// What stands in a frame where the number of its connection belongs.
+/// The placeholder for the sequence number of a frame.
 const NUMBER: u64 = 4_294_967_295;
-/// Trades that are told again.
+/// How many trades are repeated.
 const RECENT: usize = 50;
 
 impl Dialect for Extended {
@@ -97,7 +97,7 @@ impl Dialect for Extended {
         vec![frame(truths, last, NUMBER)]
     }
 
-    /// The frames of a connection are numbered.
+    /// The frames of a connection carry sequence numbers.
     fn stamp(&self, session: &mut Session, rendered: &Bytes) -> Bytes {
         let mut bytes = rendered.to_vec();
         let mark = format!("\"seq\":{NUMBER}");

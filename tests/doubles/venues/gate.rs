@@ -1,7 +1,6 @@
-//! Gate: `futures.public_liquidates`, and what `/api/v4/futures` answers.
+//! Gate: `futures.public_liquidates`, and the answers of `/api/v4/futures`.
 //!
-//! The socket tells the order, so a size below zero closed a long; REST tells the position beside it, and the price of the
-//! fill.
+//! The socket reports the order, so a size below zero closed a long; REST adds the position and the price of the fill.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -171,7 +170,7 @@ impl Dialect for Gate {
         }
     }
 
-    /// The last price that was asked for, each second here.
+    /// The subscribed last price, each second here.
     fn beat(&self, session: &mut Session, _beat: u64, muted: bool, book: &Book) {
         if muted {
             return;
@@ -215,7 +214,7 @@ impl Dialect for Gate {
         )]
     }
 
-    fn told_by_rest(&self, truth: &Truth) -> Truth {
+    fn reported_by_rest(&self, truth: &Truth) -> Truth {
         Truth {
             price: fill_price(truth),
             time: truth.time / 1000 * 1000,
@@ -253,7 +252,7 @@ fn order_size(truth: &Truth) -> Decimal {
     truth.size * Decimal::from(truth.word("-1", "1").parse::<i64>().unwrap())
 }
 
-/// Sizes are numbers or text, times milliseconds or seconds beside them.
+/// Sizes are numbers or text, times are seconds, with or without milliseconds.
 fn row(truth: &Truth) -> String {
     let size = order_size(truth);
     let size = if truth.seq.is_multiple_of(2) {
@@ -272,7 +271,7 @@ fn row(truth: &Truth) -> String {
     )
 }
 
-/// Better than the order asked for, by a fifth of a percent.
+/// Better than the limit of the order, by a fifth of a percent.
 fn fill_price(truth: &Truth) -> Decimal {
     let better = truth.price * Decimal::new(truth.word("2", "-2").parse().unwrap(), 3);
     (truth.price + better).round_dp(truth.market.start.1)
@@ -364,7 +363,7 @@ fn statistics(ask: &Ask, book: &Book) -> Answer {
         .map(|time| {
             let price = chart::price(book.seed(), market, time);
             let open = chart::open_interest(book.seed(), market, time);
-            let held = open * market.contract_size();
+            let product = open * market.contract_size();
             let usd = |long: bool| -> Decimal {
                 let wanted = truth_side(long);
                 book.between(time, time + length - 1, |truth| truth.market == market && truth.side == wanted)
@@ -374,7 +373,7 @@ fn statistics(ask: &Ask, book: &Book) -> Answer {
             };
             json!({
                 "time": time / 1000, "mark_price": price.to_string(), "open_interest": open.to_string(),
-                "open_interest_usd": if market.is_inverse() { held } else { held * price }.to_string(),
+                "open_interest_usd": if market.is_inverse() { product } else { product * price }.to_string(),
                 "long_liq_usd": usd(true).to_string(), "short_liq_usd": usd(false).to_string(),
             })
         })

@@ -1,4 +1,4 @@
-//! HTX: `public.*.liquidation_orders` on three sockets, every message gzip, and the REST bodies beside them.
+//! HTX: `public.*.liquidation_orders` on three sockets, every message gzip, and the REST bodies.
 
 use std::io::Write as _;
 
@@ -120,9 +120,9 @@ impl Dialect for Htx {
                 // An answer may come late, but each once and in the order of the pings.
                 let mut tokens = session.tokens.iter();
                 match tokens.position(|at| request["ts"] == token(&class, *at)) {
-                    Some(place) => {
-                        session.tokens.drain(..=place);
-                        session.heard_pong();
+                    Some(index) => {
+                        session.tokens.drain(..=index);
+                        session.note_pong();
                     }
                     None => session.strange.push(text.to_owned()),
                 }
@@ -168,11 +168,11 @@ impl Dialect for Htx {
     }
 
     fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
-        let told = session
+        let subscribed = session
             .topics
             .iter()
             .find(|topic| topic.ends_with(CONTRACT));
-        if let Some(topic) = told.cloned().filter(|_| !muted) {
+        if let Some(topic) = subscribed.cloned().filter(|_| !muted) {
             // At once, and then each minute.
             let first = match *session.note("contract") {
                 0 => *session.notes.entry("contract").insert_entry(beat).get(),
@@ -374,7 +374,7 @@ fn liquidations(class: &str, ask: &Ask, book: &Book) -> Answer {
     ))
 }
 
-/// Linear futures are listed only where they are asked for beside the swaps.
+/// Linear futures are listed only on request.
 fn contracts(class: &str, ask: &Ask, book: &Book) -> Answer {
     let wanted = ask.text("business_type").unwrap_or("swap");
     let list: Vec<Value> = book

@@ -115,7 +115,7 @@ impl Dialect for Kraken {
                     );
                     let last = snapshot(product, book);
                     if !last.is_empty() {
-                        session.told.push(product.to_owned());
+                        session.sent_streams.push(product.to_owned());
                     }
                     session.say(format!(
                         r#"{{"feed":"trade_snapshot","product_id":"{product}","trades":[{last}]}}"#

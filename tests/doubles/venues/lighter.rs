@@ -75,7 +75,7 @@ static MARKETS: [Market; 4] = [
     Market::new("77", ["NEW", "USD"], Unit::Base, "perp", (1234, 4), (1, 0)).unlisted(),
 ];
 
-/// The channel of the chain's height, which is told and not acknowledged.
+/// The channel of the chain's height, which is sent and not acknowledged.
 const HEIGHT: &str = "height";
 
 impl Dialect for Lighter {
@@ -103,7 +103,7 @@ impl Dialect for Lighter {
                 session.pings += 1;
                 session.say(json!({"type": "pong"}).to_string());
             }
-            Some("pong") => session.heard_pong(),
+            Some("pong") => session.note_pong(),
             Some("subscribe") if channel == HEIGHT && !book.is_refused(HEIGHT) => {
                 session.take(HEIGHT);
             }
@@ -208,7 +208,7 @@ impl Dialect for Lighter {
     }
 }
 
-/// The one deployment tells the mark price; the other that of the last trade alone, as both did once.
+/// One deployment reports the mark price; the other only the last trade's, as both did once.
 fn details(market: &'static Market, book: &Book) -> Value {
     let price = chart::price(book.seed(), market, book.now());
     let last = serde_json::from_str::<Value>(&price.normalize().to_string()).unwrap();

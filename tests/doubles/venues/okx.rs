@@ -1,4 +1,4 @@
-//! OKX: `liquidation-orders` of a type of instrument, and what `/api/v5` answers.
+//! OKX: `liquidation-orders` of a type of instrument, and the answers of `/api/v5`.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -126,15 +126,15 @@ impl Dialect for Okx {
         for arg in args {
             let channel = arg["channel"].as_str().unwrap_or_default();
             let class = arg["instType"].as_str().unwrap_or_default();
-            let told = if channel == INTEREST {
+            let name = if channel == INTEREST {
                 arg["instId"].as_str().unwrap_or_default()
             } else {
                 class
             };
-            let topic = format!("{channel} {told}");
+            let topic = format!("{channel} {name}");
             let exists = match channel {
-                INTEREST => MARKETS.iter().any(|market| market.native_id == told),
-                "liquidation-orders" => ["SWAP", "FUTURES", "MARGIN", "OPTION"].contains(&told),
+                INTEREST => MARKETS.iter().any(|market| market.native_id == name),
+                "liquidation-orders" => ["SWAP", "FUTURES", "MARGIN", "OPTION"].contains(&name),
                 _ => false,
             };
             let exists = exists && !book.is_refused(&topic);
@@ -161,7 +161,7 @@ impl Dialect for Okx {
         }
     }
 
-    /// The open interest that was asked for, each three seconds.
+    /// The subscribed open interest, every three seconds.
     fn beat(&self, session: &mut Session, beat: u64, muted: bool, book: &Book) {
         if muted || !beat.is_multiple_of(3) {
             return;
@@ -378,20 +378,20 @@ fn candles(market: &Market, ask: &Ask, book: &Book, deep: i64) -> Answer {
 
 /// Contracts in base units.
 fn base(market: &Market, contracts: Decimal, price: Decimal) -> Decimal {
-    let held = contracts * market.contract_size();
+    let product = contracts * market.contract_size();
     if market.is_inverse() {
-        (held / price).round_dp(8)
+        (product / price).round_dp(8)
     } else {
-        held
+        product
     }
 }
 
 fn usd(market: &Market, contracts: Decimal, price: Decimal) -> Decimal {
-    let held = contracts * market.contract_size();
+    let product = contracts * market.contract_size();
     if market.is_inverse() {
-        held
+        product
     } else {
-        held * price
+        product * price
     }
 }
 
@@ -423,7 +423,7 @@ fn interest(market: &Market, book: &Book) -> Value {
     })
 }
 
-/// What is kept: three days of 5 minutes, five of hours, a hundred of days.
+/// The history has three days of 5 minutes, five of hours, a hundred of days.
 fn open_interest_history(market: &Market, ask: &Ask, book: &Book) -> Answer {
     let Some(limit) = ask.limit(100, 100) else {
         return failed("51000", "Parameter limit error");
@@ -432,7 +432,7 @@ fn open_interest_history(market: &Market, ask: &Ask, book: &Book) -> Answer {
         return failed("51000", "Parameter period error");
     };
     let now = book.now();
-    let kept = match length {
+    let look_back = match length {
         ..3_600_000 => 3 * DAY,
         3_600_000..DAY => 5 * DAY,
         _ => 100 * DAY,
@@ -441,7 +441,7 @@ fn open_interest_history(market: &Market, ask: &Ask, book: &Book) -> Answer {
     let from = ask
         .number("begin")
         .map_or(0, |begin| begin + 1)
-        .max(now - kept);
+        .max(now - look_back);
     let until = ask.number("end").map_or(now, |end| end - 1).min(now);
     let rows: Vec<Value> = last_bars(from, until, length, limit)
         .into_iter()
