@@ -68,7 +68,7 @@ async fn a_gap_is_backfilled_until_recovered_and_once_more_for_late_events() {
             !gaps(&folder.archive()).is_empty()
         })
         .await;
-    // The venue reports this one only after it has been asked for.
+    // The venue reports this one only after the first request.
     let [gap] = gaps(&folder.archive()).try_into().unwrap();
     let late = okx.imagine([gap.start.0]);
     okx.record(&late);

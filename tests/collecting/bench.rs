@@ -17,10 +17,10 @@ use crate::doubles::{Clock, Exchange, Setup, Truth, dialect};
 use crate::harness::run::Process;
 use crate::harness::virtual_environment::{Globe, Venues, true_clock};
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The pauses between two looks at what must come grow from the first to the second.
+/// The pauses between two looks grow from the first to the second.
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(50);
 

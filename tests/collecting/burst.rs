@@ -166,7 +166,7 @@ async fn commit_on(inbox: WriteQueue, enough: Arc<AtomicBool>) -> Vec<Duration> 
     times
 }
 
-/// The resident memory of this process in bytes; 0 where the system does not tell.
+/// The resident memory of this process in bytes; 0 where the system does not report it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -218,7 +218,7 @@ async fn a_collector_killed_at_random_loses_no_acknowledged_row() {
     }
 }
 
-/// A lid that was closed, a machine without a turn for us: what lay unread meanwhile is no silence of the venue's.
+/// A closed lid or an overloaded machine: unread frames of that time are no silence of the venue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
     let folder = Folder::new();
@@ -334,7 +334,7 @@ async fn collection_resumes_when_a_full_disk_has_space_again() {
     let mut settings = quick();
     settings.queue_rows = 500;
     settings.pace.patience = 0.2;
-    // Every note that the listening goes on takes its pages of a log that is as large as this disk.
+    // Every checkpoint of a session takes pages of a log that is as large as this disk.
     settings.pace.checkpoint = 60.0;
     settings.backfill_hours = Some(0);
     let collecting = doubles.collect(&archive, &doubles.plan(settings));

@@ -1,4 +1,4 @@
-//! What the exchanges do not tell apart by themselves: equal rows of a second, matches of one instant, the same amount twice.
+//! Orders that the exchanges do not distinguish: equal rows of a second, matches of one instant, the same amount twice.
 
 use crate::bench::{Doubles, Folder, orders, quick};
 use crate::doubles::{Act, Ending};
@@ -59,7 +59,7 @@ async fn matches_of_bitfinex_in_one_instant_are_all_stored_and_an_amount_only_on
     // The other way round, as a body has them.
     say(&[matches[1].clone(), matches[0].clone()]);
     collecting.until_stored(2).await;
-    // The whole position, and what was sold of it, in one amount.
+    // The whole position, and the sold part of it, in one amount.
     let other = |row: String| row.replace(r#""pos",7"#, r#""pos",8"#);
     say(&[other(row(now, "0.0392", 0, "null"))]);
     say(&[other(row(now + 1, "0.0392", 1, "42735"))]);

@@ -171,7 +171,7 @@ async fn an_order_of_gate_over_both_ways_is_stored_once() {
     stores_repeated_orders_once("gate", "/api/v4/futures/usdt/liq_orders").await;
 }
 
-/// Nothing is remembered of what was before, so the archive has the last word.
+/// A new process remembers no events, so only the archive can know them.
 #[tokio::test(start_paused = true)]
 async fn an_order_that_gate_repeats_after_a_restart_is_stored_once_and_unchanged() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["gate"]));
@@ -431,7 +431,7 @@ async fn pings_of_htx_are_answered_with_their_own_token_on_three_connections() {
     assert_stored(&folder.archive(), &happened);
 }
 
-/// A row that is told late, when another process listens, is past by neither.
+/// A row that is reported late, to the next process, is stored.
 #[tokio::test(start_paused = true)]
 async fn a_late_row_of_a_polled_exchange_is_stored_after_a_restart() {
     let venues = ["coinex", "orderly"];

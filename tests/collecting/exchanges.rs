@@ -89,7 +89,7 @@ async fn only_orders_of_the_selected_coins_are_stored() {
     assert_stored(&archive, &happened);
 }
 
-/// As long as every socket of a venue gives signs of life, the time counts as listened to.
+/// As long as every socket of a venue gives signs of life, the time counts as covered.
 #[tokio::test(start_paused = true)]
 async fn every_exchange_is_covered_while_it_is_live() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&names()));
@@ -114,7 +114,7 @@ async fn every_exchange_is_covered_while_it_is_live() {
             let is_late = |one: &VenueCoverage| ["htx", "bitfinex"].contains(&&*one.exchange);
             let missing = covered.iter().filter(|one| !is_late(one) && !whole(one));
             let missing: Vec<_> = missing.collect();
-            // Said where the patience ends.
+            // Printed before the test gives up.
             if status.at > live.on(25_000) {
                 eprintln!("{missing:#?}");
             }

@@ -142,7 +142,7 @@ async fn a_day_of_bars_and_open_interest_is_requested_once() {
         );
     }
     drop(archive);
-    // Only what has happened since is requests for.
+    // Only the time since then is requested.
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting
         .until("it is over", |_| collecting.is_over())

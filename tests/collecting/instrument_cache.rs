@@ -48,11 +48,11 @@ async fn cached_market_lists_replace_refused_ones_from_the_start() {
     let collecting = doubles.collect(&folder.archive(), &plan);
     let mut happened = Vec::new();
     for venue in venues {
-        let is_heard = |one: &VenueStatus| {
+        let is_connected = |one: &VenueStatus| {
             let all = one.sockets > 0 && one.sockets == one.sockets_wanted;
             all && one.markets_as_of.is_some()
         };
-        let status = collecting.until_of(venue, "it is listened to", is_heard);
+        let status = collecting.until_of(venue, "it is connected", is_connected);
         let status = status.await;
         assert_eq!(status.state, VenueState::Degraded, "{status:?}");
         assert!(status.markets_as_of.unwrap() <= read_until, "{status:?}");
@@ -78,13 +78,13 @@ async fn cached_market_lists_replace_refused_ones_from_the_start() {
     }
     collecting.stop().await;
     assert_stored(&folder.archive(), &happened);
-    // Nobody knows what else was listed meanwhile.
+    // Markets may have been listed meanwhile.
     for venue in venues {
         assert_missing(&folder, venue, begun, refused_until);
     }
 }
 
-/// Bybit, whose lists are stored by a process that has ended, and how many sockets that wanted.
+/// Bybit after a process that cached its lists has ended, and how many sockets that wanted.
 async fn known_to_one_before(settings: Settings) -> (Folder, Doubles, CollectPlan, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
     let plan = doubles.plan(settings);
@@ -129,7 +129,7 @@ async fn cached_market_lists_are_used_during_a_cooldown() {
         });
     });
     let collecting = doubles.collect(&folder.archive(), &plan);
-    let status = collecting.until_of("bybit", "it is listened to", |one| {
+    let status = collecting.until_of("bybit", "it is connected", |one| {
         one.sockets == wanted && one.markets_as_of.is_some()
     });
     assert_eq!(status.await.state, VenueState::Degraded);
@@ -162,10 +162,10 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     }
     let (bybit, coinex) = (doubles.of("bybit"), doubles.of("coinex"));
     let listed = now(bybit);
-    let unheard = bybit.imagine_of("NEWUSDT", [listed.0]);
-    bybit.publish(&unheard);
-    let missed = coinex.imagine_of("NEWUSDT", [listed.0]);
-    coinex.record(&missed);
+    let unsubscribed = bybit.imagine_of("NEWUSDT", [listed.0]);
+    bybit.publish(&unsubscribed);
+    let unpolled = coinex.imagine_of("NEWUSDT", [listed.0]);
+    coinex.record(&unpolled);
     collecting
         .until("it goes on so for a while", |status| {
             status.at > listed.on(600)
@@ -177,7 +177,7 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     }
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
-    collecting.until_stored(missed.len()).await;
+    collecting.until_stored(unpolled.len()).await;
     let gaps_of_it = || {
         let archive = Archive::read(folder.archive()).unwrap();
         let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
@@ -195,5 +195,5 @@ async fn a_market_listed_during_a_refusal_is_a_gap_for_the_next_process() {
     };
     assert!(gap.start <= listed && gap.end > listed, "{gap:?}");
     assert!(gap.topics > 5, "{gap:?}");
-    assert_stored(&folder.archive(), &missed);
+    assert_stored(&folder.archive(), &unpolled);
 }

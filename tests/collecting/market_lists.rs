@@ -13,7 +13,7 @@ pub(crate) fn now(exchange: &Exchange) -> Millis {
     Millis(exchange.book().now())
 }
 
-/// When a venue was listened to and nothing is known to be missing.
+/// The covered time of a venue.
 pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     let archive = Archive::read(folder.archive()).unwrap();
     let until = Millis(i64::MAX / 2);
@@ -22,7 +22,7 @@ pub(crate) fn covered(folder: &Folder, venue: &str) -> Vec<(Millis, Millis)> {
     ranges.map(|range| (range.start, range.end)).collect()
 }
 
-/// Waits until a venue is on record as listened to beyond an instant.
+/// Waits until a venue is on record as covered beyond an instant.
 pub(crate) async fn until_covered(
     collecting: &Collecting,
     folder: &Folder,
@@ -42,7 +42,7 @@ pub(crate) fn assert_missing(folder: &Folder, venue: &str, from: Millis, until: 
         .find(|(start, end)| *start < until && *end > from);
     assert!(
         overlap.is_none(),
-        "{venue} from {from:?} until {until:?} is told as covered by {overlap:?}; gaps {:?}",
+        "{venue} from {from:?} until {until:?} is reported as covered by {overlap:?}; gaps {:?}",
         gaps(&folder.archive())
     );
 }
@@ -158,7 +158,7 @@ async fn markets_of_an_unreadable_list_stay_subscribed() {
         2,
         "no socket was closed or opened"
     );
-    // What is read again is taken for what there is.
+    // A list that is read again replaces the old one.
     bybit.mend();
     bybit.book().announce("NEWUSD");
     let wanted = "inverse allLiquidation.NEWUSD";
@@ -198,7 +198,7 @@ async fn an_exchange_without_markets_is_not_live() {
         .until(|tally| {
             let topics: BTreeSet<&String> =
                 tally.subscribed.iter().map(|(_, topic)| topic).collect();
-            // And what is never silent on each of two sockets.
+            // And the control topic on each of two sockets.
             topics.len() == listed.len() + 2
         })
         .await;
@@ -255,19 +255,19 @@ async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap()
                     .any(|(_, topic)| topics.contains(topic))
             })
             .await;
-        let told = || {
+        let topic_gaps = || {
             let archive = Archive::read(folder.archive()).unwrap();
             let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
             let mut gaps = gaps.unwrap();
             gaps.retain(|gap| gap.exchange == *venue);
             gaps
         };
-        let is_told = || {
-            let mut gaps = told().into_iter();
+        let is_reported = || {
+            let mut gaps = topic_gaps().into_iter();
             gaps.any(|gap| gap.start <= *from && gap.end >= until)
         };
         collecting
-            .until("its time is written down", |_| is_told())
+            .until("the gap is recorded", |_| is_reported())
             .await;
         let coverage = || {
             let archive = Archive::read(folder.archive()).unwrap();
@@ -284,13 +284,13 @@ async fn a_failed_replacement_of_a_connection_is_retried_and_recorded_as_a_gap()
                 found.topics.is_some() && found.topics == found.topics_covered
             })
             .await;
-        let ended = told().iter().map(|gap| gap.end).max();
+        let ended = topic_gaps().iter().map(|gap| gap.end).max();
         assert!(ended.is_some_and(|end| end <= now(exchange)), "{ended:?}");
     }
     collecting.stop().await;
 }
 
-/// A topic that the venue refuses is missing in the archive for as long, and is asked for again on the same socket.
+/// A refused topic is a gap for as long, and is requested again on the same socket.
 #[tokio::test(start_paused = true)]
 async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
@@ -301,12 +301,12 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     settings.pace.resubscribe = 0.2;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting
-        .until_of("bybit", "the others are heard", |one| {
+        .until_of("bybit", "the others are live", |one| {
             one.state == VenueState::Live && one.uncovered_count == 1
         })
         .await;
     let read = || Archive::read(folder.archive()).unwrap();
-    let told = || {
+    let topic_gaps = || {
         read()
             .topic_gaps(Millis(0), Millis(i64::MAX / 2), None)
             .unwrap()
@@ -314,7 +314,7 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let first = now(bybit);
     collecting
         .until("the gap grows", |_| {
-            told().iter().any(|gap| gap.end > first.on(300))
+            topic_gaps().iter().any(|gap| gap.end > first.on(300))
         })
         .await;
     let coverage = |from: Millis| {
@@ -331,7 +331,7 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let refused_until = now(bybit);
     bybit.mend();
     collecting
-        .until_of("bybit", "it is heard", |one| one.uncovered_count == 0)
+        .until_of("bybit", "it is live", |one| one.uncovered_count == 0)
         .await;
     assert_eq!(
         bybit.tally().sockets.len(),
@@ -341,24 +341,24 @@ async fn a_refused_topic_is_a_topic_gap_and_is_requested_again() {
     let happened = bybit.imagine_of("SOLUSDT", [now(bybit).0]);
     bybit.publish(&happened);
     collecting.until_stored(1).await;
-    let heard = now(bybit);
+    let subscribed = now(bybit);
     collecting
         .until("it is covered again", |_| {
-            let later = now(bybit) > heard;
-            let found = later.then(|| coverage(heard));
+            let later = now(bybit) > subscribed;
+            let found = later.then(|| coverage(subscribed));
             found.is_some_and(|found| {
                 found.topics_covered == found.topics && found.connected_share > Some(0.0)
             })
         })
         .await;
     collecting.stop().await;
-    let [gap] = told().try_into().unwrap();
+    let [gap] = topic_gaps().try_into().unwrap();
     assert_eq!((gap.topic.as_str(), gap.topics), (topic, topics));
-    assert!(gap.start <= first && gap.end >= refused_until && gap.end <= heard);
+    assert!(gap.start <= first && gap.end >= refused_until && gap.end <= subscribed);
 }
 
-/// A list that says once that it is not there is no reason to stop listening; one that says so for long enough is, and since
-/// it said so first its topics are missing.
+/// One failed request of a list delists nothing. After long enough its markets are delisted, and their topics are gaps
+/// since the first failure.
 #[tokio::test(start_paused = true)]
 async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
@@ -370,11 +370,11 @@ async fn a_missing_market_list_delists_its_markets_only_after_a_while() {
     collecting.until_live().await;
     let list = "/v5/market/instruments-info?category=inverse";
     bybit.fault(|faults| faults.gone = vec![list.to_owned()]);
-    let (asked, said) = (bybit.tally().rest.len(), now(bybit));
+    let (requests, said) = (bybit.tally().rest.len(), now(bybit));
     bybit
         .until(|tally| {
             let inverse = |one: &&RestRequest| one.status == 404;
-            tally.rest.iter().skip(asked).filter(inverse).count() >= 4
+            tally.rest.iter().skip(requests).filter(inverse).count() >= 4
         })
         .await;
     let happened = bybit.liquidate(60);
@@ -423,7 +423,7 @@ async fn no_time_is_covered_until_a_missing_market_list_counts_as_empty() {
     assert_missing(&folder, "bybit", begun, begun.on(2000));
 }
 
-/// Coins of the settings are read as those of the plan are, and one that nobody lists is named.
+/// Coins of the settings are read like those of the plan, and an unlisted one is named.
 #[tokio::test(start_paused = true)]
 async fn coins_of_the_settings_may_be_symbols_and_unlisted_ones_are_reported() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit"]));
@@ -445,8 +445,8 @@ async fn coins_of_the_settings_may_be_symbols_and_unlisted_ones_are_reported() {
     collecting.stop().await;
 }
 
-/// A venue that nobody gets through to is on record from the collector's start on: covered for no time, with an open gap
-/// that says why; what takes its place once it is heard says the same.
+/// An unreachable venue is on record from the collector's start on: covered for no time, with an open gap that says why.
+/// The final gap after it is reached has the same reason.
 #[tokio::test(start_paused = true)]
 async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["bybit", "okx"]));
@@ -479,11 +479,11 @@ async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
         assert_eq!(gap.state, GapState::Open);
     }
     let coverage = read().coverage(begun, now(doubles.of("bybit"))).unwrap();
-    let told: Vec<_> = coverage
+    let shares: Vec<_> = coverage
         .iter()
         .map(|one| (one.exchange.as_str(), one.connected_share, one.gaps))
         .collect();
-    assert_eq!(told, [("bybit", Some(0.0), 1), ("okx", Some(0.0), 1)]);
+    assert_eq!(shares, [("bybit", Some(0.0), 1), ("okx", Some(0.0), 1)]);
     assert_eq!(read().pending_gaps().unwrap().len(), 2);
     // Stopped and begun again it is one gap, since the first start.
     collecting.stop().await;
@@ -497,7 +497,7 @@ async fn an_exchange_that_is_never_reached_is_a_gap_since_the_start() {
     assert!(open().iter().all(|gap| gap.start <= started));
     doubles.of("bybit").mend();
     collecting
-        .until_of("bybit", "it is heard", |one| one.state == VenueState::Live)
+        .until_of("bybit", "it is live", |one| one.state == VenueState::Live)
         .await;
     let lives = now(doubles.of("bybit"));
     until_covered(&collecting, &folder, "bybit", lives).await;

@@ -16,7 +16,7 @@ fn coverage(folder: &Folder, doubles: &Doubles, venue: &str) -> Option<VenueCove
 }
 
 /// Collects two orders of a market, the second at a thousandth of the price; gives how many were quarantined and unjudged
-/// as the archive has it, with what is stored of `right` and `wrong`.
+/// as the archive has it, and checks the stored orders.
 async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) -> (u64, u64) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -49,13 +49,13 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) 
     let status = collecting.of(venue);
     collecting.stop().await;
     assert_stored(&folder.archive(), &stored);
-    let aside = std::fs::read_to_string(folder.archive().join("quarantine.jsonl"));
+    let quarantined = std::fs::read_to_string(folder.archive().join("quarantine.jsonl"));
     assert_eq!(
-        aside.is_ok_and(|text| text.contains("the exchange's own")),
+        quarantined.is_ok_and(|text| text.contains("the exchange's own")),
         !is_wrong_stored
     );
-    let told = coverage(&folder, &doubles, venue).unwrap();
-    let counted = (told.quarantined.unwrap(), told.unjudged.unwrap());
+    let covered = coverage(&folder, &doubles, venue).unwrap();
+    let counted = (covered.quarantined.unwrap(), covered.unjudged.unwrap());
     assert_eq!(
         (status.quarantined, status.unchecked),
         counted,
@@ -68,7 +68,7 @@ async fn collected(venue: &'static str, native_id: &str, is_wrong_stored: bool) 
 async fn a_coin_of_one_exchange_is_checked_against_the_price_in_its_market_list() {
     for (venue, native_id) in [
         ("gate", "PEPE_USDT"),
-        // Held until its list of markets is read, as the others.
+        // It waits until its list of markets is read, like the others.
         ("bitmex", "XBTUSDT"),
         ("dydx", "ETH-USD"),
     ] {
@@ -76,13 +76,13 @@ async fn a_coin_of_one_exchange_is_checked_against_the_price_in_its_market_list(
     }
 }
 
-/// Orders of a market at a thousandth of the price are stored until the price that the exchange tells is known, and no longer.
-async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
+/// Orders of a market at a thousandth of the price are stored only until the price of the exchange is known.
+async fn checks_requested_prices(venue: &'static str, native_id: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
     let exchange = doubles.of(venue);
-    // It is listened to before the prices are known, so that nothing is missed for them.
+    // The connection is live before the prices are known, so that no order is lost.
     let mut stored = 0;
     loop {
         let mut wrong = exchange.imagine_of(native_id, [exchange.book().now()]);
@@ -90,8 +90,8 @@ async fn measured_by_what_is_asked_for(venue: &'static str, native_id: &str) {
             truth.price = (truth.price * Decimal::new(1, 3)).normalize();
         }
         exchange.publish(&wrong);
-        let told = |one: &VenueStatus| one.quarantined + one.unchecked > stored;
-        let status = collecting.until_of(venue, "it is judged or not", told);
+        let is_counted = |one: &VenueStatus| one.quarantined + one.unchecked > stored;
+        let status = collecting.until_of(venue, "it is judged or not", is_counted);
         let status = status.await;
         if status.quarantined == 1 {
             assert_eq!(status.unchecked, stored);
@@ -130,7 +130,7 @@ async fn a_coin_of_one_exchange_is_checked_against_the_prices_that_are_requested
         ("orderly", "PERP_SOL_USDC"),
         ("pacifica", "SOL"),
     ];
-    let cases = cases.map(|(venue, native_id)| measured_by_what_is_asked_for(venue, native_id));
+    let cases = cases.map(|(venue, native_id)| checks_requested_prices(venue, native_id));
     futures_util::future::join_all(cases).await;
 }
 
@@ -178,7 +178,7 @@ async fn repeats_are_not_counted_again_after_a_restart() {
     }
     gate.publish(&wrong);
     collecting
-        .until_of("gate", "it is set aside", |one| one.quarantined == 1)
+        .until_of("gate", "it is quarantined", |one| one.quarantined == 1)
         .await;
     collecting
         .until_of("okx", "they are counted", |one| one.unchecked == 5)
@@ -187,15 +187,15 @@ async fn repeats_are_not_counted_again_after_a_restart() {
 
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting
-        .until("the archive was told again", |status| status.repeated >= 5)
+        .until("the archive got them again", |status| status.repeated >= 5)
         .await;
     let gate = collecting
-        .until_of("gate", "it was told again", |one| {
+        .until_of("gate", "it was sent again", |one| {
             one.repeated + one.quarantined + one.unchecked > 0
         })
         .await;
     assert_eq!((gate.quarantined, gate.unchecked), (0, 0), "{gate:?}");
-    // What is new counts.
+    // New orders count.
     let more = okx.liquidate(1);
     collecting
         .until_of("okx", "it is counted", |one| one.unchecked > 0)
@@ -213,8 +213,8 @@ async fn repeats_are_not_counted_again_after_a_restart() {
     );
 }
 
-/// What was quarantined for the exchange's own price, of which nothing is known later, is no new order to a rebuild, but where
-/// it is read in another unit by then.
+/// A rebuild does not know the exchange's own prices of the past, so a quarantined order is new to it only if it is read in
+/// another unit by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["gate"]).await);
@@ -227,7 +227,7 @@ async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     }
     gate.publish(&wrong);
     collecting
-        .until_of("gate", "it is set aside", |one| one.quarantined == 1)
+        .until_of("gate", "it is quarantined", |one| one.quarantined == 1)
         .await;
     collecting.stop().await;
     let again = || -> RebuildCounts {
@@ -243,8 +243,8 @@ async fn a_rebuild_readmits_a_quarantined_order_only_in_another_unit() {
     assert_stored(&folder.archive(), &[]);
     // As a decoder would have read it that took the price for ten times as much.
     let file = folder.archive().join("quarantine.jsonl");
-    let aside = std::fs::read_to_string(&file).unwrap();
-    let mut line: serde_json::Value = serde_json::from_str(aside.trim_end()).unwrap();
+    let quarantined = std::fs::read_to_string(&file).unwrap();
+    let mut line: serde_json::Value = serde_json::from_str(quarantined.trim_end()).unwrap();
     for figure in ["price", "value_usd"] {
         let figure = &mut line["quarantined"][figure];
         let ten_times = figure.as_str().unwrap().parse::<Decimal>().unwrap() * Decimal::TEN;

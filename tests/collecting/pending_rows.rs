@@ -16,7 +16,7 @@ fn patient(hold: f64) -> Settings {
     settings
 }
 
-/// Liquidations of a market that is not listed, told just now.
+/// Liquidations of an unlisted market, sent just now.
 fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
     let book = exchange.book();
     let unlisted = book.markets.iter().find(|market| !market.listed).unwrap();
@@ -26,27 +26,27 @@ fn of_unlisted(exchange: &Exchange, count: i64) -> Vec<Truth> {
     happened
 }
 
-/// What is on record of topics that were missed.
+/// The recorded gaps of topics.
 fn of_topics(archive: &Path) -> Vec<CoverageGap> {
     let archive = Archive::read(archive).unwrap();
-    let mut missed = archive
+    let mut gaps = archive
         .gap_statuses(Millis(0), Millis(i64::MAX / 2), None)
         .unwrap();
-    missed.retain(|one| one.topic.is_some());
-    missed
+    gaps.retain(|one| one.topic.is_some());
+    gaps
 }
 
-/// Whether that is these, each with this end.
+/// Checks that these are the recorded gaps, each with this state.
 fn assert_on_record(archive: &Path, happened: &[Truth], state: GapState) {
-    let missed = of_topics(archive);
-    assert_eq!(missed.len(), happened.len(), "{missed:?}");
+    let gaps = of_topics(archive);
+    assert_eq!(gaps.len(), happened.len(), "{gaps:?}");
     for truth in happened {
         let is_it = |one: &&CoverageGap| {
             let is_then = (one.start.0..one.end.0).contains(&truth.time);
             is_then && one.topic.as_deref() == Some(truth.native_id())
         };
-        let one = missed.iter().find(is_it);
-        assert_eq!(one.map(|one| one.state), Some(state), "{missed:?}");
+        let one = gaps.iter().find(is_it);
+        assert_eq!(one.map(|one| one.state), Some(state), "{gaps:?}");
     }
 }
 
@@ -87,8 +87,8 @@ async fn a_row_with_an_unknown_market_is_lost_by_name_in_the_end() {
     collecting.stop().await;
     assert_stored(&archive, &[]);
     assert_on_record(&archive, &late, GapState::Lost);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
-    assert!(aside.contains(late[0].native_id()), "{aside}");
+    let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(quarantined.contains(late[0].native_id()), "{quarantined}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,9 +17,9 @@ fn last(archive: &std::path::Path, coin: &str) -> Vec<PositionRow> {
     archive.last_positions(coin, None, None).unwrap().rows
 }
 
-async fn until_heard(collecting: &Collecting) -> Status {
-    let heard = collecting.until("the tape is heard", |status| of(status).live);
-    heard.await
+async fn until_subscribed(collecting: &Collecting) -> Status {
+    let live = collecting.until("the trades are live", |status| of(status).live);
+    live.await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,7 +51,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
     // The first question is refused, which is waited out.
     venue.refuse(429, "0");
     let collecting = doubles.collect(&folder.archive(), &plan);
-    until_heard(&collecting).await;
+    until_subscribed(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
@@ -59,12 +59,12 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
         .await;
     let archive = folder.archive();
     let rows = last(&archive, "BTC");
-    let told: Vec<_> = rows
+    let found: Vec<_> = rows
         .iter()
         .map(|row| (row.account.as_str(), row.side, row.liquidation_price))
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("0xlong", Side::Long, Some(Decimal::new(805, 1))),
             ("0xshort", Side::Short, None)
@@ -75,9 +75,9 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
         "{rows:?}"
     );
     assert!(rows.iter().all(|row| row.observed_at <= row.timestamp));
-    // What is counted in thousands is told in single units.
+    // Quantities of a market in thousands are stored in single units.
     assert_eq!(last(&archive, "PEPE")[0].qty, 2_500_000.into());
-    // A position that is closed is in no later snapshot, and whoever fell asleep is still looked at.
+    // A position that is closed is in no later snapshot, and inactive accounts are still requested.
     venue.holds("0xlong", Vec::new());
     let seen = of(&collecting.status()).snapshots;
     let status = collecting
@@ -88,8 +88,8 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
     assert!(venue.strange().is_empty(), "{:?}", venue.strange());
     collecting.stop().await;
 
-    // A restart looks at those of before though nobody trades.
-    let asked = venue.asked().len();
+    // A restart requests the known accounts without any trade.
+    let requests = venue.requested_accounts().len();
     let collecting = doubles.collect(&archive, &plan);
     collecting
         .until("a snapshot without a trade", |status| {
@@ -97,7 +97,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
         })
         .await;
     assert!(
-        venue.asked()[asked..]
+        venue.requested_accounts()[requests..]
             .iter()
             .any(|account| account == "0xshort")
     );
@@ -111,7 +111,7 @@ async fn positions_of_trading_accounts_are_stored_with_their_share_of_the_open_i
     );
 }
 
-/// Settings of a collector that looks round after round at whoever trades.
+/// Settings of a collector that requests the trading accounts round after round.
 fn looking(venue: &Hyperliquid, coins: &[&str]) -> liqdata::collect::Settings {
     let mut settings = quick();
     settings.coins = coins.iter().map(|coin| (*coin).to_owned()).collect();
@@ -136,7 +136,7 @@ async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
     plan.positions = true;
     let archive = folder.archive();
     let collecting = doubles.collect(&archive, &plan);
-    until_heard(&collecting).await;
+    until_subscribed(&collecting).await;
     venue.trades("BTC", "0xlong", "0xshort");
     collecting
         .until("a snapshot is stored", |status| of(status).positions == 1)
@@ -144,7 +144,7 @@ async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
     let open = last(&archive, "BTC");
     assert_eq!(open.len(), 1);
 
-    // Everybody closes: the last snapshot has no row, and what was open before is not told as open.
+    // Everybody closes: the last snapshot has no row, and the closed positions are not open in it.
     venue.holds("0xlong", Vec::new());
     collecting
         .until("a snapshot of nothing", |status| of(status).positions == 0)
@@ -154,7 +154,7 @@ async fn a_snapshot_may_be_empty_and_a_round_without_answers_is_no_snapshot() {
     let before = before.last_positions("BTC", None, Some(open[0].timestamp));
     assert_eq!(before.unwrap().rows, open);
 
-    // No account can be looked at: that is no snapshot, and it is said.
+    // No account can be requested: that is no snapshot, and it is reported.
     venue.breaks(true);
     let status = collecting
         .until("a round without an answer", |status| {
@@ -187,7 +187,7 @@ async fn coins_are_requested_by_their_native_names_and_unlisted_ones_are_reporte
     let mut plan = doubles.plan(looking(&venue, &["PEPE", "NOPE"]));
     plan.positions = true;
     let collecting = doubles.collect(&folder.archive(), &plan);
-    let status = until_heard(&collecting).await;
+    let status = until_subscribed(&collecting).await;
     assert_eq!(venue.subscribed(), ["kPEPE"]);
     assert_eq!(
         of(&status).trouble.as_deref(),
@@ -196,7 +196,7 @@ async fn coins_are_requested_by_their_native_names_and_unlisted_ones_are_reporte
     collecting.stop().await;
 }
 
-/// Where coins are named, positions of others are not stored; of what is held beyond all that is open no share is told.
+/// Where coins are selected, positions of others are not stored; positions above the open interest have no share.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_open_interest() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&["coinex"]).await);
@@ -215,7 +215,7 @@ async fn only_positions_of_selected_coins_are_stored_and_no_share_exceeds_the_op
     plan.positions = true;
     plan.coins = vec!["BTC".to_owned()];
     let collecting = doubles.collect(&folder.archive(), &plan);
-    until_heard(&collecting).await;
+    until_subscribed(&collecting).await;
     assert_eq!(venue.subscribed(), ["BTC"]);
     venue.trades("BTC", "0xlong", "0xshort");
     let status = collecting

@@ -9,8 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::bench::{Doubles, Folder, assert_stored, quick};
 
-/// A proxy on loopback for whoever knows the password. It leads to the port that is asked for, of this machine, whatever
-/// the host is.
+/// A proxy on loopback with a password. It connects to the requested port of this machine, whatever the host is.
 struct Proxy {
     at: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -21,10 +20,10 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let heads = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&heads);
+        let shared = Arc::clone(&heads);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(lead(stream, Arc::clone(&told)));
+                tokio::spawn(lead(stream, Arc::clone(&shared)));
             }
         });
         Self { at, heads }
@@ -56,18 +55,18 @@ async fn lead(mut stream: TcpStream, heads: Arc<Mutex<Vec<String>>>) {
     }
 }
 
-/// A SOCKS proxy on loopback for whoever knows the password, which leads to this machine as the other one does.
+/// A SOCKS proxy on loopback with a password, which connects to this machine as the other one does.
 async fn socks() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     let hosts = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&hosts);
+    let shared = Arc::clone(&hosts);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let told = Arc::clone(&told);
+            let shared = Arc::clone(&shared);
             tokio::spawn(async move {
-                // Who is not let in hangs up.
-                let _ = lead_by_socks(stream, told).await;
+                // A refused client hangs up.
+                let _ = lead_by_socks(stream, shared).await;
             });
         }
     });
@@ -94,9 +93,9 @@ async fn lead_by_socks(
     let is_known = (user.as_str(), password.as_str()) == ("me", "hunter2");
     stream.write_all(&[1, u8::from(!is_known)]).await?;
     // Connect to a host that has a name.
-    let mut asked = [0; 4];
-    stream.read_exact(&mut asked).await?;
-    assert_eq!(asked, [5, 1, 0, 3]);
+    let mut request = [0; 4];
+    stream.read_exact(&mut request).await?;
+    assert_eq!(request, [5, 1, 0, 3]);
     let host = counted(&mut stream).await?;
     let port = stream.read_u16().await?;
     hosts.lock().unwrap().push(host);
@@ -138,7 +137,7 @@ async fn an_exchange_may_have_its_own_proxy_for_connections_and_requests() {
     collecting.until_live().await;
     let mut happened = doubles.of("okx").liquidate(10);
     happened.extend(doubles.of("bitget").liquidate(10));
-    // Those of okx have no price without its markets, which are asked for by REST.
+    // Those of okx have no price without its markets, which are requested by REST.
     collecting.until_stored(happened.len()).await;
     collecting.stop().await;
     assert_stored(&folder.archive(), &happened);
@@ -220,16 +219,16 @@ async fn a_refusing_proxy_is_named_with_its_variable_and_without_its_password() 
     .await;
     assert!(!proxy.heads.lock().unwrap().is_empty());
     drop(proxy);
-    let nobody = "http://me:hunter3@127.0.0.1:9".to_owned();
+    let unused_port = "http://me:hunter3@127.0.0.1:9".to_owned();
     in_a_process(
         "proxy::an_exchange_behind_a_refusing_proxy",
         "HTTP_PROXY",
-        nobody,
+        unused_port,
     )
     .await;
 }
 
-/// A plan in which one venue's socket, and what else it is asked, are far away.
+/// A plan in which the named hosts of a venue are far away.
 fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
     let mut plan = doubles.plan(quick());
     for (venue, reach) in &mut plan.settings.exchanges {
@@ -252,7 +251,7 @@ fn plan(doubles: &Doubles, far: &[&str]) -> liqdata::collect::CollectPlan {
 async fn an_exchange_behind_a_proxy() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx"]).await;
-    // The markets are asked for on loopback, which no proxy is to see.
+    // The markets are requested on loopback, past every proxy.
     let plan = plan(&doubles, &["socket"]);
     let collecting = doubles.collect(&folder.archive(), &plan);
     collecting.until_live().await;
@@ -263,8 +262,8 @@ async fn an_exchange_behind_a_proxy() {
     assert_stored(&archive, &happened);
 }
 
-/// One whose socket has an address of this machine that is not taken for loopback.
-async fn heard_by(proxy: Option<&str>) {
+/// Collects from a socket at an address of this machine that is not taken for loopback.
+async fn collects_through(proxy: Option<&str>) {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx"]).await;
     let mut plan = plan(&doubles, &["socket"]);
@@ -284,13 +283,13 @@ async fn heard_by(proxy: Option<&str>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
 async fn an_exchange_on_this_machine() {
-    heard_by(None).await;
+    collects_through(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by others in a process of its own"]
 async fn an_exchange_without_a_proxy() {
-    heard_by(Some("")).await;
+    collects_through(Some("")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -87,7 +87,7 @@ fn of_orders(orders: &[OrderRow]) -> Batch {
     }
 }
 
-/// Frames whose end is cut off have no checksum: whatever they say, they correct nothing, and that is told.
+/// Frames with a cut end have no checksum: they correct nothing, and the damage is reported.
 fn assert_an_end_corrects_nothing(raw: &Path, wrong: &[OrderRow], before: (Decimal, usize)) {
     let third = Folder::new();
     let path = third.archive();
@@ -111,10 +111,10 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
         truths.extend(doubles.of(venue).liquidate(30));
     }
     collecting.until_stored(truths.len()).await;
-    // What is told again as a body is known already.
+    // Orders of a backfill that came by WebSocket are known already.
     doubles.of("okx").act(Act::Disconnect(Ending::Close));
     collecting
-        .until_of("okx", "it is told again", |one| one.repeated >= 30)
+        .until_of("okx", "it is backfilled", |one| one.repeated >= 30)
         .await;
     collecting.stop().await;
     assert_stored(&folder.archive(), &truths);
@@ -143,7 +143,7 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
             .clone()
     };
     wrong.push(made_up);
-    // What did not come with any frame that is stored is left alone.
+    // A row without a stored frame is left alone.
     let mut other = wrong
         .iter()
         .find(|row| row.order.exchange == "bitfinex")
@@ -161,7 +161,7 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
     writer.append(&of_orders(filed)).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     writer.append(&of_orders(journaled)).unwrap();
-    let place = writer.summary().unwrap().end;
+    let position = writer.summary().unwrap().end;
     drop(writer);
     let before = total(&path, None);
     let now = orders(&path).iter().map(|row| row.received_at).max();
@@ -177,11 +177,11 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
     let mut stored = orders(&path);
     stored.retain(|row| row.dedupe_key != "bitfinex|of old");
     assert_eq!(stored, right);
-    // Whoever reads on from before reads all of it again.
+    // A reader that continues from before reads all of it again.
     let reader = Archive::read(&path).unwrap();
     assert!(
         reader
-            .tail(place, i64::MAX / 2, &mut |_| ())
+            .tail(position, i64::MAX / 2, &mut |_| ())
             .unwrap()
             .incomplete
     );
@@ -201,7 +201,7 @@ async fn a_rebuild_corrects_wrong_units_and_earlier_answers_stay() {
     };
     assert_eq!(counts(&again(&path, &part)), [30, 0, 0, 0]);
     assert_eq!(Archive::read(&path).unwrap().lists().unwrap(), listed);
-    // The days roll on as ever, and what was answered before is answered still.
+    // Days are compacted as before, and earlier answers stay the same.
     let mut writer = Archive::create_or_open(&path).unwrap();
     writer.compact(Millis(i64::MAX / 2)).unwrap();
     drop(writer);

@@ -23,7 +23,7 @@ fn one_of_each_path(exchange: &Exchange, nth: usize) -> Vec<usize> {
     (0..sockets.len()).filter(is_it).collect()
 }
 
-/// Whether two listen to everything.
+/// Whether two connections have everything.
 fn is_whole(one: &VenueStatus) -> bool {
     let lines = if one.exchange == "bybit" { 2 } else { 1 };
     one.state == VenueState::Live && (one.sockets, one.sockets_wanted) == (2 * lines, 2 * lines)
@@ -31,36 +31,36 @@ fn is_whole(one: &VenueStatus) -> bool {
 
 async fn until_whole(collecting: &Collecting) {
     collecting
-        .until("two listen to everything", |status| {
+        .until("two connections have everything", |status| {
             status.venues.iter().all(is_whole)
         })
         .await;
 }
 
-/// Lets something happen everywhere, and waits until both have told it.
-async fn until_both_have_told(collecting: &Collecting, doubles: &Doubles) -> Vec<Truth> {
+/// Makes orders everywhere, and waits until both connections have reported them.
+async fn until_both_have_reported(collecting: &Collecting, doubles: &Doubles) -> Vec<Truth> {
     let mut happened = Vec::new();
     for exchange in doubles.exchanges().values() {
         happened.extend(exchange.liquidate(20));
     }
     collecting
-        .until("both have told it", |status| {
+        .until("both have reported it", |status| {
             status.venues.iter().all(|one| one.repeated >= 20)
         })
         .await;
     happened
 }
 
-/// Waits until every socket has asked for a sign of life several times since, and got it.
+/// Waits until every socket has sent several more pings with an answer.
 async fn until_all_give_a_sign(doubles: &Doubles) {
     for exchange in doubles.exchanges().values() {
         let before = exchange.tally();
-        let asked = before.pings + 4 * before.open;
-        exchange.until(|tally| tally.pings >= asked).await;
+        let pings = before.pings + 4 * before.open;
+        exchange.until(|tally| tally.pings >= pings).await;
     }
 }
 
-/// Settings for two that ask for a sign of life again and again.
+/// Settings for two connections that send pings often.
 fn for_two() -> Settings {
     let mut settings = Settings {
         redundancy: 2,
@@ -70,7 +70,7 @@ fn for_two() -> Settings {
     settings
 }
 
-/// Between two of its pings nothing proves what was heard since the last one, and the other may be lost any moment.
+/// Between two pings nothing proves that a connection is alive, and the other may be lost any moment.
 #[tokio::test(start_paused = true)]
 async fn the_remaining_connection_sends_a_ping_as_soon_as_the_other_is_lost() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
@@ -79,9 +79,9 @@ async fn the_remaining_connection_sends_a_ping_as_soon_as_the_other_is_lost() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
     for exchange in doubles.exchanges().values() {
-        let mut asked = None;
-        while asked != Some(exchange.tally().pings) {
-            asked = Some(exchange.tally().pings);
+        let mut pings = None;
+        while pings != Some(exchange.tally().pings) {
+            pings = Some(exchange.tally().pings);
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         exchange.fault(|faults| faults.refuse = true);
@@ -89,7 +89,7 @@ async fn the_remaining_connection_sends_a_ping_as_soon_as_the_other_is_lost() {
         for number in &lost {
             assert!(exchange.act_on(*number, Act::Disconnect(Ending::Reset)));
         }
-        let others = asked.unwrap() + lost.len();
+        let others = pings.unwrap() + lost.len();
         exchange.until(|tally| tally.pings >= others).await;
     }
     collecting.stop().await;
@@ -108,12 +108,12 @@ async fn a_gap_exists_only_if_both_redundant_connections_are_lost() {
         happened.len()
     };
     collecting.until_stored(tell(20)).await;
-    // What neither can read counts once.
+    // A message that neither can read counts once.
     for exchange in doubles.exchanges().values() {
         exchange.act(Act::Garbage(Garbage::Alien));
     }
     collecting
-        .until("all are told of it", |status| {
+        .until("all have counted it", |status| {
             status.venues.iter().all(|one| one.rejected > 0)
         })
         .await;
@@ -188,12 +188,12 @@ async fn a_silent_redundant_connection_is_replaced() {
     settings.pace.stale_connection = 0.4;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    let mut happened = until_both_have_told(&collecting, &doubles).await;
+    let mut happened = until_both_have_reported(&collecting, &doubles).await;
     for exchange in doubles.exchanges().values() {
         for number in one_of_each_path(exchange, 0) {
             assert!(exchange.act_on(number, Act::Mute));
         }
-        // Each of its paths tells something.
+        // Each of its paths has events.
         happened.extend(exchange.liquidate(20));
     }
     collecting
@@ -220,7 +220,7 @@ async fn a_silent_redundant_connection_is_replaced() {
     assert_eq!(gaps(&folder.archive()), []);
 }
 
-/// Who subscribes is told the last events anew at some venues, long after both were told them and they were forgotten here.
+/// Some venues send the last events to every new subscriber, long after the collector has forgotten them.
 #[tokio::test(start_paused = true)]
 async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&VENUES));
@@ -228,7 +228,7 @@ async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale()
     (settings.pace.stale_connection, settings.pace.dedupe) = (0.4, 0.2);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    let happened = until_both_have_told(&collecting, &doubles).await;
+    let happened = until_both_have_reported(&collecting, &doubles).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     for exchange in doubles.exchanges().values() {
         for number in one_of_each_path(exchange, 0) {
@@ -242,7 +242,7 @@ async fn past_events_of_a_reconnect_do_not_make_the_redundant_connection_stale()
             status.venues.iter().all(is_back)
         })
         .await;
-    // Twice as long as who owes something may be mute.
+    // Twice as long as a stale connection may be silent.
     tokio::time::sleep(Duration::from_millis(800)).await;
     for one in collecting.status().venues {
         assert_eq!((one.connections, one.gaps), (once_more(&one), 0), "{one:?}");
@@ -271,7 +271,7 @@ async fn redundant_connections_share_the_message_limit_of_their_address() {
     collecting.stop().await;
 }
 
-/// A number that one misses is no gap where the other had what it stands for; one that both miss is.
+/// A number that one connection misses is no gap if the other had its message; one that both miss is.
 #[tokio::test(start_paused = true)]
 async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["extended"]));
@@ -280,10 +280,10 @@ async fn a_sequence_hole_is_a_gap_only_if_both_redundant_connections_have_it() {
     settings.pace.acknowledge = 0.5;
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     until_whole(&collecting).await;
-    // Before that one alone listened.
+    // Before that there was only one connection.
     let whole = collecting.status().at;
     collecting
-        .until("both have listened for a while", |status| {
+        .until("both have been live for a while", |status| {
             status.at > whole.on(1500)
         })
         .await;

@@ -1,6 +1,6 @@
 //! Sequence numbers and totals of an exchange as evidence of completeness.
 //!
-//! Where a venue numbers what it tells, a frame that is lost on its way is a gap, is asked for, and is told.
+//! Where a venue numbers its messages, a lost frame is a gap, is backfilled, and is reported.
 
 use liqdata::archive::{Archive, Completeness, Evidence};
 use liqdata::market::Market;
@@ -15,7 +15,7 @@ const VENUES: [(&str, &str); 3] = [
     ("kraken", "PF_XBTUSD"),
 ];
 
-/// How long what is told was on its way, in milliseconds.
+/// How long each event was on its way, in milliseconds.
 const UNDER_WAY: i64 = 3000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,19 +28,19 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_live().await;
     let begun = collecting.status().at;
-    let (mut happened, mut missed) = (Vec::new(), Vec::new());
+    let (mut happened, mut lost_events) = (Vec::new(), Vec::new());
     for (number, lost) in [(0, false), (1, false), (2, true), (3, false), (4, false)] {
         for (venue, market) in VENUES {
             let exchange = doubles.of(venue);
             if lost {
                 assert_eq!(exchange.act(Act::Skip), 1, "{venue}");
             }
-            let told = exchange.imagine_of(market, [exchange.book().now() - UNDER_WAY + number]);
+            let events = exchange.imagine_of(market, [exchange.book().now() - UNDER_WAY + number]);
             if lost {
-                missed.push((venue, told[0].time));
+                lost_events.push((venue, events[0].time));
             }
-            exchange.publish(&told);
-            happened.extend(told);
+            exchange.publish(&events);
+            happened.extend(events);
             exchange.drained().await;
         }
     }
@@ -52,33 +52,33 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     collecting.until_stored(happened.len()).await;
     let market = Market::open(folder.archive(), None).unwrap();
     collecting
-        .until("what was missed is told", |_| {
+        .until("the gaps are recovered", |_| {
             let gaps = market.gaps(None, TimeRange::ALL).unwrap();
-            let is_told = |(venue, _): &(&str, &str)| {
+            let is_recovered = |(venue, _): &(&str, &str)| {
                 let mut of_venue = gaps.iter().filter(|gap| gap.exchange == *venue);
                 of_venue.any(|gap| gap.state == GapState::Recovered)
             };
-            VENUES.iter().all(is_told)
+            VENUES.iter().all(is_recovered)
         })
         .await;
     let now = Millis(doubles.of("kraken").book().now()).on(1000);
     collecting
-        .until("that the numbers were followed is on record", |_| {
+        .until("the checked numbers are on record", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
             let covered = archive.coverage(begun, now).unwrap();
             let is_verified = |one: &liqdata::archive::VenueCoverage| {
-                let numbered = one.numbered.is_some_and(|numbers| numbers >= 3);
+                let is_checked = one.numbered.is_some_and(|numbers| numbers >= 3);
                 let word = (one.completeness, one.known_by);
-                numbered
+                is_checked
                     && one.holes == Some(1)
                     && word == (Completeness::Complete, Evidence::Verified)
             };
             covered.len() == 3 && covered.iter().all(is_verified)
         })
         .await;
-    // The same is shown.
+    // The status has the same.
     collecting
-        .until("it is shown", |status| {
+        .until("the status has it", |status| {
             status.venues.iter().all(|one| {
                 one.known_by == Some(Evidence::Verified)
                     && one.connected_share.is_some()
@@ -90,7 +90,7 @@ async fn a_lost_frame_is_detected_by_its_sequence_number_and_backfilled() {
     assert_stored(&folder.archive(), &happened);
     let gaps = gaps(&folder.archive());
     assert_eq!(gaps.len(), 3, "{gaps:?}");
-    for (venue, at) in missed {
+    for (venue, at) in lost_events {
         let gap = gaps.iter().find(|gap| gap.exchange == venue).unwrap();
         let holds = gap.start.0 <= at && at < gap.end.0;
         assert!(holds, "{venue}: {at} is not in {gap:?}");
@@ -122,22 +122,22 @@ async fn the_totals_of_an_exchange_are_compared_with_the_stored_orders() {
     gate.record(&happened);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     collecting.until_stored(happened.len()).await;
-    let told: f64 = happened
+    let total: f64 = happened
         .iter()
         .filter(|truth| truth.native_id() == "BTC_USDT")
         .map(|truth| truth.value().to_string().parse::<f64>().unwrap())
         .sum();
     let now = Millis(gate.book().now());
     collecting
-        .until("both sums are told", |_| {
+        .until("both sums are reported", |_| {
             let archive = Archive::read(folder.archive()).unwrap();
             let covered = archive.coverage(now.back(60_000), now.on(60_000)).unwrap();
             covered.iter().any(|one| {
                 let theirs = one
                     .exchange_usd
-                    .is_some_and(|usd| (usd - told).abs() < 0.01);
+                    .is_some_and(|usd| (usd - total).abs() < 0.01);
                 // Of fills, which are better than the order by a fifth of a percent.
-                let ours = one.compared_usd.map(|usd| (usd / told - 1.0).abs());
+                let ours = one.compared_usd.map(|usd| (usd / total - 1.0).abs());
                 theirs && ours.is_some_and(|off| off < 0.003)
             })
         })

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::bench::{Doubles, Folder, assert_stored, quick};
 use crate::doubles::Truth;
 
-/// Far more than any step here takes; what is still pending then is stuck.
+/// Far more than any step here takes; a longer wait means that the test is stuck.
 const STUCK: Duration = Duration::from_secs(30);
 
 /// A server of a market; it answers until it is stopped.
@@ -96,17 +96,17 @@ async fn collected_orders_are_streamed_and_counted_at_once() {
     let (folder, doubles) = (Folder::new(), Doubles::on_loopback(&venues).await);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     let market = Market::open(folder.archive(), None).unwrap();
-    let place = market.newest().unwrap().to_string();
+    let position = market.newest().unwrap().to_string();
     let serving = Serving::start(market).await;
     collecting.until_live().await;
     let client = serving.client();
     let mut stream = OrderStream::new(
         client.clone(),
-        Stream::new(None, None, Some(&place)).unwrap(),
+        Stream::new(None, None, Some(&position)).unwrap(),
     );
 
     let mut truths: Vec<Truth> = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut received = BTreeSet::new();
     let mut slowest = Duration::ZERO;
     for _ in 0..5 {
         let began = Instant::now();
@@ -116,11 +116,11 @@ async fn collected_orders_are_streamed_and_counted_at_once() {
         }
         let orders = streamed(&mut stream, news.len()).await;
         slowest = slowest.max(began.elapsed());
-        told.extend(orders.iter().map(seen));
+        received.extend(orders.iter().map(seen));
         truths.extend(news);
         let wanted: BTreeSet<Seen> = truths.iter().map(happened).collect();
-        assert_eq!(told, wanted);
-        // What is streamed is counted for whoever asks next.
+        assert_eq!(received, wanted);
+        // Streamed orders are counted in the next answer.
         let overview = client.send(&Overview).await.unwrap();
         assert_eq!(counted(&overview), u64::try_from(truths.len()).unwrap());
     }

@@ -30,7 +30,7 @@ fn a_busy_half_hour(exchange: &Exchange) -> Vec<Truth> {
     happened
 }
 
-async fn is_asked_for_the_past(venue: &'static str) {
+async fn fills_the_past(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let happened = a_busy_half_hour(exchange);
@@ -53,8 +53,8 @@ async fn is_asked_for_the_past(venue: &'static str) {
     assert_stored(&archive, &happened);
 }
 
-/// Cut off, stored out, let in again.
-async fn is_asked_for_what_was_missed(venue: &'static str) {
+/// Disconnected, refused, accepted again.
+async fn fills_the_gap(venue: &'static str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
@@ -64,9 +64,9 @@ async fn is_asked_for_what_was_missed(venue: &'static str) {
     exchange.fault(|faults| faults.refuse = true);
     exchange.act(Act::Disconnect(Ending::Reset));
     exchange.until(|tally| tally.open == 0).await;
-    let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 90));
-    exchange.record(&missed);
-    happened.extend(missed);
+    let unsent = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 90));
+    exchange.record(&unsent);
+    happened.extend(unsent);
     exchange.mend();
     collecting.until_stored(happened.len()).await;
     collecting.until_live().await;
@@ -82,15 +82,15 @@ async fn is_asked_for_what_was_missed(venue: &'static str) {
 }
 
 macro_rules! tapes {
-    ($($past:ident, $missed:ident: $venue:literal,)+) => {
+    ($($past:ident, $gap:ident: $venue:literal,)+) => {
         $(#[tokio::test(start_paused = true)]
         async fn $past() {
-            is_asked_for_the_past($venue).await;
+            fills_the_past($venue).await;
         }
 
         #[tokio::test(start_paused = true)]
-        async fn $missed() {
-            is_asked_for_what_was_missed($venue).await;
+        async fn $gap() {
+            fills_the_gap($venue).await;
         })+
     };
 }
@@ -101,7 +101,7 @@ tapes! {
     the_past_of_dydx_is_filled_page_by_page, orders_of_dydx_during_a_disconnection_are_backfilled: "dydx",
 }
 
-/// A page ends with an instant, not with a place, so what it leaves out of that instant is lost: that much, and by name.
+/// A page ends with an instant, so the remaining trades of that instant are lost, and reported by name.
 #[tokio::test(start_paused = true)]
 async fn an_instant_that_fills_a_page_loses_only_its_remaining_trades() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
@@ -127,11 +127,11 @@ async fn an_instant_that_fills_a_page_loses_only_its_remaining_trades() {
     collecting.stop().await;
     happened.extend_from_slice(&crowd[30..]);
     assert_stored(&archive, &happened);
-    let aside = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
-    assert!(aside.contains("has 100 trades at"), "{aside}");
+    let quarantined = std::fs::read_to_string(archive.join("quarantine.jsonl")).unwrap();
+    assert!(quarantined.contains("has 100 trades at"), "{quarantined}");
 }
 
-/// What comes with a subscription may be older than anything that a live channel tells.
+/// Trades that come with a subscription may be older than any live event.
 #[tokio::test(start_paused = true)]
 async fn old_trades_that_come_with_a_subscription_are_stored() {
     let (folder, venues) = (Folder::new(), ["kraken", "dydx", "lighter", "extended"]);
@@ -158,9 +158,9 @@ async fn old_trades_that_come_with_a_subscription_are_stored() {
 // --- BitMEX
 
 /// Its orders have no time, so the time is left out.
-fn timeless(mut told: OrderContent) -> OrderContent {
-    told.6 = 0;
-    told
+fn timeless(mut content: OrderContent) -> OrderContent {
+    content.6 = 0;
+    content
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,10 +193,10 @@ async fn orders_of_bitmex_have_the_time_of_receipt_and_a_partial_adds_none() {
         "{times:?}"
     );
     let mut stored: Vec<OrderContent> = rows.iter().map(content_of).map(timeless).collect();
-    let mut told: Vec<OrderContent> = happened.iter().map(true_of).map(timeless).collect();
+    let mut expected: Vec<OrderContent> = happened.iter().map(true_of).map(timeless).collect();
     stored.sort();
-    told.sort();
-    assert_eq!(stored, told);
+    expected.sort();
+    assert_eq!(stored, expected);
 }
 
 // --- sockets
@@ -253,7 +253,7 @@ fn requests_of_an_exchange_are_answered() {
     assert_eq!(answer("lighter", br#"{"type":"pong"}"#).unwrap(), None);
 }
 
-/// The venue sends nothing although it listens, and its own heart no longer beats.
+/// The venue sends no events and no heartbeats.
 #[tokio::test(start_paused = true)]
 async fn a_kraken_connection_without_heartbeats_is_replaced() {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&["kraken"]));
@@ -272,12 +272,12 @@ async fn a_kraken_connection_without_heartbeats_is_replaced() {
 }
 
 /// A refused market costs no other, and is named.
-async fn names_what_is_refused(venue: &'static str, topic: &str, market: &str) {
+async fn names_the_refused_market(venue: &'static str, topic: &str, market: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     exchange.fault(|faults| faults.bad_topics = vec![topic.to_owned()]);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
-    // The others are live all the same, after what is left unsaid was waited for.
+    // The others are live all the same, after the acknowledgement has timed out.
     collecting.until_live().await;
     let status = collecting.of(venue);
     let named =
@@ -297,23 +297,23 @@ async fn names_what_is_refused(venue: &'static str, topic: &str, market: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_market_that_kraken_refuses_is_reported_by_name() {
-    names_what_is_refused("kraken", "PF_ETHUSD", "PF_ETHUSD").await;
+    names_the_refused_market("kraken", "PF_ETHUSD", "PF_ETHUSD").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_market_that_dydx_refuses_is_reported_by_name() {
-    names_what_is_refused("dydx", "ETH-USD", "ETH-USD").await;
+    names_the_refused_market("dydx", "ETH-USD", "ETH-USD").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_market_that_lighter_refuses_is_reported_by_name() {
-    names_what_is_refused("lighter", "trade/0", "0").await;
+    names_the_refused_market("lighter", "trade/0", "0").await;
 }
 
 /// Which one is meant it does not say.
 #[tokio::test(start_paused = true)]
 async fn a_market_that_pacifica_refuses_is_reported_by_name() {
-    names_what_is_refused("pacifica", "ETH", "ETH").await;
+    names_the_refused_market("pacifica", "ETH", "ETH").await;
 }
 
 /// A channel that does not exist is left out of the reply.

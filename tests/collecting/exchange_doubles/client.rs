@@ -1,4 +1,4 @@
-//! A plain client, and what its frames decode to.
+//! A plain client, and the decoded events of its frames.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::doubles::{Exchange, Market, Truth};
 
-/// What an event says, whichever way it came.
+/// The content of an event, by socket or by REST.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     pub(crate) native_id: String,
@@ -70,7 +70,7 @@ pub(crate) fn instruments<'a>(
             } else {
                 "linear"
             };
-            // Of Bitget the lot is wanted, which tells the unit of an amount.
+            // Bitget needs the lot, which gives the unit of an amount.
             let size = match venue {
                 "bitget" => market.step(),
                 _ => market.contract_size(),

@@ -1,4 +1,4 @@
-//! The faults are what they say they are.
+//! The faults of the doubles.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn a_half_open_exchange_takes_bytes_and_says_nothing() {
 }
 
 #[tokio::test]
-async fn garbage_is_garbage() {
+async fn garbage_cannot_be_decoded() {
     for garbage in [
         Garbage::InvalidUtf8,
         Garbage::BadOpcode,
@@ -100,7 +100,7 @@ async fn connections_end_in_every_way() {
 }
 
 #[tokio::test]
-async fn frames_come_twice_again_and_in_another_order() {
+async fn frames_are_duplicated_repeated_and_shuffled() {
     let (exchange, mut client) = subscribed().await;
     exchange.fault(|faults| faults.duplicate = true);
     let truths = exchange.liquidate(2);
@@ -157,7 +157,7 @@ async fn refused_connections_are_counted_and_a_shut_port_refuses() {
 }
 
 #[tokio::test]
-async fn a_handshake_is_turned_away_with_its_status() {
+async fn a_handshake_is_refused_with_the_given_status() {
     let exchange = Exchange::open("binance").await;
     exchange.fault(|faults| {
         faults.handshake = Some(Limit {
@@ -175,7 +175,7 @@ async fn a_handshake_is_turned_away_with_its_status() {
 }
 
 #[tokio::test]
-async fn members_come_and_go() {
+async fn members_are_added_and_removed() {
     let (exchange, mut client) = subscribed().await;
     exchange.fault(|faults| {
         faults.new_field = true;

@@ -1,4 +1,4 @@
-//! The doubles beside messages that exchanges really sent, where those are at hand.
+//! Compares the doubles with recorded messages of exchanges, where those are available.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,35 +19,35 @@ fn recorded() -> Option<PathBuf> {
     folder
 }
 
-/// Where every member of a message stands, lists taken as one.
-fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+/// The path of every member of a message, with one path for all items of a list.
+fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
                 let at = format!("{at}.{name}");
-                places(member, &at, found);
+                paths(member, &at, found);
                 found.insert(at);
             }
         }
         Value::Array(items) => items
             .iter()
-            .for_each(|item| places(item, &format!("{at}[]"), found)),
+            .for_each(|item| paths(item, &format!("{at}[]"), found)),
         _ => {}
     }
 }
 
-fn places_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+fn paths_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for text in texts {
         let message: Value = serde_json::from_str(text).unwrap();
         // Of Binance some are recorded in the envelope of a combined stream and some raw.
         let inside = message.get("stream").and(message.get("data"));
-        places(inside.unwrap_or(&message), "", &mut found);
+        paths(inside.unwrap_or(&message), "", &mut found);
     }
     found
 }
 
-/// Recorded files, and the topic on which the double says the like.
+/// Recorded files, and the topic with the same messages of the double.
 const ALIKE: [(&str, &str, &str); 12] = [
     (
         "binance",
@@ -100,11 +100,11 @@ const ALIKE: [(&str, &str, &str); 12] = [
 ];
 
 #[test]
-fn every_member_of_a_recorded_message_is_in_those_of_the_double() {
+fn the_double_has_every_member_of_the_recorded_messages() {
     let Some(folder) = recorded() else { return };
     for (venue, file, topic) in ALIKE {
         let text = std::fs::read_to_string(folder.join(venue).join(file)).unwrap();
-        let real = places_of(text.lines());
+        let real = paths_of(text.lines());
         let dialect = dialect(venue).unwrap();
         let book = Book::new(Setup::of(venue), dialect.markets());
         let mut stream = Liquidations::new(venue, dialect.markets(), 1);
@@ -120,7 +120,7 @@ fn every_member_of_a_recorded_message_is_in_those_of_the_double() {
             .chunks(dialect.most().min(2))
             .flat_map(|frame| dialect.render(topic, frame, &book))
             .collect();
-        let ours = places_of(said.iter().map(String::as_str));
+        let ours = paths_of(said.iter().map(String::as_str));
         let missing: Vec<&String> = real.difference(&ours).collect();
         assert!(
             missing.is_empty(),
@@ -157,12 +157,12 @@ async fn recorded_messages_are_replayed_as_they_are() {
             assert_eq!(exchange.say(line), 1);
             let frame = client.hear().await;
             let none = Instruments::default();
-            let heard = decode(venue, &frame, Some(Millis(0)), &none).unwrap();
+            let decoded = decode(venue, &frame, Some(Millis(0)), &none).unwrap();
             assert_eq!(
-                heard,
+                decoded,
                 decode(venue, line.as_bytes(), Some(Millis(0)), &none).unwrap()
             );
-            assert!(!heard.is_empty());
+            assert!(!decoded.is_empty());
         }
     }
 }

@@ -116,7 +116,7 @@ async fn candles_of_three_venues_page_each_in_its_way() {
 }
 
 #[tokio::test]
-async fn a_long_candle_is_what_its_minutes_are() {
+async fn a_long_candle_aggregates_its_minutes() {
     let exchange = at_noon("binance").await;
     let start = NOW - NOW % 3_600_000 - 3_600_000;
     let path = format!(
@@ -150,8 +150,8 @@ async fn a_long_candle_is_what_its_minutes_are() {
     );
 }
 
-/// What a double answers to the requests that the collector makes for a market's open interest: the times of the readings,
-/// each as often as it was told, in order.
+/// A double's answers to the collector's requests for a market's open interest: the times of all readings in order, with
+/// repetitions.
 async fn readings(exchange: &Exchange, native_id: &str, (from, until): (i64, i64)) -> Vec<i64> {
     let venue = venue(exchange.venue()).unwrap();
     let listing = Listing {
@@ -170,9 +170,9 @@ async fn readings(exchange: &Exchange, native_id: &str, (from, until): (i64, i64
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let asked = format!("{}?{}", ask.path, pairs.join("&"));
-        let (status, body) = fetch(exchange, &asked).await;
-        assert_eq!(status, 200, "{asked}: {body}");
+        let target = format!("{}?{}", ask.path, pairs.join("&"));
+        let (status, body) = fetch(exchange, &target).await;
+        assert_eq!(status, 200, "{target}: {body}");
         let read = venue.read_open_interest(&venue.frame(&body, None, &none));
         times.extend(read.unwrap().iter().map(|reading| reading.timestamp.0));
     }
@@ -180,22 +180,22 @@ async fn readings(exchange: &Exchange, native_id: &str, (from, until): (i64, i64
     times
 }
 
-/// OKX gives what is newer than `begin` and older than `end`, so a request that named the first reading wanted as `begin` would
-/// go without it, at every seam of two pages.
+/// OKX returns readings newer than `begin` and older than `end`, so a request with the first wanted reading as `begin` would
+/// lose it at every seam of two pages.
 #[tokio::test]
-async fn pages_of_open_interest_of_okx_leave_out_no_reading_and_tell_none_twice() {
+async fn pages_of_okx_open_interest_have_every_reading_once() {
     let exchange = at_noon("okx").await;
     let five = 5 * 60_000;
     let until = NOW - NOW % five;
     let from = until - 250 * five;
     let wanted: Vec<i64> = (0..250).map(|nth| from + nth * five).collect();
-    let told = readings(&exchange, "BTC-USDT-SWAP", (from, until)).await;
-    assert_eq!(told, wanted);
+    let times = readings(&exchange, "BTC-USDT-SWAP", (from, until)).await;
+    assert_eq!(times, wanted);
 }
 
-/// A start of thirty days ago is refused, so what is asked for ends an hour before.
+/// A start of thirty days ago is refused, so the request starts an hour later.
 #[tokio::test]
-async fn open_interest_of_binance_is_asked_for_to_within_an_hour_of_thirty_days() {
+async fn open_interest_of_binance_is_requested_within_an_hour_of_thirty_days() {
     let exchange = at_noon("binance").await;
     let back = venue("binance").unwrap().open_interest_look_back();
     let (month, hour, five) = (30 * 24 * 3_600_000, 3_600_000, 5 * 60_000);
@@ -203,12 +203,12 @@ async fn open_interest_of_binance_is_asked_for_to_within_an_hour_of_thirty_days(
     let path = "/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=500";
     let (status, _) = fetch(&exchange, &format!("{path}&startTime={}", NOW - month)).await;
     assert_eq!(status, 400);
-    let told = readings(&exchange, "BTCUSDT", (NOW - back, NOW)).await;
+    let times = readings(&exchange, "BTCUSDT", (NOW - back, NOW)).await;
     let first = (NOW - back + five - 1) / five * five;
     let wanted: Vec<i64> = (first..NOW)
         .step_by(usize::try_from(five).unwrap())
         .collect();
-    assert_eq!(told, wanted);
+    assert_eq!(times, wanted);
 }
 
 #[tokio::test]
@@ -264,14 +264,14 @@ async fn open_interest_of_three_venues_pages_each_in_its_way() {
     .await;
     assert!(
         body["data"].as_array().unwrap().len() < 5,
-        "three days are kept"
+        "the history has three days"
     );
     let body = ask(&exchange, path).await;
     assert_eq!(first_of(&body["data"])[0], five, "newest first");
 }
 
 #[tokio::test]
-async fn the_back_fill_of_okx_tells_the_truth_of_its_range() {
+async fn the_backfill_of_okx_returns_the_truth_of_its_range() {
     let exchange = at_noon("okx").await;
     let truths = exchange.imagine_of(
         "BTC-USDT-SWAP",
@@ -355,7 +355,7 @@ async fn a_market_is_listed_when_it_is_announced() {
     assert!(names(&ask(&exchange, path).await));
 }
 
-/// The paths of a back-fill, given what the last answer held; `None` is its end.
+/// The next path of a backfill after the rows of all answers so far; `None` is its end.
 type Walk = fn(&str, &[Seen]) -> Option<String>;
 
 fn oldest(found: &[Seen]) -> Option<i64> {
@@ -433,7 +433,7 @@ fn back_fill(venue: &str) -> (&'static str, Walk) {
 }
 
 #[tokio::test]
-async fn every_back_fill_tells_the_truth_page_by_page() {
+async fn every_backfill_returns_the_truth_page_by_page() {
     for venue in [
         "gate", "bitget", "htx", "coinex", "orderly", "kraken", "deribit", "dydx", "bitfinex",
     ] {
@@ -465,11 +465,11 @@ async fn every_back_fill_tells_the_truth_page_by_page() {
         }
         found.sort();
         let dialect = dialect(venue).unwrap();
-        let told: Vec<_> = truths
+        let reported: Vec<_> = truths
             .iter()
             .map(|truth| dialect.reported_by_rest(truth))
             .collect();
-        let mut expected = seen(&told);
+        let mut expected = seen(&reported);
         expected.sort();
         assert_eq!(found, expected, "{venue}");
         assert!(
@@ -480,7 +480,7 @@ async fn every_back_fill_tells_the_truth_page_by_page() {
 }
 
 #[tokio::test]
-async fn the_same_order_is_stored_under_the_same_key_from_the_socket_and_over_rest() {
+async fn an_order_has_the_same_key_from_the_socket_and_over_rest() {
     for venue in [
         "okx", "gate", "bitget", "htx", "coinex", "orderly", "kraken", "deribit", "dydx",
         "bitfinex",
@@ -503,10 +503,10 @@ async fn the_same_order_is_stored_under_the_same_key_from_the_socket_and_over_re
             .iter()
             .filter(|known| known.native_id == market);
         let instruments = instruments(venue, known);
-        let keyed = liqdata::feeds::venue(venue).unwrap().keyed();
+        let rules = liqdata::feeds::venue(venue).unwrap().keyed();
         let keys = |body: &str| -> BTreeSet<String> {
             let events = decode(venue, body.as_bytes(), None, &instruments).unwrap();
-            let shared = |event: &Event| keyed.shared(&event.dedupe_key).to_owned();
+            let shared = |event: &Event| rules.shared(&event.dedupe_key).to_owned();
             events.iter().map(shared).collect()
         };
         let over_rest = keys(&fetch(&exchange, &path).await.1);

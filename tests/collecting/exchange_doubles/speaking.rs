@@ -1,4 +1,4 @@
-//! What the doubles say on their sockets.
+//! The messages of the doubles on their sockets.
 
 use std::time::Duration;
 
@@ -278,19 +278,19 @@ fn words(frame: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn every_venue_answers_in_its_own_words_and_then_tells_the_truth() {
+async fn every_venue_answers_in_its_own_words_and_sends_the_truth() {
     assert_eq!(
         TALKS.len(),
         names().len() - 2,
         "all but the two without a socket"
     );
-    for (venue, path, said, heard) in TALKS {
+    for (venue, path, said, answers) in TALKS {
         let exchange = Exchange::open(venue).await;
         let mut client = Client::connect(&exchange, path).await;
         for text in said {
             client.say(text).await;
         }
-        for part in heard {
+        for part in answers {
             let answer = words(&client.hear().await);
             assert!(
                 answer.contains(part),
@@ -319,7 +319,7 @@ async fn every_venue_answers_in_its_own_words_and_then_tells_the_truth() {
 }
 
 #[tokio::test]
-async fn htx_wants_its_very_token_back_or_hangs_up() {
+async fn htx_hangs_up_unless_its_token_comes_back() {
     let mut setup = Setup::of("htx");
     setup.second = Duration::from_millis(2);
     let exchange = Exchange::with(setup).await;
@@ -345,7 +345,7 @@ async fn htx_wants_its_very_token_back_or_hangs_up() {
 }
 
 #[tokio::test]
-async fn deribit_hangs_up_on_who_does_not_answer_its_test() {
+async fn deribit_hangs_up_if_its_test_request_is_not_answered() {
     let mut setup = Setup::of("deribit");
     setup.second = Duration::from_millis(1);
     let exchange = Exchange::with(setup).await;

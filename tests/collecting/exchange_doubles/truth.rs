@@ -76,7 +76,7 @@ fn the_same_seed_makes_the_same_events() {
     }
 }
 
-/// Rows that are far off the market are doubted by a collector, so all doubles start a coin at about one price.
+/// A collector checks orders for outliers, so all doubles start a coin at about one price.
 #[test]
 fn a_coin_has_one_price_at_every_venue() {
     let mut prices: BTreeMap<String, Vec<(Decimal, &str)>> = BTreeMap::new();

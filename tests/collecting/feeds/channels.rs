@@ -5,7 +5,7 @@ use liqdata::model::Side;
 use crate::feeds::{fault, read};
 
 #[test]
-fn a_channel_whose_liquidations_cannot_be_decoded_is_named() {
+fn a_liquidation_channel_without_a_decoder_is_named() {
     for (exchange, frame, path, words) in [
         (
             "okx",
@@ -83,7 +83,7 @@ fn a_channel_whose_liquidations_cannot_be_decoded_is_named() {
 }
 
 #[test]
-fn a_channel_that_nobody_knows_is_named() {
+fn an_unknown_channel_is_named() {
     for (exchange, frame, path) in [
         (
             "binance",
@@ -272,7 +272,7 @@ fn the_retired_topic_of_bybit_gives_rows() {
         r#"{"updatedTime":1632123952732,"symbol":"BTCUSDT","side":"Buy","size":"0.009","price":"45212.50"}"#,
     );
     assert_eq!(old, new, "members were renamed");
-    // By the topic that took its place the order is the same, although that one has every order.
+    // The topic that replaced it gives the same order, although that one has every order.
     let current = read(
         "bybit",
         r#"{"topic":"allLiquidation.BTCUSDT","data":[{"T":1632123952732,"s":"BTCUSDT","S":"Buy","v":"0.009","p":"45212.50"}]}"#,

@@ -1,4 +1,4 @@
-//! What is claimed of the venues: their names, their pairs, and who tells everything.
+//! Properties of the venues: their names, their pairs, and which are complete.
 
 use liqdata::feeds::{Completeness, VENUES, Venue, hyperliquid};
 use liqdata::model::{EXCHANGES, Symbol};
@@ -29,14 +29,14 @@ fn only_venues_that_claim_it_count_as_complete() {
 }
 
 #[test]
-fn the_exchanges_known_by_name_are_those_that_are_listened_to() {
+fn every_known_exchange_has_a_feed() {
     let mut known = VENUES.map(Venue::name).to_vec();
     known.push(hyperliquid::EXCHANGE);
     assert_eq!(known, EXCHANGES);
 }
 
 #[test]
-fn a_venues_own_name_of_a_contract_means_the_pair_again() {
+fn a_native_id_reads_back_as_its_pair() {
     for venue in VENUES {
         for pair in ["BTCUSDT", "BTCUSD", "ETHUSDC", "SOLUSDT"] {
             let symbol = Symbol::read(pair).unwrap();
@@ -45,8 +45,8 @@ fn a_venues_own_name_of_a_contract_means_the_pair_again() {
             };
             let again = Symbol::read(&native_id).unwrap();
             let found = (again.name(), again.kind());
-            let asked = (symbol.name(), symbol.kind());
-            assert_eq!(found, asked, "{} {native_id}", venue.name());
+            let wanted = (symbol.name(), symbol.kind());
+            assert_eq!(found, wanted, "{} {native_id}", venue.name());
         }
         let dated = Symbol::read("BTC-USDT-261225").unwrap();
         assert_eq!(venue.native_id(&dated), None);

@@ -1,4 +1,4 @@
-//! Dedupe keys: whatever identifies an event in its frame is in its key, at every exchange.
+//! Dedupe keys: every identifying member of an event is in its key, at every exchange.
 
 use std::collections::HashSet;
 use std::fs;
@@ -128,7 +128,7 @@ fn changed(value: &Value) -> Option<Value> {
 }
 
 /// Where members of that name are, as JSON pointers.
-fn places(value: &Value, name: &str, at: &str, found: &mut Vec<String>) {
+fn paths(value: &Value, name: &str, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (member, value) in members {
@@ -136,7 +136,7 @@ fn places(value: &Value, name: &str, at: &str, found: &mut Vec<String>) {
                 if member == name {
                     found.push(at.clone());
                 }
-                places(value, name, &at, found);
+                paths(value, name, &at, found);
             }
         }
         Value::Array(items) => {
@@ -146,7 +146,7 @@ fn places(value: &Value, name: &str, at: &str, found: &mut Vec<String>) {
                 if is_row && index.to_string() == name {
                     found.push(at.clone());
                 }
-                places(value, name, &at, found);
+                paths(value, name, &at, found);
             }
         }
         _ => {}
@@ -159,7 +159,7 @@ fn read(exchange: &str, frame: &Value, markets: &Instruments) -> Option<Vec<Stri
     Some(keys(&events).into_iter().map(str::to_owned).collect())
 }
 
-/// The frame with another value at a place.
+/// The frame with another value at a path.
 fn with(frame: &Value, pointer: &str, value: Value) -> Value {
     let mut frame = frame.clone();
     *frame.pointer_mut(pointer).unwrap() = value;
@@ -196,7 +196,7 @@ fn is_read(
 }
 
 /// Changes each identifying member of a frame, which has to change a key. Gives the members that the frame has.
-fn told_apart(
+fn distinguished(
     exchange: &str,
     frame: &Value,
     names: &[&'static str],
@@ -209,7 +209,7 @@ fn told_apart(
     assert_eq!(read(exchange, frame, markets).as_ref(), Some(&before));
     for name in names {
         let mut pointers = Vec::new();
-        places(frame, name, "", &mut pointers);
+        paths(frame, name, "", &mut pointers);
         for pointer in pointers {
             let Some(other) = changed(frame.pointer(&pointer).unwrap()) else {
                 continue;
@@ -282,14 +282,14 @@ fn frames(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn whatever_identifies_an_event_is_in_its_key() {
+fn every_identifying_member_of_an_event_is_in_its_key() {
     let named: Vec<&str> = IDENTIFYING.iter().map(|(exchange, _)| *exchange).collect();
     assert_eq!(named, VENUES.map(Venue::name));
     for (exchange, names) in IDENTIFYING {
         let markets = markets(exchange);
         let mut found = HashSet::new();
         for frame in frames(&samples().join(format!("{exchange}.jsonl"))) {
-            found.extend(told_apart(exchange, &frame, names, &markets));
+            found.extend(distinguished(exchange, &frame, names, &markets));
         }
         let missing: Vec<_> = names.iter().filter(|name| !found.contains(*name)).collect();
         assert!(missing.is_empty(), "{exchange}: no sample has {missing:?}");
@@ -297,7 +297,7 @@ fn whatever_identifies_an_event_is_in_its_key() {
 }
 
 #[test]
-fn whatever_identifies_a_recorded_event_is_in_its_key() {
+fn every_identifying_member_of_a_recorded_event_is_in_its_key() {
     let Some(data) = std::env::var_os("LIQDATA_REAL_DATA") else {
         eprintln!("skipped: LIQDATA_REAL_DATA names no folder of recordings");
         return;
@@ -310,7 +310,7 @@ fn whatever_identifies_a_recorded_event_is_in_its_key() {
         };
         for file in files {
             for frame in frames(&file.unwrap().path()) {
-                let found = told_apart(exchange, &frame, names, &Instruments::default());
+                let found = distinguished(exchange, &frame, names, &Instruments::default());
                 checked += usize::from(!found.is_empty());
             }
         }
@@ -319,7 +319,7 @@ fn whatever_identifies_a_recorded_event_is_in_its_key() {
 }
 
 #[test]
-fn a_stored_key_is_the_same_by_socket_and_by_rest_where_the_decoded_ones_differ() {
+fn a_stored_key_is_the_same_by_socket_and_by_rest() {
     for (exchange, socket, rest) in [
         (
             "gate",
@@ -338,8 +338,8 @@ fn a_stored_key_is_the_same_by_socket_and_by_rest_where_the_decoded_ones_differ(
             events[0].dedupe_key.clone()
         };
         let (socket, rest) = (key(socket), key(rest));
-        let keyed = venue(exchange).unwrap().keyed();
+        let rules = venue(exchange).unwrap().keyed();
         assert_ne!(socket, rest);
-        assert_eq!(keyed.shared(&socket), keyed.shared(&rest));
+        assert_eq!(rules.shared(&socket), rules.shared(&rest));
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a frame is told with its place, at every venue.
+//! Errors of frames name the path in the frame, at every venue.
 
 use liqdata::feeds::{Error, Instruments, VENUES, decode, venue};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::feeds::{fault, read};
 
 #[test]
-fn an_unknown_side_is_an_error_that_names_its_place_and_what_is_allowed() {
+fn an_unknown_side_is_an_error_with_path_and_allowed_values() {
     for (exchange, frame, path, allowed) in [
         (
             "binance",
@@ -58,7 +58,7 @@ fn an_unknown_side_is_an_error_that_names_its_place_and_what_is_allowed() {
 }
 
 #[test]
-fn a_cause_or_a_type_of_a_trade_that_nobody_knows_is_an_error() {
+fn an_unknown_cause_or_type_of_a_trade_is_an_error() {
     let pacifica = |cause: &str| {
         format!(
             r#"{{"channel":"trades","data":[{{"h":1,"s":"BTC","a":"1","p":"1","d":"close_long","tc":"{cause}","t":1790000000000}}]}}"#

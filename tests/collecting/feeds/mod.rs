@@ -1,4 +1,4 @@
-//! The decoders of the exchanges' frames: every venue's samples, and what each of them gets wrong elsewhere.
+//! The decoders of the exchanges' frames: every venue's samples and peculiarities.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,13 +10,13 @@
 
 mod channels;
 mod claims;
+mod control;
 mod dedupe;
 mod faulty;
 mod page;
 mod peculiar;
 mod properties;
 mod samples;
-mod steady;
 mod zipped;
 
 use liqdata::feeds::{Error, Event, Instrument, Instruments, decode};
@@ -31,7 +31,7 @@ fn read(exchange: &str, frame: &str) -> Vec<Event> {
         .unwrap_or_else(|error| panic!("{exchange}: {error}\n{frame}"))
 }
 
-/// Path and message of what is wrong with a frame.
+/// Path and message of the error in a frame.
 fn fault(exchange: &str, frame: &str) -> (String, String) {
     match decode(exchange, frame.as_bytes(), None, &Instruments::default()) {
         Err(Error::Unexpected { path, message }) => (path, message),

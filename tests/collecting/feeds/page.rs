@@ -1,4 +1,4 @@
-//! What the page says of all venues, and of the settings, is what they are.
+//! Checks the pages about the exchanges and the settings against the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ fn words() -> String {
     PAGE.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// More markets than go on one connection of any venue.
+/// More markets than one connection of any venue takes.
 fn many() -> Vec<Listing> {
     let instrument = Instrument::read("COIN", "USDC", "linear", "1").unwrap();
     let of = |number: u32| Listing {
@@ -38,10 +38,10 @@ fn paragraph<'a>(text: &'a str, start: &str) -> &'a str {
 }
 
 #[test]
-fn what_is_said_of_all_venues_names_each() {
+fn pages_about_all_exchanges_name_each() {
     const NUMBERS: [&str; 4] = ["seventeen", "eighteen", "nineteen", "twenty"];
     let number = NUMBERS[VENUES.len() - 17];
-    let told = [
+    let paragraphs = [
         paragraph(
             include_str!("../../../python/liqdata/feeds.py"),
             "exchange : str\n",
@@ -50,7 +50,7 @@ fn what_is_said_of_all_venues_names_each() {
     ];
     for venue in VENUES {
         let name = format!("`{}`", venue.name());
-        assert!(told.iter().all(|told| told.contains(&name)), "{name}");
+        assert!(paragraphs.iter().all(|text| text.contains(&name)), "{name}");
     }
     for page in [
         PAGE,
@@ -58,13 +58,13 @@ fn what_is_said_of_all_venues_names_each() {
         include_str!("../../../docs/dev/fuzzing.md"),
         include_str!("../../../CHANGELOG.md"),
     ] {
-        let (told, _) = page.split_once(" exchanges").unwrap();
-        assert!(page.contains(&format!("{number} exchanges")), "{told}");
+        let (text, _) = page.split_once(" exchanges").unwrap();
+        assert!(page.contains(&format!("{number} exchanges")), "{text}");
     }
     assert!(include_str!("../../../docs/index.md").contains(&format!("the {number}")));
 }
 
-/// The cells of the rows that the page has of each venue, in the order of its tables.
+/// The cells of the page's rows about a venue, in the order of its tables.
 fn rows_of(venue: &Venue) -> Vec<Vec<String>> {
     let start = format!("| `{}` |", venue.name());
     PAGE.lines()
@@ -74,11 +74,11 @@ fn rows_of(venue: &Venue) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn what_the_tables_say_of_a_venue_is_what_it_is() {
+fn the_tables_of_the_page_agree_with_every_exchange() {
     for venue in VENUES {
         let name = venue.name();
         let rows = rows_of(venue);
-        let [read, heard] = rows.as_slice() else {
+        let [read, connected] = rows.as_slice() else {
             panic!("{name}: {rows:?}");
         };
         let complete = match venue.completeness() {
@@ -87,16 +87,20 @@ fn what_the_tables_say_of_a_venue_is_what_it_is() {
             Completeness::Unknown => "unknown",
         };
         assert!(read[3].starts_with(complete), "{name}: {read:?}");
-        let told: Vec<&str> = PriceKind::ALL
+        let listed: Vec<&str> = PriceKind::ALL
             .iter()
             .map(|kind| kind.name())
             .filter(|kind| read[5].contains(&format!("`{kind}`")))
             .collect();
         let mut kinds: Vec<&str> = venue.price_kinds().iter().map(|kind| kind.name()).collect();
-        kinds.sort_by_key(|kind| told.iter().position(|one| one == kind));
-        assert_eq!(told, kinds, "{name}: {read:?}");
+        kinds.sort_by_key(|kind| listed.iter().position(|one| one == kind));
+        assert_eq!(listed, kinds, "{name}: {read:?}");
 
-        assert_eq!(heard[2].starts_with("none"), venue.is_polled(), "{name}");
+        assert_eq!(
+            connected[2].starts_with("none"),
+            venue.is_polled(),
+            "{name}"
+        );
         let signs = venue.heartbeat().signs;
         for (sign, words) in [
             (LifeSign::Pong, "pong within"),
@@ -104,58 +108,70 @@ fn what_the_tables_say_of_a_venue_is_what_it_is() {
             (LifeSign::Control, "; "),
         ] {
             let within = signs.iter().find(|(known, _)| *known == sign);
-            let is_told = heard[3].contains(words);
+            let is_stated = connected[3].contains(words);
             assert_eq!(
-                is_told,
+                is_stated,
                 within.is_some() && !venue.is_polled(),
                 "{name} {sign:?}"
             );
-            if let Some((_, most)) = within.filter(|_| is_told) {
+            if let Some((_, most)) = within.filter(|_| is_stated) {
                 let seconds = format!("{} s", most.as_secs());
-                assert!(heard[3].contains(&seconds), "{name}: {heard:?}");
+                assert!(connected[3].contains(&seconds), "{name}: {connected:?}");
             }
         }
         let back = venue.look_back();
-        assert_eq!(heard[4] == "not possible", back == 0, "{name}: {heard:?}");
-        // Two listen where nothing can be asked again, and nowhere else.
+        assert_eq!(
+            connected[4] == "not possible",
+            back == 0,
+            "{name}: {connected:?}"
+        );
+        // Only exchanges without a backfill have redundant connections.
         let is_lost = back == 0 && !venue.is_polled();
         assert_eq!(
             venue.redundant_connections(),
             if is_lost { 2 } else { 1 },
             "{name}"
         );
-        assert_eq!(heard[2].contains("twice"), is_lost, "{name}: {heard:?}");
-        if let Some((days, _)) = heard[4].split_once(" days") {
+        assert_eq!(
+            connected[2].contains("twice"),
+            is_lost,
+            "{name}: {connected:?}"
+        );
+        if let Some((days, _)) = connected[4].split_once(" days") {
             assert_eq!(days.parse::<i64>().unwrap() * Millis::DAY, back, "{name}");
         }
-        if let Some((most, _)) = heard[2].split_once(" markets each") {
+        if let Some((most, _)) = connected[2].split_once(" markets each") {
             let lines = venue.lines(&many());
             let markets: Vec<usize> = lines.iter().map(|line| line.topics().count()).collect();
             assert_eq!(markets.first(), most.parse().ok().as_ref(), "{name}");
         }
         let has_history = ["binance", "bybit", "okx"].contains(&name);
-        assert_eq!(!heard[5].is_empty(), has_history, "{name}: {heard:?}");
+        assert_eq!(
+            !connected[5].is_empty(),
+            has_history,
+            "{name}: {connected:?}"
+        );
         assert_eq!(venue.open_interest_look_back() > 0, has_history, "{name}");
     }
 }
 
 #[test]
-fn who_cuts_connections_is_left_before_that() {
+fn exchanges_that_cut_connections_at_24_hours_are_rotated_at_23() {
     let page = words();
-    let (told, _) = page
+    let (text, _) = page
         .split_once("cut connections at 24 hours: at 23")
         .unwrap();
-    let told = told.rsplit("**").nth(1).unwrap().to_lowercase();
+    let names = text.rsplit("**").nth(1).unwrap().to_lowercase();
     for venue in VENUES {
         let hours = venue.rotation().map(|after| after.as_secs() / 3600);
-        assert_eq!(told.contains(venue.name()), hours == Some(23), "{hours:?}");
+        assert_eq!(names.contains(venue.name()), hours == Some(23), "{hours:?}");
     }
 }
 
-/// The exchanges that stand in the first column of the table under a heading.
+/// The exchanges in the first column of the table under a heading.
 fn listed_under(heading: &str) -> BTreeSet<String> {
-    let (_, told) = PAGE.split_once(heading).unwrap();
-    let rows = told
+    let (_, text) = PAGE.split_once(heading).unwrap();
+    let rows = text
         .lines()
         .skip_while(|line| !line.starts_with("|---"))
         .skip(1)
@@ -170,7 +186,7 @@ fn listed_under(heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn who_is_never_silent_and_who_tells_prices_are_those_in_the_tables_of_that() {
+fn the_page_lists_the_exchanges_with_control_streams_and_with_prices() {
     let markets = many();
     let of = |is_one: &dyn Fn(&Venue) -> bool| -> BTreeSet<String> {
         let venues = VENUES.iter().filter(|venue| is_one(venue));
@@ -181,29 +197,29 @@ fn who_is_never_silent_and_who_tells_prices_are_those_in_the_tables_of_that() {
         lines.iter().any(|line| line.control != Control::None)
     };
     assert_eq!(listed_under("## What is never silent"), of(&is_controlled));
-    let tells = |venue: &Venue| venue.lists_prices() || !venue.price_requests().is_empty();
-    assert_eq!(listed_under("## The exchange's own price"), of(&tells));
+    let has_prices = |venue: &Venue| venue.lists_prices() || !venue.price_requests().is_empty();
+    assert_eq!(listed_under("## The exchange's own price"), of(&has_prices));
 }
 
 #[test]
-fn how_far_back_an_exchange_is_asked_is_what_the_page_says() {
+fn the_page_states_how_far_back_each_exchange_reports() {
     let page = words();
-    let (_, told) = page.split_once("the exchange remembers (").unwrap();
-    let (told, _) = told.split_once(')').unwrap();
+    let (_, text) = page.split_once("the exchange remembers (").unwrap();
+    let (text, _) = text.split_once(')').unwrap();
     let mut days: BTreeMap<String, i64> = BTreeMap::new();
-    for together in told.replace(" days", "").split("; ") {
+    for together in text.replace(" days", "").split("; ") {
         let (names, number) = together.rsplit_once(' ').unwrap();
         for name in names.split(", ") {
             days.insert(name.to_lowercase(), number.parse().unwrap());
         }
     }
-    let asked = VENUES.iter().filter(|venue| venue.look_back() > 0);
-    let asked = asked.map(|venue| (venue.name().to_owned(), venue.look_back() / Millis::DAY));
-    assert_eq!(days, asked.collect());
+    let limits = VENUES.iter().filter(|venue| venue.look_back() > 0);
+    let limits = limits.map(|venue| (venue.name().to_owned(), venue.look_back() / Millis::DAY));
+    assert_eq!(days, limits.collect());
 }
 
 #[test]
-fn how_late_an_exchange_may_tell_what_it_is_asked_for_is_what_the_page_says() {
+fn the_page_states_how_late_each_exchange_may_report() {
     assert!(words().contains("(OKX: eight minutes, the others: half a minute;"));
     for venue in VENUES.iter().filter(|venue| venue.look_back() > 0) {
         let late = if venue.name() == "okx" {
@@ -222,11 +238,11 @@ fn toml_of(page: &str) -> &str {
 }
 
 #[test]
-fn the_settings_of_the_pages_are_such_with_their_defaults() {
-    let mut told = Settings::read(toml_of(PAGE)).unwrap();
-    let bybit = told.exchanges.remove("bybit").unwrap();
+fn the_settings_on_the_pages_are_the_defaults() {
+    let mut stated = Settings::read(toml_of(PAGE)).unwrap();
+    let bybit = stated.exchanges.remove("bybit").unwrap();
     assert!(bybit.proxy.is_some() && bybit.hosts.len() == 2 && bybit.paths.len() == 1);
-    assert!(told.exchanges.is_empty());
+    assert!(stated.exchanges.is_empty());
     let default = Settings::default();
     let coins = "the history of BTC, ETH, SOL, XRP, DOGE and BNB";
     assert!(words().contains(coins));
@@ -235,9 +251,9 @@ fn the_settings_of_the_pages_are_such_with_their_defaults() {
         coins.replace(" and ", ", "),
         format!("the history of {named}")
     );
-    assert_eq!(told.coins, default.coins[..3]);
-    told.coins.clone_from(&default.coins);
-    assert_eq!(told, default);
+    assert_eq!(stated.coins, default.coins[..3]);
+    stated.coins.clone_from(&default.coins);
+    assert_eq!(stated, default);
     let positions = Settings::read(toml_of(include_str!(
         "../../../docs/explanation/positions.md"
     )))
@@ -246,12 +262,12 @@ fn the_settings_of_the_pages_are_such_with_their_defaults() {
 }
 
 #[test]
-fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
+fn durations_and_limits_on_the_page_equal_the_settings() {
     const HOUR: f64 = 3600.0;
     let said = words();
     let all = Settings::default();
     let pace = all.pace;
-    for (told, set, meant) in [
+    for (text, set, meant) in [
         ("then the new bars each minute", pace.bars, 60.0),
         ("the new open interest each five minutes", pace.poll, 300.0),
         ("a random wait of up to 1 s,", pace.retry_first, 1.0),
@@ -291,8 +307,8 @@ fn how_long_and_how_much_the_page_says_is_what_the_settings_are() {
         ("more than a minute ahead", pace.ahead, 60.0),
         ("more than a day ago (`ahead`", pace.oldest, 24.0 * HOUR),
     ] {
-        assert!(said.contains(told), "{told}");
-        assert!((set - meant).abs() < f64::EPSILON, "{told}: {set}");
+        assert!(said.contains(text), "{text}");
+        assert!((set - meant).abs() < f64::EPSILON, "{text}: {set}");
     }
     assert!(said.contains("`backfill_requests` (10,000)") && all.backfill_requests == 10_000);
     assert!(said.contains("up to 64 MB;") && all.dead_letter_bytes == 64 << 20);

@@ -1,4 +1,4 @@
-//! What each venue does otherwise than the rest, and what is easily taken for something else there.
+//! Peculiarities of single venues, and data that is easily mistaken there.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,22 +16,22 @@ fn force_order(inside: &str, outside: &str) -> String {
 }
 
 #[test]
-fn binance_is_told_the_class_of_a_contract_anywhere_or_by_its_name() {
+fn binance_takes_the_contract_class_from_any_level_or_the_name() {
     let known = market("BTCUSD_PERP", "BTC", "USD", "inverse", "100");
-    let places = [
+    let variants = [
         (r#","st":2,"ps":"BTCUSD""#, ""),
         ("", r#","st":2,"ps":"BTCUSD""#),
         ("", ""),
     ];
-    for (inside, outside) in places {
+    for (inside, outside) in variants {
         let frame = force_order(inside, outside);
-        let held = read("binance", &frame);
-        assert!(held[0].is_pending(), "{frame}");
-        assert_eq!(held[0].value_usd, None, "{frame}");
+        let pending = read("binance", &frame);
+        assert!(pending[0].is_pending(), "{frame}");
+        assert_eq!(pending[0].value_usd, None, "{frame}");
         let counted = decode("binance", frame.as_bytes(), None, &known).unwrap();
         assert_eq!(counted[0].value_usd.unwrap().to_string(), "500");
         assert_eq!(counted[0].qty.unwrap().to_string(), "0.00554936");
-        assert_eq!(keys(&held), keys(&counted));
+        assert_eq!(keys(&pending), keys(&counted));
     }
     let dated = force_order("", "").replace("BTCUSD_PERP", "BTCUSDT_261225");
     assert_eq!(read("binance", &dated)[0].qty.unwrap().to_string(), "5");
@@ -53,7 +53,7 @@ fn keys_that_differ_by_case_alone_are_different_keys() {
 }
 
 #[test]
-fn bybit_counts_equal_rows_of_one_frame_and_not_the_frame_again() {
+fn equal_rows_of_a_bybit_frame_count_and_its_repetition_does_not() {
     let row = r#"{"T":1790000200001,"s":"SOLUSDT","S":"Buy","v":"2.5","p":"180.40"}"#;
     let frame = format!(
         r#"{{"topic":"allLiquidation.SOLUSDT","type":"snapshot","ts":1,"data":[{row},{row},{row}]}}"#
@@ -76,7 +76,7 @@ fn bybit_counts_equal_rows_of_one_frame_and_not_the_frame_again() {
 }
 
 #[test]
-fn gate_reads_every_shape_it_has_ever_sent() {
+fn every_known_shape_of_gate_frames_is_decoded() {
     let eth = market("ETH_USDT", "ETH", "USDT", "linear", "0.01");
     let message = |result: &str| {
         format!(
@@ -126,7 +126,7 @@ fn bitget_page(rows: &str) -> String {
 }
 
 #[test]
-fn bitgets_rest_amounts_are_read_by_the_lot_or_held() {
+fn amounts_of_bitget_by_rest_are_decoded_by_the_lot_or_pending() {
     let wld = market("WLDUSDT", "WLD", "USDT", "linear", "0.1");
     let row = |amount: &str, price: &str| {
         format!(
@@ -149,7 +149,7 @@ fn bitgets_rest_amounts_are_read_by_the_lot_or_held() {
     // Products are cut behind twelve digits, so this one is a hair off its lot.
     let cut = row("143.330431857868", "0.500280739469");
     assert_eq!(amounts(&cut, &wld), [some("286.5")]);
-    // What fits either way goes with what does not.
+    // A row that fits either unit takes the unit of the others.
     let either = row("10", "0.5");
     assert_eq!(amounts(&either, &wld), [some("20")]);
     assert_eq!(
@@ -160,7 +160,7 @@ fn bitgets_rest_amounts_are_read_by_the_lot_or_held() {
         amounts(&format!("{either},{quote}"), &wld),
         [some("20"), some("41.7")]
     );
-    // Both ways into the house name the event alike.
+    // Socket and REST give an event the same key.
     let of = |frame: &str| decode("bitget", frame.as_bytes(), None, &wld).unwrap();
     let socket = format!(
         r#"{{"action":"update","arg":{{"instType":"usdt-futures","topic":"liquidation"}},"data":[{quote}],"ts":1}}"#
@@ -169,14 +169,14 @@ fn bitgets_rest_amounts_are_read_by_the_lot_or_held() {
     assert_eq!(socket[0].value_usd.unwrap().to_string(), "13.41489");
     assert_eq!(keys(&socket), keys(&of(&bitget_page(&quote))));
     assert_eq!(keys(&socket), keys(&of(&bitget_page(&base))));
-    // As long as the lot is not known an amount in the base is not known for one.
-    let held = |row: &str| read("bitget", &bitget_page(row));
-    assert_eq!(keys(&socket), keys(&held(&quote)));
-    assert_ne!(keys(&socket), keys(&held(&base)));
+    // Without the lot an amount in the base cannot be recognised.
+    let without_lot = |row: &str| read("bitget", &bitget_page(row));
+    assert_eq!(keys(&socket), keys(&without_lot(&quote)));
+    assert_ne!(keys(&socket), keys(&without_lot(&base)));
 }
 
 #[test]
-fn okx_reads_net_positions_by_the_order() {
+fn okx_takes_the_side_of_net_positions_from_the_order() {
     let frame = |detail: &str| {
         format!(
             r#"{{"arg":{{"channel":"liquidation-orders","instType":"SWAP"}},"data":[{{"instId":"ETH-USDT-SWAP","instType":"SWAP","details":[{detail}]}}]}}"#
@@ -335,8 +335,8 @@ fn fills_of_one_order_or_position_share_a_group() {
         position(7, 1_790_001),
         position(8, 1_790_001)
     );
-    let told = ["position:7", "position:7", "position:8"].map(of);
-    assert_eq!(groups("bitfinex", &frame), told);
+    let expected = ["position:7", "position:7", "position:8"].map(of);
+    assert_eq!(groups("bitfinex", &frame), expected);
     let trade = |id: u32, is_maker_ask: bool, orders: &str| {
         format!(
             r#"{{"trade_id":{id},"type":"liquidation","market_id":1,"size":"1","price":"2","usd_amount":"2",{orders}"is_maker_ask":{is_maker_ask},"timestamp":1790000000000}}"#
@@ -356,17 +356,17 @@ fn fills_of_one_order_or_position_share_a_group() {
         groups("lighter", &frame),
         [of("order:6"), of("order:5"), None]
     );
-    // Elsewhere nothing says what belongs together.
+    // Other exchanges have no groups.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/feeds");
-    let telling = ["bitfinex", "lighter", "lighter_rh", "bitmex"];
+    let grouped = ["bitfinex", "lighter", "lighter_rh", "bitmex"];
     for venue in VENUES
         .iter()
-        .filter(|venue| !telling.contains(&venue.name()))
+        .filter(|venue| !grouped.contains(&venue.name()))
     {
         let samples = fs::read_to_string(folder.join(format!("{}.jsonl", venue.name())));
         for frame in samples.unwrap().lines() {
-            let told = groups(venue.name(), frame);
-            assert!(told.iter().all(Option::is_none), "{frame}");
+            let found = groups(venue.name(), frame);
+            assert!(found.iter().all(Option::is_none), "{frame}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What holds of every decoder whatever it is fed: bytes, JSON of the venues' words, samples with bytes changed.
+//! Properties of every decoder for any input: bytes, JSON of the venues' words, samples with bytes changed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::feeds::keys;
 
-/// Words that stand in the venues' frames.
+/// Words in the venues' frames.
 const WORDS: &str = "
     forceOrder SELL BUY Buy Sell sell buy long short net 1 0 -1.5 1790000000000 allLiquidation.BTCUSDT
     liquidation-orders BTC-USDT-SWAP BTCUSDT BTCUSD_PERP XBTUSD futures.public_liquidates update notify

@@ -53,13 +53,13 @@ fn spelled(event: &Event) -> Value {
 
 /// Decodes every frame of every file under `folder` and compares with its expectations, line by line.
 ///
-/// Frames of which nothing is expected must give nothing; files in `aside` are left alone, and so are the keys of the
-/// exchanges in `other_keys`. Gives the events compared.
+/// Frames without expectations must give nothing. Files in `skipped` are not read, and the keys of the exchanges in
+/// `other_keys` are not compared. Returns the number of compared events.
 fn reproduces(
     folder: &Path,
     expected: &str,
     listed: &Value,
-    aside: &[&str],
+    skipped: &[&str],
     other_keys: &[&str],
 ) -> usize {
     let mut wanted: BTreeMap<(String, u64, u64), Value> = BTreeMap::new();
@@ -89,17 +89,17 @@ fn reproduces(
             .extension()
             .is_some_and(|extension| extension == "jsonl");
         let frames = venue(&exchange).is_ok() && (lines || files.contains(&file));
-        if !frames || aside.contains(&file.as_str()) {
+        if !frames || skipped.contains(&file.as_str()) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let numbered: Vec<(u64, &str)> = if lines {
+        let frames_by_line: Vec<(u64, &str)> = if lines {
             (1..).zip(text.lines()).collect()
         } else {
             vec![(0, &*text)]
         };
         let instruments = markets(listed, &exchange);
-        for (line, frame) in numbered {
+        for (line, frame) in frames_by_line {
             let events = decode(&exchange, frame.as_bytes(), None, &instruments)
                 .unwrap_or_else(|error| panic!("{file}:{line}: {error}"));
             let mut found: Vec<Value> = events.iter().map(spelled).collect();
@@ -157,9 +157,9 @@ fn every_recorded_frame_gives_the_expected_events() {
         },
         "lighter": {"1": {"base": "BTC", "quote": "USD", "kind": "linear", "contract_size": "1"}},
     });
-    // Nothing is expected of these: money of a test network, an example of the documentation whose figures fit no lot,
+    // Nothing is expected of these: money of a test network, an example of the documentation with figures that fit no lot,
     // retired channels, a trade that does not name its market, and a venue without a feed.
-    let aside = [
+    let skipped = [
         "binance/force_order_testnet_2026-09.jsonl",
         "bitget/liquidation_doc_example.jsonl",
         "bybit/legacy_liquidation_tardis.jsonl",
@@ -171,9 +171,9 @@ fn every_recorded_frame_gives_the_expected_events() {
     let expected = "expected_normalised.jsonl";
     // Their keys are expected as they are stored, with less than the frames have.
     let other_keys = ["gate", "bitfinex"];
-    let compared = reproduces(&folder, expected, &listed, &aside, &other_keys);
+    let compared = reproduces(&folder, expected, &listed, &skipped, &other_keys);
     assert_eq!(compared, 44);
-    let retired = fs::read_to_string(folder.join(aside[2])).unwrap();
+    let retired = fs::read_to_string(folder.join(skipped[2])).unwrap();
     let sides: Vec<Side> = retired
         .lines()
         .flat_map(|frame| read("bybit", frame))
@@ -189,7 +189,7 @@ fn every_recorded_frame_gives_the_expected_events() {
             Side::Short
         ]
     );
-    for frame in fs::read_to_string(folder.join(aside[3])).unwrap().lines() {
+    for frame in fs::read_to_string(folder.join(skipped[3])).unwrap().lines() {
         let (path, message) = fault("okx", frame);
         assert!(
             ["table", "arg.channel"].contains(&&*path) && message.contains("is not decoded"),

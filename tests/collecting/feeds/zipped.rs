@@ -33,7 +33,7 @@ fn htx_frames_may_be_gzip() {
 }
 
 #[test]
-fn a_gzip_frame_that_swells_beyond_all_measure_is_refused() {
+fn a_gzip_frame_that_decompresses_beyond_the_limit_is_refused() {
     let mut zipped = GzEncoder::new(Vec::new(), Compression::fast());
     let blanks = vec![b' '; 1 << 20];
     for _ in 0..65 {
@@ -45,7 +45,7 @@ fn a_gzip_frame_that_swells_beyond_all_measure_is_refused() {
 }
 
 #[test]
-fn htx_hears_the_very_token_it_pinged_with() {
+fn pings_of_htx_are_answered_with_their_token() {
     for (ping, pong) in [
         (
             r#"{"op":"ping","ts":"1790000605591"}"#,

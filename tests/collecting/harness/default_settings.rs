@@ -14,7 +14,7 @@ use super::virtual_environment::{Globe, Lags, Venues, in_its_own_time, true_cloc
 use crate::bench::Folder;
 use crate::doubles::{Act, Clock, Ending, Exchange, Limit};
 
-/// An exchange that is collected from as nobody has asked for otherwise.
+/// An exchange that is collected from with the default settings.
 struct Usual {
     folder: Folder,
     time: Clock,
@@ -90,20 +90,20 @@ async fn waits_of(lives: Duration) -> Vec<Duration> {
 
 #[test]
 fn reconnect_waits_start_again_after_sixty_healthy_seconds() {
-    let anew = in_its_own_time(waits_of(Duration::from_secs(61)));
+    let waits = in_its_own_time(waits_of(Duration::from_secs(61)));
     let first = Duration::from_millis(1100);
-    assert!(anew.iter().all(|wait| *wait < first), "{anew:?}");
+    assert!(waits.iter().all(|wait| *wait < first), "{waits:?}");
     // Of five waits of up to a minute some are longer than that.
     let on = in_its_own_time(waits_of(Duration::from_secs(50)));
     assert!(on.iter().sum::<Duration>() > 10 * first, "{on:?}");
 }
 
-/// The stretches that a market was asked about, from here to there.
-fn asked_about(exchange: &Exchange, path: &str, market: &str) -> Vec<(Millis, Millis)> {
+/// The time ranges of the requests about a market.
+fn requested_ranges(exchange: &Exchange, path: &str, market: &str) -> Vec<(Millis, Millis)> {
     let of = |query: &BTreeMap<String, String>, name: &str| Millis(query[name].parse().unwrap());
     let rest = exchange.tally().rest.into_iter();
-    let asked = rest.filter(|one| one.path == path && one.query["market"] == market);
-    asked
+    let requests = rest.filter(|one| one.path == path && one.query["market"] == market);
+    requests
         .map(|one| {
             (
                 of(&one.query, "start_time"),
@@ -116,7 +116,7 @@ fn asked_about(exchange: &Exchange, path: &str, market: &str) -> Vec<(Millis, Mi
 async fn polls() {
     const PATH: &str = "/v2/futures/liquidation-history";
     let coinex = Usual::of("coinex");
-    let polls = || asked_about(coinex.exchange(), PATH, "BTCUSDT");
+    let polls = || requested_ranges(coinex.exchange(), PATH, "BTCUSDT");
     let process = coinex.start(Settings::default());
     sleep(Duration::from_mins(31)).await;
     process.stop().await;
@@ -125,7 +125,7 @@ async fn polls() {
     for (one, next) in before.iter().zip(&before[1..]) {
         assert_eq!(next.0, one.1.back(5 * Millis::MINUTE), "{before:?}");
     }
-    // What may come late of the last half minute is not covered, and the next process asks for it, too.
+    // The last half minute may still get late rows: it is not covered, and the next process requests it, too.
     let last = before.last().unwrap().1;
     let runs = coinex.archive().sessions(Millis(0), Millis(i64::MAX / 2));
     let seen = runs.unwrap().iter().map(|run| run.seen).max();
@@ -142,7 +142,7 @@ fn a_poll_overlaps_the_previous_poll_by_five_minutes() {
     in_its_own_time(polls());
 }
 
-/// What stays open of five hours in which more happened than may be asked for.
+/// The gaps that stay open of five hours with more orders than the requests allow.
 async fn left_of_busy_hours() -> Vec<i64> {
     let bitfinex = Usual::of("bitfinex");
     let exchange = bitfinex.exchange();

@@ -9,33 +9,33 @@ use super::schedule::{Fault, Mishap, PAIRED, POLLED, Schedule, Step, is_long, la
 /// A time from here until before there, in milliseconds since the beginning.
 pub(super) type Span = (i64, i64);
 
-/// How often the listening is written down, and how long that takes.
+/// How often a session is written, and how long that takes.
 const WRITTEN: i64 = 6000;
-/// The longest death test: two pings without an answer, and how often the listening is written down.
+/// The longest death test: two pings without an answer, and how often a session is written.
 pub(super) const DEATH: i64 = 40_000 + WRITTEN;
-/// The same of a venue whose control stream tells each quarter of a minute, or each.
+/// The same of a venue with a control stream that sends each quarter of a minute, or each minute.
 pub(super) const MINUTELY: i64 = 90_000 + WRITTEN;
-/// The longest time between two proofs of what is heard, and until one is written down.
+/// The longest time between two proofs of life, and until one is written.
 const PROVEN: i64 = 20_000 + WRITTEN;
 /// The longest wait before a connection is tried again, with what an attempt may take: a connection, its acknowledgements,
 /// and a venue that answers none of them.
 const BACK: i64 = 60_000 + 10_000 + 10_000 + 5000;
-/// What a venue that refuses requests may be left alone for beyond what it says, and what requests may hang.
-const ASKED: i64 = 5 * 20_000 + 60_000 + 60_000;
-/// The longest wait before a topic that was refused is asked for again.
+/// How long a cooldown may be beyond the venue's own figure, and how long requests may hang.
+const ANSWERED: i64 = 5 * 20_000 + 60_000 + 60_000;
+/// The longest wait before a refused topic is requested again.
 const AGAIN: i64 = 8 * 60_000;
 /// How long reading the markets takes.
 pub(super) const READ: i64 = 70_000;
 /// Two things within so many milliseconds are of the same instant.
 pub(super) const INSTANT: i64 = 2;
-/// The same where the machine's clock is off: up to two seconds are not corrected, and times are told in whole ones.
+/// The same where the machine's clock is off: up to two seconds are not corrected, and times are reported in whole ones.
 pub(super) const OFF: i64 = 3500;
 /// How far before a gap a back-fill begins.
 const MARGIN: i64 = 5000;
 /// How long before it arrives something may have happened at most.
 const UNDER_WAY: i64 = 60_000;
-/// How long one of two may owe what the other told.
-pub(super) const OWED: i64 = 40_000 + 10_000;
+/// How long a stale connection is not detected.
+pub(super) const STALE: i64 = 40_000 + 10_000;
 
 pub(super) fn signed(millis: u64) -> i64 {
     i64::try_from(millis).unwrap()
@@ -54,10 +54,10 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     joined
 }
 
-/// How late a polled venue may tell, for all that is known.
+/// How late a polled venue may report.
 pub(super) const LATE: i64 = 30_000;
 
-/// What of `spans` lies in none of `others`.
+/// The parts of `spans` that lie in none of `others`.
 pub(super) fn without(spans: &[Span], others: &[Span]) -> Vec<Span> {
     let mut left = Vec::new();
     let others = joined(others.to_vec());
@@ -106,13 +106,12 @@ pub(super) fn unanswered(schedule: &Schedule, venue: &str) -> Vec<Span> {
             Fault::Rest(limit) => signed(is_long(venue, limit)),
             _ => return None,
         };
-        Some((at, end + ASKED + left_alone))
+        Some((at, end + ANSWERED + left_alone))
     });
     spans.collect()
 }
 
-/// How long before a connection ends the last proof of what was heard on it may be: between two pings, and until that is
-/// written down.
+/// How long before its end the last proof of life of a connection may be: between two pings, and until that is written.
 fn proven(venue: &str) -> i64 {
     if death(venue) == DEATH {
         PROVEN
@@ -130,14 +129,14 @@ pub(super) fn death(venue: &str) -> i64 {
     }
 }
 
-/// Why a venue may not be heard: when that is so, and when it may show at most.
+/// Why the connection of a venue may be lost: when, and when that may be reported at the latest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
     truth: Span,
     shows: Span,
 }
 
-/// A venue, and what the schedule has in store for it.
+/// A venue and its part of the schedule.
 pub(super) struct Trouble<'a> {
     schedule: &'a Schedule,
     venue: &'a str,
@@ -145,7 +144,7 @@ pub(super) struct Trouble<'a> {
 }
 
 impl<'a> Trouble<'a> {
-    /// A venue of which nothing but holes in its own numbers is known yet.
+    /// A venue with only the holes in its own numbers.
     pub(super) fn of(happened: &'a Happened, venue: &'a str) -> Self {
         Self {
             schedule: &happened.performed,
@@ -158,22 +157,22 @@ impl<'a> Trouble<'a> {
         self.causes.push(Cause { truth, shows });
     }
 
-    /// Why the venue as a whole may not be heard.
+    /// Adds the causes of gaps of the whole venue.
     pub(super) fn of_all(&mut self) {
         let (schedule, venue) = (self.schedule, self.venue);
         let (proven, death) = (proven(venue), death(venue));
-        let asked = unanswered(schedule, venue);
+        let refusals = unanswered(schedule, venue);
         let is_paired = PAIRED.contains(&venue);
         let of_venue = || schedule.faults.iter().filter(|(of, _)| of == &venue);
         let muted = of_venue().filter(|(_, step)| matches!(step.what, Fault::Deaf));
         let deaf_since = muted.map(|(_, step)| signed(step.at)).min();
         let is_deaf = |until: i64| deaf_since.is_some_and(|since| since <= until);
-        // What one that owes what the other told has heard, only what it told itself proves.
+        // A stale connection proves only the time until its own last event.
         let proven = |at: i64| if is_deaf(at) { death } else { proven };
         self.add((0, 0), (0, BACK));
         for (_, step) in of_venue() {
             let (at, end) = (signed(step.at), signed(step.end()));
-            // Another hears what one does not, unless that one is deaf before the one is back.
+            // The other connection has the events, unless it is deaf before the first is back.
             if matches!(step.what, Fault::One(_)) && is_paired && !is_deaf(at + BACK) {
                 continue;
             }
@@ -184,7 +183,7 @@ impl<'a> Trouble<'a> {
                     let end = end + signed(is_long(venue, limit));
                     self.add((at, end), (at - proven, end + BACK));
                 }
-                // A venue of which every market of an address is gone has no such address until they are back.
+                // Without its markets an address has no connection until they are back.
                 Fault::Refused(_)
                 | Fault::Shut(_)
                 | Fault::NoAcks(_)
@@ -220,11 +219,11 @@ impl<'a> Trouble<'a> {
         let polled = POLLED.contains(&venue);
         if polled {
             let before = 2 * seconds(schedule.poll) + LATE;
-            for (from, until) in &asked {
+            for (from, until) in &refusals {
                 self.add((*from, *until), (from - before, until + before));
             }
         }
-        // What a poll told is covered once nothing of it can come late.
+        // The time of a poll is covered once nothing of it can come late.
         let back = |at: i64| {
             if polled {
                 seconds(schedule.poll) + LATE + WRITTEN
@@ -260,7 +259,7 @@ impl<'a> Trouble<'a> {
         }
         // Where it begins to listen while its markets cannot be read, it waits for them.
         for (from, until) in begins {
-            for (refuses, answers) in joined(asked.clone()) {
+            for (refuses, answers) in joined(refusals.clone()) {
                 if refuses < until && answers > from {
                     self.add((from, answers), (from, answers + BACK));
                 }
@@ -268,7 +267,7 @@ impl<'a> Trouble<'a> {
         }
     }
 
-    /// Why topics of it may not be heard, beside that.
+    /// Adds the causes of gaps of its topics.
     pub(super) fn of_topics(&mut self) {
         let listed = listed_within(self.schedule);
         let of_venue = || {
@@ -279,35 +278,34 @@ impl<'a> Trouble<'a> {
         };
         let withdrawn = of_venue().filter(|(_, step)| matches!(step.what, Fault::Withdrawn));
         let withdrawn: Vec<Span> = withdrawn
-            .map(|(_, step)| (signed(step.at), signed(step.end()) + listed + ASKED))
+            .map(|(_, step)| (signed(step.at), signed(step.end()) + listed + ANSWERED))
             .collect();
-        // Of what may have come late before nobody listened, nobody tells any more while the market is not listed.
+        // Late rows from before a gap are not reported while the market is not listed.
         let late = signed(late(self.venue)) + MARGIN;
         for cause in &mut self.causes {
-            let asked = cause.shows.1 + ASKED;
+            let answered = cause.shows.1 + ANSWERED;
             if withdrawn
                 .iter()
-                .any(|(at, end)| *at <= asked && *end >= cause.shows.0)
+                .any(|(at, end)| *at <= answered && *end >= cause.shows.0)
             {
                 cause.shows.0 -= late;
             }
         }
-        let asked = joined(unanswered(self.schedule, self.venue));
+        let refusals = joined(unanswered(self.schedule, self.venue));
         for (of, step) in &self.schedule.faults {
             let (at, end) = (signed(step.at), signed(step.end()));
             match step.what {
                 Fault::Topic(..) if of == &self.venue => {
                     self.add((at, end), (at - proven(self.venue), end + AGAIN + BACK));
                 }
-                // It is known to be listed once the markets are read, and of one that is not it cannot be asked any more what
-                // was missed before.
+                // It is known to be listed once the markets are read; the gap of a delisted one cannot be backfilled.
                 Fault::Announced | Fault::Withdrawn if of == &self.venue => {
-                    let read = end + listed + ASKED;
-                    let refused = asked
+                    let read = end + listed + ANSWERED;
+                    let refused = refusals
                         .iter()
                         .filter(|(from, until)| *from < read && *until > at);
                     let read = refused.fold(read, |read, (_, until)| read.max(until + listed));
-                    let shows = (at - listed - ASKED, read + BACK);
+                    let shows = (at - listed - ANSWERED, read + BACK);
                     self.add(shows, shows);
                 }
                 _ => {}
@@ -315,7 +313,7 @@ impl<'a> Trouble<'a> {
         }
     }
 
-    /// What of the time that is missing none of what touches it accounts for.
+    /// The missing time that no cause explains.
     pub(super) fn needless(&self, missing: Vec<Span>, near: i64) -> Vec<Span> {
         let mut needless = Vec::new();
         for span in joined(missing) {
@@ -329,14 +327,14 @@ impl<'a> Trouble<'a> {
     }
 }
 
-/// How far a time may be off that is told while the machine's clock is.
+/// How far a time may be off while the machine's clock is.
 pub(super) fn near(schedule: &Schedule) -> i64 {
     let mut mishaps = schedule.mishaps.iter();
     let is_off = |step: &Step<Mishap>| matches!(step.what, Mishap::Clock(_) | Mishap::Restarted(_));
     if mishaps.any(is_off) { OFF } else { INSTANT }
 }
 
-/// How long what a venue says is on its way, at most.
+/// The longest delay of a venue's messages.
 pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
     let of_venue = schedule.faults.iter().filter(|(of, _)| of == &venue);
     let lags = of_venue.map(|(_, step)| match step.what {
@@ -346,7 +344,7 @@ pub(super) fn lag(schedule: &Schedule, venue: &str) -> i64 {
     lags.max().unwrap_or(0)
 }
 
-/// How long a frame may wait to be read, until the rows of those before it have found a place in the queue.
+/// How long a frame may wait to be read, until the rows of those before it have entered the queue.
 fn waits(schedule: &Schedule) -> i64 {
     if schedule.queue < 100 {
         3 * signed(WRITES.as_millis().try_into().unwrap())
@@ -355,9 +353,9 @@ fn waits(schedule: &Schedule) -> i64 {
     }
 }
 
-/// How much older than a numbered message may be what was told last: replies to subscriptions have numbers as well at some
-/// venues, and tell of the past, if of anything.
-fn told_before(venue: &str) -> i64 {
+/// How much older than a numbered message the last one may be: at some venues replies to subscriptions have numbers as
+/// well, and report the past, if anything.
+fn last_before(venue: &str) -> i64 {
     if ["dydx", "kraken"].contains(&venue) {
         UNDER_WAY
     } else {
@@ -372,7 +370,7 @@ fn between_numbers(happened: &Happened, venue: &str) -> Vec<Cause> {
     let holes = of_venue.filter_map(|(_, one)| {
         let (before, behind) = (since(Millis(one.before?)), since(Millis(one.behind?)));
         let truth = (before, behind + lag);
-        let from = before - told_before(venue).max(lag) - near;
+        let from = before - last_before(venue).max(lag) - near;
         let shows = (from, behind + lag + near + waits(&happened.performed));
         Some(Cause { truth, shows })
     });

@@ -28,12 +28,12 @@ use crate::bench::is_soak;
 
 /// Schedules of `make test`, and of `make soak`.
 const SCHEDULES: (u64, u64) = (40, 6000);
-/// Schedules that once found something out, as far as a seed draws them first.
+/// Schedules that once found a fault, with only the first draws of a seed.
 const FOUND_FIRST: [u64; 27] = [
     693, 930, 934, 1252, 1347, 1487, 1624, 2175, 2277, 2492, 2782, 3087, 3304, 3346, 3385, 3511,
     3582, 3671, 3876, 4153, 4424, 4654, 5013, 5268, 5305, 5848, 5893,
 ];
-/// Schedules that once found something out, with all that a seed draws.
+/// Schedules that once found a fault, with all draws of a seed.
 const FOUND_WHOLE: [u64; 7] = [119, 392, 692, 703, 1393, 2726, 3765];
 /// Schedules that are performed at once.
 const AT_ONCE: usize = 2;
@@ -46,12 +46,12 @@ fn number(variable: &str) -> Option<u64> {
 fn schedules_that_once_found_a_fault_find_none() {
     let first = FOUND_FIRST.map(Schedule::of).into_iter();
     for schedule in first.chain(FOUND_WHOLE.map(Schedule::whole)) {
-        let (seed, told) = (schedule.seed, run::perform(&schedule));
-        let faults = told.faults.join("\n");
+        let (seed, outcome) = (schedule.seed, run::perform(&schedule));
+        let faults = outcome.faults.join("\n");
         assert!(
-            told.faults.is_empty(),
+            outcome.faults.is_empty(),
             "seed {seed}:\n{}\n{faults}",
-            told.log
+            outcome.log
         );
     }
 }
@@ -60,9 +60,9 @@ fn schedules_that_once_found_a_fault_find_none() {
 fn coverage_is_true_under_random_faults() {
     if let Some(seed) = number("LIQDATA_SEED") {
         let schedule = Schedule::whole(seed);
-        let told = run::perform(&schedule);
-        println!("{}", told.log);
-        assert!(told.faults.is_empty(), "{}", told.faults.join("\n"));
+        let outcome = run::perform(&schedule);
+        println!("{}", outcome.log);
+        assert!(outcome.faults.is_empty(), "{}", outcome.faults.join("\n"));
         return;
     }
     let usual = if is_soak() { SCHEDULES.1 } else { SCHEDULES.0 };
@@ -77,10 +77,10 @@ fn coverage_is_true_under_random_faults() {
             if seed >= last {
                 return (failed, met);
             }
-            let told = run::perform(&Schedule::whole(seed));
-            met += told.met;
-            if !told.faults.is_empty() {
-                failed.push((seed, told));
+            let outcome = run::perform(&Schedule::whole(seed));
+            met += outcome.met;
+            if !outcome.faults.is_empty() {
+                failed.push((seed, outcome));
             }
         }
     };
@@ -101,11 +101,11 @@ fn coverage_is_true_under_random_faults() {
     failed.sort_by_key(|(seed, _)| *seed);
     let Some((seed, first)) = failed.first() else {
         let is_some = schedules < SCHEDULES.0 || met.is_some_of_all();
-        return assert!(is_some, "nothing was met of some: {met:?}");
+        return assert!(is_some, "some rare events never happened: {met:?}");
     };
     let seeds: Vec<String> = failed
         .iter()
-        .map(|(seed, told)| format!("LIQDATA_SEED={seed}: {}", told.faults[0]))
+        .map(|(seed, outcome)| format!("LIQDATA_SEED={seed}: {}", outcome.faults[0]))
         .collect();
     panic!(
         "{} of {schedules} schedules failed:\n{}\n\nthe first, seed {seed}:\n{}\n{}",

@@ -8,7 +8,7 @@ use liqdata::archive::{Archive, TopicGap};
 use liqdata::model::Millis;
 
 use super::expected_gaps::{
-    DEATH, INSTANT, LATE, MINUTELY, OWED, READ, Span, Trouble, death, lag, listed_within, near,
+    DEATH, INSTANT, LATE, MINUTELY, READ, STALE, Span, Trouble, death, lag, listed_within, near,
     seconds, signed, unanswered, without,
 };
 use super::schedule::{Fault, Mishap, Schedule, shows_after};
@@ -16,14 +16,14 @@ use super::virtual_environment::BEGINNING;
 use crate::bench::{OrderContent, content_of, orders, true_of};
 use crate::doubles::{Skipped, Truth, dialect};
 
-/// What happened.
+/// The course of a schedule.
 #[derive(Debug)]
 pub(super) struct Happened {
     /// The schedule as it was performed.
     pub(super) performed: Schedule,
-    /// Everything that happened, as REST tells it and as sockets do.
+    /// Every event, as REST reports it and as sockets do.
     pub(super) truths: Vec<(Truth, Truth)>,
-    /// What was lost on its way of what a venue numbers.
+    /// The lost frames of numbered streams.
     pub(super) skipped: Vec<(&'static str, Skipped)>,
     /// Pages behind the first that were refused.
     pub(super) pages_refused: usize,
@@ -32,7 +32,7 @@ pub(super) struct Happened {
     pub(super) log: String,
 }
 
-/// Whether it was lost on its way where that does not show: nothing was told before or behind it that is counted with it.
+/// Whether a lost frame leaves no hole: no frame of its sequence was sent before or behind it.
 fn does_not_show(happened: &Happened, truth: &Truth) -> bool {
     let lag = lag(&happened.performed, truth.venue);
     let of_venue = happened.skipped.iter();
@@ -56,8 +56,8 @@ fn is_of(gap: &TopicGap, truth: &Truth) -> bool {
             .any(|topic| topic.ends_with(&gap.topic) || gap.topic.contains(truth.market.native_id))
 }
 
-/// Whether nobody could know that a market is listed: the markets were read too rarely for that before all was over, or the
-/// venue did not answer who read them. A process reads them at its begin, and knows what the one before had read.
+/// Whether a listed market cannot be known: the markets were read too rarely for that before all was over, or the venue
+/// did not answer those requests. A process reads them at its begin, and knows what the one before had read.
 fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
     let of_venue = schedule
         .faults
@@ -87,18 +87,18 @@ fn is_unknown(schedule: &Schedule, truth: &Truth, at: i64, ends: i64) -> bool {
     listed.any(|listed| listed <= at) && at < ends && ends < known
 }
 
-/// Whether one of two was deaf that nobody could have found out yet, for want of news that the other told.
-fn is_owed(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
+/// Whether one of two connections was deaf and could not be found yet, for want of events on the other.
+fn is_undetected(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
     let deaf = schedule.faults.iter().filter(|(venue, step)| {
         let is_deaf = matches!(step.what, Fault::Deaf);
         *venue == truth.venue && is_deaf
     });
-    let known = OWED + 2 * signed(schedule.pause);
+    let known = STALE + 2 * signed(schedule.pause);
     let mut deaf = deaf.map(|(_, step)| signed(step.at));
     deaf.any(|from| from <= at && at < from + known)
 }
 
-/// Whether a venue was mute for no longer than its death test, apart from when the process was frozen: that nobody can know.
+/// Whether a venue was mute for no longer than its death test, apart from when the process was frozen: that cannot be detected.
 fn is_too_short(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
     let mut mute = schedule.faults.iter().filter(|(venue, step)| {
         let is_mute = matches!(step.what, Fault::Mute);
@@ -114,12 +114,12 @@ fn is_too_short(schedule: &Schedule, truth: &Truth, at: i64) -> bool {
             is_frozen.then_some(both)
         });
         let frozen: u64 = frozen.sum();
-        // What could be heard between the last look and the freeze, a quarter of it, is left out by the death test as well.
+        // The death test also leaves out the time between the last look and the freeze, a quarter of it.
         frozen > 0 && mute.lasts - frozen < shows_after(venue) * 5 / 4
     })
 }
 
-/// What is asked of one archive.
+/// The questions to one archive.
 struct Questions<'a> {
     archive: Archive,
     schedule: &'a Schedule,
@@ -135,11 +135,11 @@ pub(super) fn since(at: Millis) -> i64 {
     at.0 - BEGINNING
 }
 
-fn shown(at: i64) -> String {
+fn as_seconds(at: i64) -> String {
     format!("{}.{:03}", at.div_euclid(1000), at.rem_euclid(1000))
 }
 
-/// Everything that an archive says and that is not so.
+/// All false statements of an archive.
 pub(super) fn question(folder: &Path, happened: &Happened) -> Vec<String> {
     let schedule = &happened.performed;
     let archive = Archive::read(folder).unwrap();
@@ -164,7 +164,7 @@ impl Questions<'_> {
     /// How often each event is stored; none twice, and nothing else.
     fn stored(&mut self, folder: &Path) -> Vec<u32> {
         let truths = &self.happened.truths;
-        // Several may be equal in all that is told.
+        // Several may have equal content.
         let mut known: HashMap<OrderContent, Vec<usize>> = HashMap::new();
         for (number, (by_rest, truth)) in truths.iter().enumerate() {
             let (by_rest, truth) = (true_of(by_rest), true_of(truth));
@@ -193,7 +193,7 @@ impl Questions<'_> {
         stored
     }
 
-    /// What is missing lies in a gap, of its venue or of its topic.
+    /// Missing orders lie in a gap, of their venue or of their topic.
     fn is_missing_openly(&mut self, stored: &[u32]) {
         let covered = self.archive.covered(ALWAYS.0, ALWAYS.1, None).unwrap();
         let mut lies: BTreeMap<&str, (usize, String)> = BTreeMap::new();
@@ -209,25 +209,25 @@ impl Questions<'_> {
                 continue;
             };
             let mut gaps = self.topic_gaps.iter().filter(|gap| is_of(gap, truth));
-            let is_told =
+            let is_reported =
                 gaps.any(|gap| since(gap.start) - near <= at && at <= since(gap.end) + near);
             let is_unknown = is_unknown(self.schedule, truth, at, self.ends);
             let is_too_short = is_too_short(self.schedule, truth, at);
             let is_hidden = does_not_show(self.happened, truth);
-            if is_told
+            if is_reported
                 || is_unknown
                 || is_too_short
                 || is_hidden
-                || is_owed(self.schedule, truth, at)
+                || is_undetected(self.schedule, truth, at)
             {
                 continue;
             }
             let lie = lies.entry(truth.venue).or_insert_with(|| {
                 let first = format!(
                     "missing at {} although covered from {} to {}: {} {}",
-                    shown(at),
-                    shown(from),
-                    shown(until),
+                    as_seconds(at),
+                    as_seconds(from),
+                    as_seconds(until),
                     truth.venue,
                     truth.native_id(),
                 );
@@ -251,20 +251,20 @@ impl Questions<'_> {
     fn is_missing_of_need(&mut self, venue: &str) {
         let runs = self.archive.sessions(ALWAYS.0, ALWAYS.1).unwrap();
         let runs = runs.iter().filter(|run| run.exchange == venue);
-        let heard: Vec<Span> = runs
+        let connected: Vec<Span> = runs
             .map(|run| (since(run.started), since(run.seen)))
             .collect();
         let gaps = self.archive.gaps(ALWAYS.0, ALWAYS.1).unwrap();
         let gaps = gaps.iter().filter(|gap| gap.exchange == venue);
-        // Of the last time polls may have told nothing yet.
+        // Polls may not have covered the last time yet.
         let last = 2 * seconds(self.schedule.poll) + LATE;
-        let mut missing = without(&[(0, self.ends - last)], &heard);
+        let mut missing = without(&[(0, self.ends - last)], &connected);
         let mut trouble = Trouble::of(self.happened, venue);
         trouble.of_all();
         for gap in gaps {
             let span = (since(gap.start), since(gap.end));
             missing.push(span);
-            // What tells each minute proves nothing of the last one, where the socket is replaced.
+            // A control topic that comes each minute proves nothing of the last one, where the socket is replaced.
             if gap
                 .reason
                 .ends_with("received nothing since before its replacement")
@@ -276,7 +276,7 @@ impl Questions<'_> {
         let near = near(self.schedule);
         let needless = trouble.needless(missing.clone(), near);
         trouble.of_topics();
-        // A topic that is not heard yet when the others are may be so for the same reason.
+        // A topic may be subscribed later than the others for the same reason.
         missing.extend(self.topic_spans(venue));
         let needless_topics = without(&trouble.needless(missing, near), &needless);
         for (what, spans) in [("all", needless), ("topics", needless_topics)] {
@@ -284,7 +284,7 @@ impl Questions<'_> {
                 .into_iter()
                 .filter(|(from, until)| until - from > INSTANT)
             {
-                let (from, until) = (shown(from), shown(until));
+                let (from, until) = (as_seconds(from), as_seconds(until));
                 self.faults.push(format!(
                     "{venue}: {what} missing without need from {from} to {until}"
                 ));
@@ -292,7 +292,7 @@ impl Questions<'_> {
         }
     }
 
-    /// The share is what the spans come to.
+    /// The share equals the sum of the spans.
     fn shares_are_spans(&mut self, venue: &str) {
         let (start, end) = (Millis(BEGINNING), Millis(self.happened.ends));
         let share = self.archive.coverage(start, end).unwrap();
@@ -313,14 +313,14 @@ impl Questions<'_> {
     }
 }
 
-/// What an archive says, for who looks into a schedule.
+/// The statements of an archive, to debug a schedule.
 pub(super) fn tell(folder: &Path) -> String {
     let archive = Archive::read(folder).unwrap();
     let (first, last) = ALWAYS;
     let mut text = String::new();
-    let shown = |at: Millis| shown(since(at));
+    let as_seconds = |at: Millis| as_seconds(since(at));
     let mut line = |what: &str, of: &str, start: Millis, end: Millis, why: &str| {
-        let (start, end) = (shown(start), shown(end));
+        let (start, end) = (as_seconds(start), as_seconds(end));
         writeln!(text, "{what} {of} from {start} to {end}: {why}").unwrap();
     };
     for run in archive.sessions(first, last).unwrap() {

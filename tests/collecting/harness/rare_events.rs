@@ -6,13 +6,13 @@ use std::ops::AddAssign;
 use super::oracle::Happened;
 use crate::bench::{OrderContent, true_of};
 
-/// What came to pass.
+/// The rare events of the schedules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Met {
     pub(super) events: usize,
-    /// Events that are equal to one before in all that is told.
+    /// Events with the same content as one before.
     pub(super) equal: usize,
-    /// Frames that were lost of what a venue numbers.
+    /// Lost frames of numbered streams.
     pub(super) skipped: usize,
     /// Pages behind the first that were refused.
     pub(super) pages_refused: usize,
@@ -20,8 +20,8 @@ pub(super) struct Met {
 
 impl Met {
     pub(super) fn of(happened: &Happened) -> Self {
-        let told = happened.truths.iter().map(|(_, truth)| true_of(truth));
-        let different: BTreeSet<OrderContent> = told.collect();
+        let contents = happened.truths.iter().map(|(_, truth)| true_of(truth));
+        let different: BTreeSet<OrderContent> = contents.collect();
         Self {
             events: happened.truths.len(),
             equal: happened.truths.len() - different.len(),

@@ -25,16 +25,16 @@ pub(super) const WRITES: Duration = Duration::from_secs(1);
 /// How long it is calm in the end, in milliseconds.
 pub(super) const CALM: u64 = 150_000;
 
-/// What became of a schedule.
+/// The outcome of a schedule.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// What the archive says that is not so.
+    /// False statements of the archive.
     pub(super) faults: Vec<String>,
     pub(super) met: Met,
     pub(super) log: String,
 }
 
-/// What happened, as it is told.
+/// A log of the schedule.
 #[derive(Clone)]
 pub(super) struct Log {
     time: Clock,
@@ -292,14 +292,14 @@ pub(super) async fn liquidate(venues: Venues, venue: &'static str, seed: u64, pa
             exchange.publish(&truths);
             continue;
         }
-        // In one frame: apart nobody could tell them from the same told twice.
+        // In one frame: in two frames they would equal one event that is sent twice.
         for truth in truths {
             exchange.publish(&[truth.clone(), truth]);
         }
     }
 }
 
-/// The process has no turn for so long, while the venues speak on, and perhaps hang up.
+/// The process does not run for so long, while the venues send on, and perhaps hang up.
 async fn freeze(process: &Process, venues: &Venues, schedule: &Schedule, cut: bool, lasts: u64) {
     process.globe.freeze();
     let mut rng = fastrand::Rng::with_seed(schedule.seed + 77);
@@ -311,18 +311,18 @@ async fn freeze(process: &Process, venues: &Venues, schedule: &Schedule, cut: bo
             .collect();
         times.sort_unstable();
         let truths = imagine(exchange, &mut rng, &times);
-        let heard = if cut {
+        let sent = if cut {
             rng.usize(..=truths.len())
         } else {
             truths.len()
         };
-        exchange.publish(&truths[..heard]);
+        exchange.publish(&truths[..sent]);
         if cut {
             exchange.act(Act::Disconnect(Ending::Fin));
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
-            exchange.record(&truths[heard..]);
+            exchange.record(&truths[sent..]);
         }
     }
     for _ in 0..50 {
@@ -393,7 +393,7 @@ pub(super) fn perform(schedule: &Schedule) -> Outcome {
     perform_looking(schedule, |_| {})
 }
 
-/// The same; each hour `look` is shown the doubles.
+/// The same; each hour `look` gets the doubles.
 pub(super) fn perform_looking(
     schedule: &Schedule,
     look: impl Fn(&Venues) + Send + 'static,
@@ -441,13 +441,13 @@ fn tell(
     tellers
 }
 
-/// What each venue says arrives at once, to begin with.
+/// Without delays at the start.
 fn lags(schedule: &Schedule) -> Lags {
     let venues = schedule.venues.iter();
     Arc::new(venues.map(|name| (*name, Arc::default())).collect())
 }
 
-/// What REST tells of each event, and what the venues told.
+/// Each event as REST reports it, and as the socket does.
 fn truths(venues: &Venues) -> Vec<(Truth, Truth)> {
     let truths = venues.values().flat_map(|exchange| {
         let truths = exchange.truth().into_iter();
@@ -456,7 +456,7 @@ fn truths(venues: &Venues) -> Vec<(Truth, Truth)> {
     truths.collect()
 }
 
-/// What was lost on its way of what the venues number.
+/// The lost frames of numbered streams.
 fn skipped(venues: &Venues) -> Vec<(&'static str, Skipped)> {
     let skipped = venues.values().flat_map(|exchange| {
         let skipped = exchange.tally().skipped.into_iter();
@@ -480,18 +480,18 @@ async fn act(
     let plan = plan(&venues, settings(schedule));
     let lags = lags(schedule);
     let mut tellers = tell(schedule, &venues, look);
-    let mut beside = JoinSet::new();
+    let mut faults = JoinSet::new();
     for venue in &schedule.venues {
         let weather = Arc::default();
         for (number, (of, step)) in schedule.faults.iter().enumerate() {
             if of == venue {
                 let (weather, log) = (Arc::clone(&weather), log.clone());
-                let place = (Arc::clone(&venues), Arc::clone(&lags));
-                beside.spawn(happen(place, venue, number, step.clone(), weather, log));
+                let shared = (Arc::clone(&venues), Arc::clone(&lags));
+                faults.spawn(happen(shared, venue, number, step.clone(), weather, log));
             }
         }
     }
-    // What goes wrong from the beginning does so before anybody listens.
+    // Faults at the very beginning start before the collector.
     tokio::task::yield_now().await;
     sleep(Duration::from_millis(1)).await;
     let globe = |ahead| {
@@ -545,7 +545,7 @@ async fn act(
     }
     sleep_until(begun + Duration::from_millis(schedule.lasts)).await;
     performed.faults.clear();
-    while let Some(step) = beside.join_next().await {
+    while let Some(step) = faults.join_next().await {
         performed.faults.push(step.unwrap());
     }
     log.say("calm");

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::doubles::{Ending, Garbage, Limit};
 
-/// Venues whose data is accompanied by a control stream, so that it shows when nothing but data is missing, and after how
+/// Venues with a control stream, so that missing data is detected, and after how
 /// many milliseconds.
 const CONTROLLED: [(&str, u64); 13] = [
     ("binance", 30_000),
@@ -35,10 +35,10 @@ const LISTS: [(&str, &str); 3] = [
     ("okx", "instType=FUTURES"),
     ("gate", "/futures/btc/"),
 ];
-/// Venues whose rows have no number of their own, which tell several in a frame, and whose pages by REST are never cut between
+/// Venues without a number in their rows, which send several in a frame, and of which pages by REST are never cut between
 /// rows of one instant for good: those of Bitget are, and a pair that is cut counts once there.
 const ANONYMOUS: [&str; 5] = ["bybit", "coinex", "gate", "htx", "okx"];
-/// Venues that number what they tell.
+/// Venues that number their messages.
 const NUMBERED: [&str; 3] = ["deribit", "dydx", "kraken"];
 /// Every venue.
 pub(super) const VENUES: [&str; 18] = [
@@ -63,7 +63,7 @@ pub(super) const VENUES: [&str; 18] = [
 ];
 /// Venues without sockets.
 pub(super) const POLLED: [&str; 2] = ["coinex", "orderly"];
-/// Venues to which two sockets listen.
+/// Venues with two redundant connections.
 pub(super) const PAIRED: [&str; 8] = [
     "binance",
     "bybit",
@@ -75,7 +75,7 @@ pub(super) const PAIRED: [&str; 8] = [
     "extended",
 ];
 
-/// What goes wrong with a venue.
+/// A fault of a venue.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// Connections end so, and none is let in.
@@ -95,9 +95,9 @@ pub(super) enum Fault {
     Cut(Ending),
     /// One connection to each address ends so.
     One(Ending),
-    /// One connection to each address tells no events any more.
+    /// One connection to each address sends no events any more.
     Deaf,
-    /// What is said takes up to so many milliseconds to arrive, on each connection another time.
+    /// Messages take up to so many milliseconds to arrive, on each connection another time.
     Slow(u64),
     Garbage(Garbage),
     /// A part of the list of markets is not answered.
@@ -111,20 +111,20 @@ pub(super) enum Fault {
     Announced,
     /// A market is listed no more, and then it is again.
     Withdrawn,
-    /// REST tells what happens late, by as much as the venue's documents allow.
+    /// REST reports events late, by as much as the venue's documents allow.
     Late,
-    /// What happens, happens twice: equal in all that is told of it.
+    /// Every event happens twice with equal content.
     Equal,
     /// The next data frame on each connection is lost on its way.
     Skip,
     Duplicates,
     Disorder,
-    /// The last events again to whoever subscribes.
+    /// The last events again to each new subscriber.
     Replay(usize),
     Notice,
 }
 
-/// What goes wrong with this process.
+/// A fault of this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mishap {
     /// Killed, and not started for so long.
@@ -165,13 +165,13 @@ pub(super) fn is_long(venue: &str, limit: &Limit) -> u64 {
     seconds * 1000
 }
 
-/// How late a venue may tell by REST, in milliseconds.
+/// How late a venue may report by REST, in milliseconds.
 pub(super) fn late(venue: &str) -> u64 {
     liqdata::feeds::venue(venue).unwrap().late().unsigned_abs()
 }
 
 /// One of the faults that are drawn after the others.
-fn fault_beside(rng: &mut Rng, venue: &'static str) -> Fault {
+fn further_fault(rng: &mut Rng, venue: &'static str) -> Fault {
     let mut kinds = vec![
         Fault::Late,
         Fault::LaterPages,
@@ -209,7 +209,7 @@ pub(super) struct Schedule {
 }
 
 /// Anything from `least` to `most`, as often shorter as longer than the geometric middle.
-fn stretch(rng: &mut Rng, least: u64, most: u64) -> u64 {
+fn duration(rng: &mut Rng, least: u64, most: u64) -> u64 {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -244,7 +244,7 @@ fn ban(rng: &mut Rng) -> Limit {
     let status = [403, 418, 429][rng.usize(..3)];
     Limit {
         status,
-        retry_after: (rng.u8(..4) > 0).then(|| stretch(rng, 200, 1000)),
+        retry_after: (rng.u8(..4) > 0).then(|| duration(rng, 200, 1000)),
     }
 }
 
@@ -282,7 +282,7 @@ fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
         16 => Fault::RestHangs,
         17 => Fault::RestCut,
         18 => Fault::Announced,
-        // A market that a venue has no more it cannot be asked for.
+        // A delisted market cannot be requested.
         19 if !POLLED.contains(&venue) => Fault::Withdrawn,
         20 => Fault::Duplicates,
         21 => Fault::Disorder,
@@ -290,7 +290,7 @@ fn fault(rng: &mut Rng, venue: &'static str) -> Option<Fault> {
         23 => Fault::Notice,
         24 => Fault::One(ending(rng)),
         25 if PAIRED.contains(&venue) => Fault::Deaf,
-        26 | 27 => Fault::Slow(stretch(rng, 100, 30_000)),
+        26 | 27 => Fault::Slow(duration(rng, 100, 30_000)),
         _ => return None,
     })
 }
@@ -306,7 +306,7 @@ impl Schedule {
             while at < days * DAY {
                 at += rng.u64(600_000..4 * 3_600_000);
                 if let Some(what) = fault(&mut rng, venue) {
-                    let lasts = stretch(&mut rng, 30_000, 1_200_000);
+                    let lasts = duration(&mut rng, 30_000, 1_200_000);
                     faults.push((venue, Step { at, lasts, what }));
                 }
             }
@@ -321,7 +321,7 @@ impl Schedule {
         let mishaps = (0..days).zip(kinds.into_iter().cycle());
         let mishaps = mishaps.map(|(day, what)| Step {
             at: day * DAY + rng.u64(DAY / 4..DAY / 2),
-            lasts: stretch(&mut rng, 5000, 600_000),
+            lasts: duration(&mut rng, 5000, 600_000),
             what,
         });
         Self {
@@ -338,19 +338,19 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a seed: what goes wrong in [`Schedule::of`], and more beside it.
+    /// The schedule of a seed: the faults of [`Schedule::of`] and more.
     pub(super) fn whole(seed: u64) -> Self {
         let mut schedule = Self::of(seed);
         let mut rng = Rng::with_seed(seed ^ 0xbe51_de5e_ed00_77aa);
         for venue in schedule.venues.clone() {
             for _ in 0..rng.usize(..4) {
                 let at = rng.u64(..schedule.lasts);
-                let what = fault_beside(&mut rng, venue);
-                let lasts = stretch(&mut rng, 200, 300_000);
-                // What is told late matters where it was not heard.
+                let what = further_fault(&mut rng, venue);
+                let lasts = duration(&mut rng, 200, 300_000);
+                // Late rows by REST matter where the socket did not deliver them.
                 if matches!(what, Fault::Late) && rng.u8(..4) > 0 {
                     let (what, soon) = (Fault::Refused(ending(&mut rng)), rng.u64(..=lasts));
-                    let lasts = stretch(&mut rng, 200, 120_000);
+                    let lasts = duration(&mut rng, 200, 120_000);
                     let at = at + soon;
                     schedule.faults.push((venue, Step { at, lasts, what }));
                 }
@@ -358,7 +358,7 @@ impl Schedule {
             }
         }
         schedule.faults.sort_by_key(|(_, step)| step.at);
-        // Until who was turned away is let in again, and what is told late is told.
+        // Until refused clients are accepted again, and late rows are reported.
         let ends = schedule.faults.iter().map(|(venue, step)| {
             let after = match &step.what {
                 Fault::Handshake(_, limit) | Fault::Rest(limit) => is_long(venue, limit),
@@ -371,7 +371,7 @@ impl Schedule {
         schedule
     }
 
-    /// What a seed draws first.
+    /// The first draws of a seed.
     pub(super) fn of(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x5eed_0f11_9da7_a000);
         let mut venues = VENUES.to_vec();
@@ -391,11 +391,11 @@ impl Schedule {
                     continue;
                 };
                 let lasts = match what {
-                    // What is shorter than its death test, nobody can know.
-                    Fault::Mute => stretch(&mut rng, shows_after(venue), 300_000),
-                    _ => stretch(&mut rng, 200, 300_000),
+                    // A silence shorter than the death test cannot be detected.
+                    Fault::Mute => duration(&mut rng, shows_after(venue), 300_000),
+                    _ => duration(&mut rng, 200, 300_000),
                 };
-                // What is on its way is lost where the connection ends.
+                // Messages in flight are lost where the connection ends.
                 if matches!(what, Fault::Slow(_)) && rng.bool() {
                     let what = if rng.bool() {
                         Fault::Cut(ending(&mut rng))
@@ -416,26 +416,26 @@ impl Schedule {
             } else {
                 Mishap::Stopped
             };
-            let lasts = stretch(&mut rng, 50, 200_000);
+            let lasts = duration(&mut rng, 50, 200_000);
             mishaps.push((what, lasts));
         }
         if rng.u8(..100) < 25 {
             let cut = rng.bool();
-            mishaps.push((Mishap::Frozen { cut }, stretch(&mut rng, 2000, 600_000)));
+            mishaps.push((Mishap::Frozen { cut }, duration(&mut rng, 2000, 600_000)));
         }
         if rng.u8(..100) < 20 {
-            let killed = rng.bool().then(|| stretch(&mut rng, 100, 10_000));
-            mishaps.push((Mishap::Full { killed }, stretch(&mut rng, 1000, 200_000)));
+            let killed = rng.bool().then(|| duration(&mut rng, 100, 10_000));
+            mishaps.push((Mishap::Full { killed }, duration(&mut rng, 1000, 200_000)));
         }
         if rng.u8(..100) < 25 {
-            let off = i64::try_from(stretch(&mut rng, 100, 100_000)).unwrap();
+            let off = i64::try_from(duration(&mut rng, 100, 100_000)).unwrap();
             let off = if rng.bool() { off } else { -off };
             let what = if rng.u8(..3) == 0 {
                 Mishap::Restarted(off)
             } else {
                 Mishap::Clock(off)
             };
-            mishaps.push((what, stretch(&mut rng, 1000, 300_000)));
+            mishaps.push((what, duration(&mut rng, 1000, 300_000)));
         }
         let mut mishaps: Vec<Step<Mishap>> = mishaps
             .into_iter()

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Most bytes taken at once.
 const MOST: usize = 1 << 16;
 
-/// A connection of which what comes is held back.
+/// A connection that delivers its data late.
 pub(super) struct Slow<S> {
     stream: S,
     /// How long at most, in milliseconds.
@@ -39,7 +39,7 @@ impl<S: AsyncRead + Unpin> Slow<S> {
         }
     }
 
-    /// When what is said now arrives: not before what was said earlier.
+    /// When data that is sent now arrives: not before earlier data.
     fn arrives(&self) -> Instant {
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of a schedule")]
         let lag = self.lag.load(Ordering::Relaxed) as f64 * self.share;
@@ -47,7 +47,7 @@ impl<S: AsyncRead + Unpin> Slow<S> {
         self.on_the_way.back().map_or(at, |(last, _)| at.max(*last))
     }
 
-    /// Takes what has been said since; what was on its way is lost where the connection breaks.
+    /// Takes new data; data in flight is lost where the connection breaks.
     fn take(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         while self.end.is_none() {
             let mut bytes = vec![0; MOST];

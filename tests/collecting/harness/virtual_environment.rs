@@ -25,16 +25,16 @@ pub(super) const BEGINNING: i64 = 1_772_409_600_000 + 7 * 3_600_000;
 /// The venues of a schedule, by name.
 pub(crate) type Venues = Arc<BTreeMap<&'static str, Exchange>>;
 
-/// How many milliseconds what each venue says is on its way, at most.
+/// The longest delay of each venue's messages, in milliseconds.
 pub(crate) type Lags = Arc<BTreeMap<&'static str, Arc<AtomicU64>>>;
 
-/// The true time, which stands still while anybody works.
+/// The true time, which stands still while any task works.
 pub(crate) fn true_clock() -> Clock {
     let start = Instant::now();
     Arc::new(move || BEGINNING + i64::try_from(start.elapsed().as_millis()).unwrap())
 }
 
-/// Performs what is told apart from all other time: it passes when nobody has anything to do.
+/// Runs a future in virtual time, which passes only when all tasks wait.
 pub(super) fn in_its_own_time<T>(performed: impl Future<Output = T>) -> T {
     fastrand::seed(1);
     let runtime = Builder::new_current_thread()
@@ -42,22 +42,22 @@ pub(super) fn in_its_own_time<T>(performed: impl Future<Output = T>) -> T {
         .start_paused(true)
         .build()
         .unwrap();
-    let told = runtime.block_on(performed);
+    let result = runtime.block_on(performed);
     runtime.shutdown_background();
-    told
+    result
 }
 
 /// Whether bytes come through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Open,
-    /// Nobody reads: the process has no turn.
+    /// Nothing is read: the process does not run.
     Frozen,
     /// The process is dead.
     Broken,
 }
 
-/// What all connections of one process share.
+/// The state that all connections of one process share.
 #[derive(Debug)]
 struct Gate {
     way: Way,
@@ -104,7 +104,7 @@ impl Globe {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Nobody reads any more, until [`Globe::thaw`].
+    /// Stops reading until [`Globe::thaw`].
     pub(super) fn freeze(&self) {
         self.turn(Way::Frozen);
     }
@@ -149,8 +149,8 @@ impl Environment for Globe {
 
     fn get(&self, url: &Url) -> BoxFuture<'static, Result<HttpReply, String>> {
         let query = url.query().map(|query| format!("?{query}"));
-        let asked = format!("{}{}", url.path(), query.unwrap_or_default());
-        let answer = self.venue(url).ask(&asked);
+        let target = format!("{}{}", url.path(), query.unwrap_or_default());
+        let answer = self.venue(url).ask(&target);
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
             let answer = answer.map_err(|error| error.to_string())?;

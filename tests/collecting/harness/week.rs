@@ -7,7 +7,7 @@ use super::run::perform_looking;
 use super::schedule::Schedule;
 use crate::bench::is_soak;
 
-/// How much more memory there may be after the last day than after the third, when all that is remembered for long has been, in MB.
+/// How much more memory there may be after the last day than after the third, when all long-lived state exists, in MB.
 const FLAT: f64 = 16.0;
 
 /// The memory of this process in MB.
@@ -28,14 +28,14 @@ fn memory_stays_flat_over_a_week_with_faults() {
     let begun = std::time::Instant::now();
     let hours = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&hours);
-    let told = perform_looking(&schedule, move |venues| {
-        // What happened is held by the doubles, and is no memory of ours.
-        let mut held = 0.0;
+    let outcome = perform_looking(&schedule, move |venues| {
+        // The doubles record the events; that is no memory of the collector.
+        let mut recorded = 0.0;
         for exchange in venues.values() {
             exchange.forget();
-            held += exchange.held() / 1e6;
+            recorded += exchange.recorded_bytes() / 1e6;
         }
-        noted.lock().unwrap().push(resident() - held);
+        noted.lock().unwrap().push(resident() - recorded);
     });
     let hours = hours.lock().unwrap();
     let days: Vec<f64> = hours
@@ -46,14 +46,14 @@ fn memory_stays_flat_over_a_week_with_faults() {
     println!(
         "{} faults, {} events, {:.0} s; memory by day in MB: {days:.1?}",
         schedule.faults.len(),
-        told.met.events,
+        outcome.met.events,
         begun.elapsed().as_secs_f64()
     );
     assert!(
-        told.faults.is_empty(),
+        outcome.faults.is_empty(),
         "{}\n{}",
-        told.log,
-        told.faults.join("\n")
+        outcome.log,
+        outcome.faults.join("\n")
     );
     if let [_, _, third, .., last] = days[..] {
         assert!(last < third + FLAT, "{days:?}");

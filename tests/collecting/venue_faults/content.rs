@@ -1,4 +1,4 @@
-//! Messages that are garbage or have changed: of every venue, each costs what it has to and nothing else.
+//! Garbage and changed messages of every venue: each costs only its own rows.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn an_invalid_message_of_every_exchange_is_counted_once() {
     assert_stored(&archive, &happened);
 }
 
-/// Venues whose rows have names for their members, and a member without which a row means nothing.
+/// Venues with named members in their rows, and a member that every row needs.
 const NEEDED: [(&str, &str); 15] = [
     ("binance", "z"),
     ("bybit", "v"),
@@ -138,7 +138,7 @@ async fn rows_of_an_unlisted_market_wait_and_delay_no_other_market() {
         let new = exchange.imagine_of(unknown, [now, now, now + 1]);
         exchange.publish(&new);
         collecting
-            .until_of(venue, "the rows are held", |one| one.pending == 3)
+            .until_of(venue, "the rows are pending", |one| one.pending == 3)
             .await;
         happened.extend(exchange.liquidate(20));
         collecting.until_stored(happened.len()).await;
@@ -151,7 +151,7 @@ async fn rows_of_an_unlisted_market_wait_and_delay_no_other_market() {
         happened.extend(new);
         collecting.until_stored(happened.len()).await;
         let status = collecting
-            .until_of(venue, "none is held", |one| one.pending == 0)
+            .until_of(venue, "none is pending", |one| one.pending == 0)
             .await;
         assert_eq!((status.rejected, status.unpriced), (0, 0), "{status:?}");
     }
@@ -233,12 +233,12 @@ async fn an_order_of_gate_over_socket_and_rest_is_one_order() {
     let exchange = doubles.of("gate");
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_live().await;
-    let heard = exchange.liquidate(20);
+    let sent = exchange.liquidate(20);
     collecting.until_stored(20).await;
     collecting.stop().await;
-    // REST tells those and some that nobody heard, with the price of the fill and whole seconds.
-    let missed = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 15));
-    exchange.record(&missed);
+    // REST reports those and some that were not sent, with the price of the fill and whole seconds.
+    let unsent = exchange.imagine(std::iter::repeat_n(exchange.book().now(), 15));
+    exchange.record(&unsent);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(quick()));
     collecting.until_stored(15).await;
     let archive = folder.archive();
@@ -247,7 +247,7 @@ async fn an_order_of_gate_over_socket_and_rest_is_one_order() {
     assert_eq!(rows.len(), 35);
     let dialect = dialect("gate").unwrap();
     let stored: Vec<_> = rows.iter().map(content_of).collect();
-    for truth in heard.iter().chain(&missed) {
+    for truth in sent.iter().chain(&unsent) {
         let ways = [true_of(truth), true_of(&dialect.reported_by_rest(truth))];
         assert_eq!(
             stored.iter().filter(|row| ways.contains(row)).count(),

@@ -1,5 +1,5 @@
-//! The same weather at every venue: connections that end, hang and are refused, garbage, repetitions, members and markets
-//! that come and go. What one venue stands every venue has to stand.
+//! The same faults at every venue: connections that end, hang and are refused, garbage, repetitions, members and markets
+//! that come and go. Every venue has to survive each of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,7 +12,7 @@ mod content;
 mod silence;
 mod sockets;
 
-/// Times short enough for a test of many venues, whose listening is written down less often.
+/// Times short enough for a test of many venues, with fewer checkpoints.
 fn quick() -> liqdata::collect::Settings {
     let mut settings = crate::bench::quick();
     settings.pace.checkpoint = 1.0;

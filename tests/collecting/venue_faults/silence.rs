@@ -14,11 +14,11 @@ use crate::venue_faults::{SOCKETS, quick};
 
 fn topic_gaps(archive: &Path) -> Vec<TopicGap> {
     let archive = Archive::read(archive).unwrap();
-    let told = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
-    told.unwrap()
+    let gaps = archive.topic_gaps(Millis(0), Millis(i64::MAX / 2), None);
+    gaps.unwrap()
 }
 
-/// Doubles whose seconds are short, so that their heartbeats and control streams are quick.
+/// Doubles with short seconds, so that their heartbeats and control streams are quick.
 fn lively(venues: &[&'static str], second: Duration) -> Doubles {
     Doubles::in_memory_with(venues, |setup| Setup { second, ..setup })
 }
@@ -35,7 +35,7 @@ async fn a_path_that_acknowledges_and_never_sends_is_detected_by_its_control_str
         .paths
         .insert("/market/ws".to_owned(), "/ws".to_owned());
     let collecting = doubles.collect(&folder.archive(), &plan);
-    // Of a venue that was mute acknowledgements prove nothing: the next ones are not called live.
+    // After silence an acknowledgement proves nothing: the next connections are not live.
     let found = |status: &liqdata::collect::VenueStatus| status.connections >= 3;
     let status = collecting
         .until_of("binance", "it has reconnected", found)
@@ -100,8 +100,7 @@ async fn an_exchange_without_events_is_stale_only_while_others_send_events() {
     collecting.stop().await;
 }
 
-/// What is never silent for long on the sockets of each venue where anything is, as its double names it; nothing where it
-/// comes by itself.
+/// The control topics of each venue that has any, as its double names them; none where the stream comes by itself.
 const CONTROLLED: [(&str, &[&str]); 14] = [
     ("binance", &["btcusdt@markPrice@1s"]),
     ("bybit", &["orderbook.1.BTCPERP", "orderbook.1.BTCUSD"]),
@@ -142,11 +141,11 @@ async fn a_silent_exchange_with_a_control_stream_is_detected() {
         exchange.fault(|faults| faults.mute = true);
     }
     for venue in venues {
-        // The next connections tell nothing either, so nothing of what they are acknowledged is called live.
+        // The next connections send nothing either, so none of their topics is live.
         let is_found = |one: &liqdata::collect::VenueStatus| {
             one.state == VenueState::Down && one.trouble.is_some()
         };
-        // Of Gate one line of three tells nothing by itself.
+        // One connection of Gate's three has no control stream.
         let is_found = |one: &liqdata::collect::VenueStatus| {
             is_found(one) || venue == "gate" && one.state == VenueState::Degraded
         };
@@ -173,11 +172,11 @@ async fn a_silent_exchange_with_a_control_stream_is_detected() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_control_stream_is_reported_and_its_exchange_stays_live() {
     let folder = Folder::new();
-    let asked = CONTROLLED.iter().filter(|(_, topics)| !topics.is_empty());
-    let asked: Vec<_> = asked.copied().collect();
-    let venues: Vec<&'static str> = asked.iter().map(|(venue, _)| *venue).collect();
+    let controlled = CONTROLLED.iter().filter(|(_, topics)| !topics.is_empty());
+    let controlled: Vec<_> = controlled.copied().collect();
+    let venues: Vec<&'static str> = controlled.iter().map(|(venue, _)| *venue).collect();
     let doubles = lively(&venues, Duration::from_millis(100));
-    for (venue, topics) in &asked {
+    for (venue, topics) in &controlled {
         doubles.of(venue).fault(|faults| {
             faults.bad_topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
         });
@@ -186,20 +185,20 @@ async fn a_refused_control_stream_is_reported_and_its_exchange_stays_live() {
     (settings.pace.ping, settings.pace.control) = (0.7, 2.0);
     (settings.pace.acknowledge, settings.pace.resubscribe) = (3.0, 1.0);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
-    for (venue, topics) in &asked {
-        // The screen names it.
-        let is_told = |one: &liqdata::collect::VenueStatus| {
+    for (venue, topics) in &controlled {
+        // The status names it.
+        let is_reported = |one: &liqdata::collect::VenueStatus| {
             one.state == VenueState::Live
                 && one.uncovered_count == u64::try_from(topics.len()).unwrap()
         };
-        let told = collecting
-            .until_of(venue, "it is live without", is_told)
+        let status = collecting
+            .until_of(venue, "it is live without", is_reported)
             .await;
         for topic in *topics {
             // OKX' replies name the channel alone.
             let (channel, _) = topic.split_once(' ').unwrap_or((topic, ""));
-            let is_named = told.uncovered.iter().any(|named| named.contains(channel));
-            assert!(is_named, "{topic} is not among {:?}", told.uncovered);
+            let is_named = status.uncovered.iter().any(|named| named.contains(channel));
+            assert!(is_named, "{topic} is not among {:?}", status.uncovered);
         }
     }
     let mut happened = Vec::new();
@@ -212,14 +211,14 @@ async fn a_refused_control_stream_is_reported_and_its_exchange_stays_live() {
         let why = status.last_gap.clone().unwrap_or_default();
         assert!(!why.contains("control stream"), "{status:?}");
     }
-    // It is asked for again, and once it is there its silence counts as ever.
+    // It is requested again, and once it is acknowledged its silence counts.
     for venue in &venues {
         doubles.of(venue).mend();
     }
     for venue in &venues {
-        let is_heard = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
+        let is_covered = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
         collecting
-            .until_of(venue, "it has its control stream", is_heard)
+            .until_of(venue, "it has its control stream", is_covered)
             .await;
     }
     for exchange in doubles.exchanges().values() {
@@ -234,13 +233,13 @@ async fn a_refused_control_stream_is_reported_and_its_exchange_stays_live() {
     let archive = folder.archive();
     collecting.stop().await;
     assert_stored(&archive, &happened);
-    let told = topic_gaps(&archive);
-    for (venue, topics) in asked {
-        let mut of_venue = told.iter().filter(|gap| gap.exchange == venue);
+    let reported = topic_gaps(&archive);
+    for (venue, topics) in controlled {
+        let mut of_venue = reported.iter().filter(|gap| gap.exchange == venue);
         assert!(
             of_venue.any(|gap| topics.iter().any(|topic| topic.contains(&gap.topic))
                 && gap.reason.contains("no control stream")),
-            "{venue} is not among {told:?}"
+            "{venue} is not among {reported:?}"
         );
     }
 }
@@ -307,26 +306,30 @@ async fn an_ignored_control_stream_is_dropped_after_three_connections() {
     (settings.pace.acknowledge, settings.pace.resubscribe) = (0.5, 1.0);
     let collecting = doubles.collect(&folder.archive(), &doubles.plan(settings));
     let is_alive = |one: &liqdata::collect::VenueStatus| one.state == VenueState::Live;
-    let told = collecting
+    let status = collecting
         .until_of("dydx", "it is live without", is_alive)
         .await;
-    assert_eq!((told.connections, told.uncovered_count), (4, 1), "{told:?}");
+    assert_eq!(
+        (status.connections, status.uncovered_count),
+        (4, 1),
+        "{status:?}"
+    );
     let happened = dydx.liquidate(3);
     collecting.until_stored(happened.len()).await;
-    // It is asked for again, and owed once it is there.
+    // It is requested again, and expected once it is acknowledged.
     dydx.mend();
-    let is_heard = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
+    let is_covered = |one: &liqdata::collect::VenueStatus| one.uncovered_count == 0;
     collecting
-        .until_of("dydx", "it has its control stream", is_heard)
+        .until_of("dydx", "it has its control stream", is_covered)
         .await;
     let archive = folder.archive();
     collecting.stop().await;
     assert_stored(&archive, &happened);
-    let told = topic_gaps(&archive);
+    let reported = topic_gaps(&archive);
     let of_control = |gap: &TopicGap| {
         gap.topic == "v4_block_height" && gap.reason.contains("neither acknowledged nor sent")
     };
-    assert!(told.iter().any(of_control), "{told:?}");
+    assert!(reported.iter().any(of_control), "{reported:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,9 +350,9 @@ async fn a_busy_channel_without_heartbeats_stays_connected() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     collecting.until_stored(happened.len()).await;
-    let told = collecting.of("bitfinex");
-    assert_eq!((told.connections, told.gaps), (1, 0), "{told:?}");
-    // Busy it was alone: who tells neither is mute.
+    let status = collecting.of("bitfinex");
+    assert_eq!((status.connections, status.gaps), (1, 0), "{status:?}");
+    // Without events and heartbeats it is mute.
     let is_found = |one: &liqdata::collect::VenueStatus| one.state != VenueState::Live;
     collecting
         .until_of("bitfinex", "it is found mute", is_found)

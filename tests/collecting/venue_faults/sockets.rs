@@ -12,7 +12,7 @@ async fn overlapping_connections_at_a_rotation_store_an_event_once() {
     let doubles = Doubles::in_memory(&["binance", "aster"]);
     let mut settings = quick();
     settings.pace.rotate = 0.4;
-    // Whoever subscribes hears the last events again, so the fresh socket tells what the old one told.
+    // A new subscriber gets the last events again, so the new connection repeats events of the old one.
     for exchange in doubles.exchanges().values() {
         exchange.fault(|faults| faults.replay = 30);
     }

@@ -1,10 +1,10 @@
-//! Topics beside the liquidations that are never silent for long.
+//! Control topics: topics without liquidations that are never silent for long.
 
 use liqdata::feeds::{Frame, FrameKind, Instruments, SentSubscriptions, Venue, venue};
 use liqdata::model::Millis;
 
-/// As each venue tells them.
-const TOLD: [(&str, &str); 13] = [
+/// As each venue sends them.
+const SENT: [(&str, &str); 13] = [
     (
         "binance",
         r#"{"e":"markPriceUpdate","E":1790000000000,"s":"BTCUSDT","p":"82650.1","T":1790000000000}"#,
@@ -103,20 +103,20 @@ fn kind(venue: &Venue, frame: &Frame<'_>) -> FrameKind {
         .unwrap()
 }
 
-/// What is never silent for long on a socket of each venue, as it tells it: the quick look by how a frame begins and the
-/// look at all of it are of one mind, and an acknowledgement of the same topic is none of it.
+/// The control messages of each venue: the quick check of a frame's beginning agrees with the full check, and an
+/// acknowledgement of the same topic is no control message.
 #[test]
-fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
+fn a_control_message_is_distinguished_from_its_acknowledgement() {
     let none = Instruments::default();
-    for (name, text) in TOLD {
+    for (name, text) in SENT {
         let venue = venue(name).unwrap();
         let frame = venue.frame(text, Some(Millis(1_790_000_000_000)), &none);
         assert_eq!(venue.decode(&frame).unwrap().events, [], "{name}");
-        let heard = kind(venue, &frame);
-        assert_eq!(heard, FrameKind::Control, "{name}: {text}");
+        let found = kind(venue, &frame);
+        assert_eq!(found, FrameKind::Control, "{name}: {text}");
     }
-    // A look at the beginning is enough where it tells it apart for certain.
-    let quick = TOLD
+    // The quick check finds those with an unmistakable beginning.
+    let quick = SENT
         .iter()
         .filter(|(name, text)| venue(name).unwrap().is_steady(text));
     assert_eq!(quick.count(), 6);
@@ -124,13 +124,13 @@ fn what_is_never_silent_is_told_apart_from_its_acknowledgement() {
         let venue = venue(name).unwrap();
         assert!(!venue.is_steady(text), "{name}");
         let frame = venue.frame(text, None, &none);
-        let heard = kind(venue, &frame);
-        assert!(matches!(heard, FrameKind::Ack { .. }), "{name}: {heard:?}");
+        let found = kind(venue, &frame);
+        assert!(matches!(found, FrameKind::Ack { .. }), "{name}: {found:?}");
     }
-    // What comes with an acknowledgement tells nothing of what is to come.
+    // Data that comes with an acknowledgement is no sign of a live topic.
     let text = r#"{"table":"instrument","action":"partial","data":[{"symbol":"XBTUSD","markPrice":82650.1}]}"#;
     let bitmex = venue("bitmex").unwrap();
     assert!(!bitmex.is_steady(text));
-    let heard = kind(bitmex, &bitmex.frame(text, None, &none));
-    assert_eq!(heard, FrameKind::Other);
+    let found = kind(bitmex, &bitmex.frame(text, None, &none));
+    assert_eq!(found, FrameKind::Other);
 }
