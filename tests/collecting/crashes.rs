@@ -220,7 +220,7 @@ async fn a_collector_killed_at_random_loses_no_acknowledged_row() {
 
 /// A closed lid or an overloaded machine: unread frames of that time are no silence of the venue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_suspended_collector_keeps_its_connections_and_misses_nothing() {
+async fn a_suspended_collector_stays_connected_and_loses_no_order() {
     let folder = Folder::new();
     let doubles = Doubles::on_loopback(&["okx", "bybit", "bitmex"]).await;
     let archive = folder.archive();

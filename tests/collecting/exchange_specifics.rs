@@ -87,7 +87,7 @@ async fn pages_of_coinex_follow_each_other_by_their_times() {
 }
 
 /// Two orders with equal content in the middle of two pages: the first page ends between them in either direction.
-async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
+async fn stores_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let exchange = doubles.of(venue);
     let now = exchange.book().now();
@@ -114,13 +114,13 @@ async fn keeps_both_of_an_equal_pair(venue: &'static str, page: i64, path: &str)
 #[tokio::test(start_paused = true)]
 async fn an_equal_pair_across_two_pages_of_htx_is_two_orders() {
     let path = "/linear-swap-api/v3/swap_liquidation_orders";
-    keeps_both_of_an_equal_pair("htx", 50, path).await;
+    stores_both_of_an_equal_pair("htx", 50, path).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_equal_pair_across_two_pages_of_coinex_is_two_orders() {
     let path = "/v2/futures/liquidation-history";
-    keeps_both_of_an_equal_pair("coinex", 100, path).await;
+    stores_both_of_an_equal_pair("coinex", 100, path).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -337,7 +337,7 @@ async fn a_subscription_that_deribit_refuses_is_sent_again() {
 }
 
 /// A market that is listed later is subscribed to without a gap in the others.
-async fn hears_a_new_market(venue: &'static str, native_id: &str) {
+async fn subscribes_to_a_new_market(venue: &'static str, native_id: &str) {
     let (folder, doubles) = (Folder::new(), Doubles::in_memory(&[venue]));
     let mut settings = quick();
     settings.pace.instruments = 0.2;
@@ -365,15 +365,15 @@ async fn hears_a_new_market(venue: &'static str, native_id: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_market_of_kraken_is_subscribed() {
-    hears_a_new_market("kraken", "PF_NEWUSD").await;
+    subscribes_to_a_new_market("kraken", "PF_NEWUSD").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_market_of_dydx_is_subscribed() {
-    hears_a_new_market("dydx", "NEW-USD").await;
+    subscribes_to_a_new_market("dydx", "NEW-USD").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_market_of_lighter_is_subscribed() {
-    hears_a_new_market("lighter", "77").await;
+    subscribes_to_a_new_market("lighter", "77").await;
 }

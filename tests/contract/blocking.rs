@@ -20,7 +20,7 @@ struct Seen {
     closed: Vec<usize>,
 }
 
-/// A service on threads of its own, so that nobody but the caller drives the client.
+/// A service on threads of its own, so that only the caller drives the client.
 struct Service {
     at: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -108,7 +108,7 @@ fn ask(client: &Client) -> Result<(), Error> {
 }
 
 #[test]
-fn calls_one_after_the_other_share_a_connection() {
+fn sequential_calls_share_a_connection() {
     let service = Service::start(keep_alive);
     let client = service.client();
     for _ in 0..5 {
@@ -136,7 +136,7 @@ fn a_connection_that_was_closed_while_idle_costs_no_retry() {
 }
 
 #[test]
-fn a_call_that_is_given_up_closes_its_connection() {
+fn a_cancelled_call_closes_its_connection() {
     let service = Service::start(|n, stream| {
         if n == 1 {
             Some(stream)
@@ -160,7 +160,7 @@ fn a_call_that_is_given_up_closes_its_connection() {
 }
 
 #[test]
-fn a_call_that_fails_leaves_no_half_read_answer_behind() {
+fn a_failed_call_leaves_no_partial_answer_on_its_connection() {
     // More than is allowed, and more than the sockets hold: the service can only end when its peer goes.
     let service = Service::start(|_, mut stream| {
         let mut answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();

@@ -241,7 +241,7 @@ const HOSTILE: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn hostile_values_are_damage_at_their_place() {
+fn hostile_values_are_damage_with_their_path() {
     for &(name, from, to, path) in HOSTILE {
         let damage = damage(name, &with(name, from, to));
         assert_eq!(damage.path, path, "{name} with {to} for {from}: {damage}");
@@ -273,7 +273,7 @@ fn a_count_names_what_is_allowed() {
 }
 
 #[test]
-fn what_is_no_json_at_all_is_damage_to_the_body() {
+fn a_body_that_is_not_json_is_damage() {
     for &name in NAMES {
         let text = fixture(name);
         for (body, says) in [
@@ -297,7 +297,7 @@ fn what_is_no_json_at_all_is_damage_to_the_body() {
 }
 
 #[test]
-fn a_body_that_ends_anywhere_is_damage() {
+fn a_truncated_body_is_damage() {
     for &name in NAMES {
         let text = fixture(name);
         let text = text.trim_end();
@@ -328,7 +328,7 @@ fn invalid_utf_8_is_damage_in_ignored_members_too() {
 }
 
 #[test]
-fn nesting_without_end_is_damage_wherever_it_stands() {
+fn unlimited_nesting_is_damage_at_any_level() {
     for &name in NAMES {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             for depth in [130, 10_000] {
@@ -349,7 +349,7 @@ fn nesting_without_end_is_damage_wherever_it_stands() {
 }
 
 #[test]
-fn a_long_value_is_shown_short() {
+fn a_long_value_is_shortened_in_the_message() {
     let long = format!("\"{}\"", "9".repeat(1_000_000));
     for body in [
         with("orders", r#""1.2003""#, &long),

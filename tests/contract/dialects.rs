@@ -190,7 +190,7 @@ async fn ask<T, F: Future<Output = T>>(
 }
 
 #[tokio::test]
-async fn a_heatmap_of_columns_is_asked_for_and_read_as_ours() {
+async fn a_heatmap_of_columns_is_requested_and_converted() {
     let body = r#"{"code": "0", "msg": "success", "data": {
         "y": ["100", 110.5], "candles": [[1790000000, "1"], [1790003600, "105.5"], [1790007200, 106]],
         "cells": [[0, 1, 2.5], [2, 0, 1]]}}"#;
@@ -213,7 +213,7 @@ async fn a_heatmap_of_columns_is_asked_for_and_read_as_ours() {
 }
 
 #[tokio::test]
-async fn rows_in_other_units_become_ours() {
+async fn rows_in_other_units_are_converted() {
     let body = r#"{"code": "0", "data": [{"base": "BTC", "long": "1.5", "short": 2}]}"#;
     let question = Coins::new("24h", 1).unwrap();
     let (rows, (target, _)) = ask("200 OK", body, async |client: Client| {
@@ -257,7 +257,7 @@ async fn a_refusal_is_found_in_its_own_envelope_under_any_status() {
 }
 
 #[tokio::test]
-async fn damage_is_named_by_the_place_in_the_services_own_body() {
+async fn damage_is_named_by_its_path_in_the_service_body() {
     let sheet = |cells: &str| {
         format!(
             r#"{{"code": "0", "data": {{"y": [1], "candles": [[1790000000, 1]], "cells": {cells}}}}}"#
@@ -284,7 +284,7 @@ async fn damage_is_named_by_the_place_in_the_services_own_body() {
 }
 
 #[tokio::test]
-async fn what_a_service_does_not_have_is_refused_before_it_is_asked() {
+async fn an_unsupported_query_is_refused_without_a_request() {
     let client = || Client::speaking(Config::new("http://127.0.0.1:1").unwrap(), &Tiny).unwrap();
     let refused = |error: Error| match error {
         Error::BadQuery(refusal) => refusal,

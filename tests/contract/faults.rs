@@ -344,7 +344,7 @@ async fn a_name_that_does_not_resolve_is_named() {
 
 // H4, H5
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_never_parsed_and_retried() {
+async fn a_truncated_answer_is_retried_and_never_parsed() {
     let half_a_head = b"HTTP/1.1 200 OK\r\ncontent-le".to_vec();
     let a_bit_of_body = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec();
     let mut truncated = http("200 OK", "", format!("{GOOD}   "));
@@ -416,7 +416,7 @@ async fn a_connection_is_reused_after_answers_refusals_and_redirects() {
 
 // H6, H7
 #[tokio::test]
-async fn an_answer_without_end_fails_at_the_total_deadline() {
+async fn an_endless_answer_fails_at_the_total_deadline() {
     let tick = Duration::from_millis(20);
     let body = Act::Drip(
         b"HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n".to_vec(),
@@ -457,7 +457,7 @@ async fn the_deadline_covers_retries_and_names_the_failure_before() {
 
 // H7
 #[tokio::test]
-async fn headers_without_end_are_an_error() {
+async fn endless_headers_are_an_error() {
     let line = format!("x-{}: y\r\n", "n".repeat(1000)).into_bytes();
     let service = Service::start(move |_, _| {
         Act::Flood([b"HTTP/1.1 200 OK\r\n".as_slice(), &line.repeat(1000)].concat())
@@ -752,7 +752,7 @@ async fn a_reply_outside_the_contract_is_unexpected_and_requested_once() {
 
 // H14
 #[tokio::test]
-async fn a_body_over_the_cap_is_not_read_on() {
+async fn a_body_beyond_the_limit_is_not_read_further() {
     let cap = |service: &Service| service.config().max_body(1000).unwrap();
     let service = Service::acts(vec![json(&" ".repeat(1001))]).await;
     unexpected(ask(cap(&service)).await, "max_body = 1000 bytes");
@@ -1088,7 +1088,7 @@ fn in_a_process(name: &str, environment: &[(&str, &str)]) {
 }
 
 #[test]
-fn loopback_is_direct_whatever_proxy_the_environment_names() {
+fn loopback_connections_bypass_the_proxy_of_the_environment() {
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         in_a_process("loopback_answers", &[(name, DEAD_PROXY)]);
     }

@@ -57,8 +57,8 @@ fn rewritten<E: Endpoint<Reply: Decode>>(reply: E::Reply) -> String {
 }
 
 macro_rules! by_name {
-    ([$($_name:ident($of_contract:ident))+] [$($_beside:ident($beside:ident))*]) => {
-        by_name!($($of_contract)+ $($beside)*);
+    ([$($_name:ident($of_contract:ident))+] [$($_own:ident($own:ident))*]) => {
+        by_name!($($of_contract)+ $($own)*);
     };
     ($($endpoint:ident)+) => {
         const NAMES: &[&str] = &[$(contract::$endpoint::NAME),+];
@@ -99,13 +99,13 @@ fn damage(name: &str, body: &str) -> DecodeError {
 fn without_blanks(text: &str) -> String {
     let mut in_text = false;
     let mut escaped = false;
-    let kept = text.chars().filter(|sign| {
+    let compact = text.chars().filter(|sign| {
         let is_quote = *sign == '"' && !escaped;
         escaped = *sign == '\\' && !escaped;
         in_text ^= is_quote;
         in_text || !sign.is_whitespace()
     });
-    kept.collect()
+    compact.collect()
 }
 
 /// The fixture with `from` (which must be there) replaced by `to` once.

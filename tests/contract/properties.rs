@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_decimal_that_fits_keeps_its_text(integer in "0|[1-9][0-9]{0,15}", fraction in "[0-9]{1,12}") {
+    fn a_decimal_that_fits_has_the_same_text(integer in "0|[1-9][0-9]{0,15}", fraction in "[0-9]{1,12}") {
         let text = format!("{integer}.{fraction}");
         prop_assert_eq!(exact_decimal(&text).unwrap().to_string(), text);
     }
@@ -192,14 +192,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_heatmap_comes_back_as_it_was(map in any_heatmap()) {
+    fn a_heatmap_round_trips(map in any_heatmap()) {
         let text = serde_json::to_vec(&map).unwrap();
         let read = HeatmapGrid::decode(&text).unwrap();
         prop_assert!(same(&read, &map), "{read:?} is not {map:?}");
     }
 
     #[test]
-    fn a_heatmap_with_a_row_per_time_comes_back_as_it_was(map in any_heatmap()) {
+    fn a_heatmap_with_a_row_per_time_round_trips(map in any_heatmap()) {
         let (prices, times) = (map.prices.len(), map.times.len());
         prop_assume!(prices != times);
         let mut body = serde_json::to_value(&map).unwrap();
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn a_heatmap_in_triples_comes_back_as_it_was(map in any_heatmap(), reversed: bool) {
+    fn a_heatmap_in_triples_round_trips(map in any_heatmap(), reversed: bool) {
         let (prices, times) = (map.prices.len(), map.times.len());
         let mut triples = Vec::new();
         for p in 0..prices {
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn a_liquidation_map_comes_back_as_it_was(
+    fn a_liquidation_map_round_trips(
         leverages in prop::collection::btree_set(any::<i64>(), 0..5),
         bins in prop::collection::vec((number(), any::<bool>(), number(), prop::collection::vec(prop::option::of(number()), 5)), 0..6),
         labels in any_labels(),
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn orders_come_back_as_they_were(rows in prop::collection::vec(
+    fn orders_round_trip(rows in prop::collection::vec(
         (".{0,8}", ".{0,8}", any::<bool>(), 0..10_i128.pow(28), 0_u32..29, millis()), 0..5,
     )) {
         let rows: Vec<Order> = rows
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_are_damage_and_nothing_worse(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_damage_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for &name in NAMES {
             prop_assert!(ask(name, &bytes).is_err());
         }

@@ -36,10 +36,10 @@ fn unknown_members_are_ignored_at_every_level() {
         let tiers = [r#""tiers": {"#, r#""tiers":{"#];
         // Nor is what a map was served as: text, for whoever reads this.
         let text_of_json = r#""{\""#;
-        let kept = text
+        let marked = text
             .replace(tiers[0], "\u{1}")
             .replace(text_of_json, "\u{2}");
-        let body = kept
+        let body = marked
             .replace('{', extra)
             .replace('\u{1}', tiers[0])
             .replace('\u{2}', text_of_json);
@@ -91,7 +91,7 @@ fn numbers_as_strings_and_strings_as_numbers_read_the_same() {
 }
 
 #[test]
-fn a_decimal_field_keeps_every_digit_of_a_number_token() {
+fn a_decimal_field_has_every_digit_of_its_number() {
     let body = with(
         "orders",
         r#""price": "1.2003""#,
@@ -175,9 +175,10 @@ fn whole_numbers_may_be_spelled_with_a_point_or_an_exponent() {
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(members) => {
-            let told = members.into_iter().filter(|(_, value)| !value.is_null());
+            let present = members.into_iter().filter(|(_, value)| !value.is_null());
             Value::Object(
-                told.map(|(name, value)| (name, without_nulls(value)))
+                present
+                    .map(|(name, value)| (name, without_nulls(value)))
                     .collect(),
             )
         }
@@ -204,8 +205,8 @@ fn is_optional(name: &str, path: &str) -> bool {
         }
         "undercount" => matches!(member, "estimated_usd" | "low_usd" | "high_usd"),
         "coverage" => {
-            let kept = ["exchange", "completeness", "known_by", "gaps", "cnt"];
-            path.starts_with("data[") && !kept.contains(&member)
+            let required = ["exchange", "completeness", "known_by", "gaps", "cnt"];
+            path.starts_with("data[") && !required.contains(&member)
         }
         // What did not come to anything, or concerns no topic.
         "gaps" => matches!(member, "topic" | "recovered_at" | "recovered" | "holds"),
@@ -272,7 +273,7 @@ fn a_missing_member_is_named_unless_it_may_be_absent() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_named_wherever_it_stands() {
+fn a_value_of_the_wrong_type_is_named_with_its_path() {
     for &name in NAMES {
         let whole: Value = serde_json::from_str(&fixture(name)).unwrap();
         for place in places(&whole) {
@@ -282,7 +283,7 @@ fn a_value_of_the_wrong_type_is_named_wherever_it_stands() {
                 let is_name = was
                     .as_str()
                     .is_some_and(|text| text.parse::<f64>().is_err());
-                // What is absent tells no type, and text may be what it could be.
+                // An absent value has no type, and text may stand for any type.
                 if same_kind && (!wrong.is_string() || is_name)
                     || was.is_null() && wrong.is_string()
                 {

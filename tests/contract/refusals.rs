@@ -67,7 +67,7 @@ fn our_own_refusals_are_read_as_refusals() {
 }
 
 #[test]
-fn success_must_be_there_and_a_boolean() {
+fn success_is_required_and_a_boolean() {
     for &name in NAMES {
         for wrong in [r#""true""#, "1", "0", r#""false""#, "{}"] {
             let body = if is_enveloped(name) {

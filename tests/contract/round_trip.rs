@@ -86,7 +86,7 @@ where
 {
     let wanted = market().answer(&question, None).unwrap().reply;
     let got = client.send(&question).await.unwrap();
-    // Text tells every double from every other, the sign of a zero and a NaN's place included.
+    // As text all doubles differ, including the sign of a zero and the position of a NaN.
     assert!(
         format!("{got:?}") == format!("{wanted:?}"),
         "{question:?} differs:\n{}\n{}",
@@ -115,7 +115,7 @@ fn names<V: Vocabulary>() -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn realised_totals_arrive_as_they_are() {
+async fn realised_totals_arrive_unchanged() {
     let server = Server::start().await;
     let client = server.client();
     let overview = same(&client, Overview).await;
@@ -136,7 +136,7 @@ async fn realised_totals_arrive_as_they_are() {
 }
 
 #[tokio::test]
-async fn every_page_of_the_feed_arrives_as_it_is() {
+async fn every_page_of_the_feed_arrives_unchanged() {
     let server = Server::start().await;
     let client = server.client();
     let every = Orders::new(None, None, 1, 0).unwrap();
@@ -183,7 +183,7 @@ async fn every_page_of_the_feed_arrives_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_chart_of_every_pair_arrives_as_it_is() {
+async fn the_chart_of_every_pair_arrives_unchanged() {
     let server = Server::start().await;
     let client = server.client();
     let every = Orders::new(None, None, 1, 0).unwrap();
@@ -204,7 +204,7 @@ async fn the_chart_of_every_pair_arrives_as_it_is() {
 }
 
 #[tokio::test]
-async fn every_estimate_of_every_coin_arrives_as_it_is() {
+async fn every_estimate_of_every_coin_arrives_unchanged() {
     let server = Server::start().await;
     let client = server.client();
     for coin in market().coins() {
@@ -264,7 +264,7 @@ async fn the_served_estimates_agree_with_each_other() {
             ..Liqmap::new(&coin, "all", Some(RawModel::Number(2)), None, None).unwrap()
         };
         let all = client.send(&all).await.unwrap();
-        let held: f64 = all.bins.iter().map(|bin| bin.total).sum();
+        let sum: f64 = all.bins.iter().map(|bin| bin.total).sum();
         for range in ["24h", "7d"] {
             let heatmap = Heatmap {
                 span: Some(Span::All),
@@ -274,7 +274,7 @@ async fn the_served_estimates_agree_with_each_other() {
             let columns = heatmap.times.len();
             let last = heatmap.matrix.chunks(columns).map(|row| row[columns - 1]);
             let last: f64 = last.filter(|usd| !usd.is_nan()).sum();
-            assert!(near(last, held), "{coin} {range}: {last} and {held}");
+            assert!(near(last, sum), "{coin} {range}: {last} and {sum}");
         }
         for (range, map, pain) in [("1d", &day, pain.d1), ("7d", &week, pain.d7)] {
             let pain = pain.unwrap();
@@ -325,7 +325,7 @@ async fn the_served_estimates_agree_with_each_other() {
 }
 
 #[tokio::test]
-async fn questions_of_every_kind_at_once_get_their_own_answers() {
+async fn concurrent_queries_of_every_kind_get_their_own_answers() {
     let server = Server::start().await;
     let client = server.client();
     let mut calls = JoinSet::new();
@@ -431,7 +431,7 @@ async fn every_encoding_carries_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn as_of_over_the_socket_is_as_of_in_this_process() {
+async fn as_of_over_http_equals_as_of_in_process() {
     async fn check<E: MarketQuery>(
         http: &reqwest::Client,
         server: &Server,

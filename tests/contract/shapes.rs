@@ -46,7 +46,7 @@ fn the_matrix_is_read_in_every_shape_the_lengths_allow() {
 }
 
 #[test]
-fn a_matrix_that_fits_in_no_way_names_its_row() {
+fn a_matrix_of_no_known_shape_is_refused_with_its_row() {
     for (prices, times, matrix, path) in [
         (2, 3, "[[1, 2, 3], [4, 5]]", "matrix[1]"),
         (2, 3, "[[1, 2], [3, 4, 5]]", "matrix[0]"),

@@ -64,8 +64,8 @@ struct Server {
 }
 
 impl Server {
-    async fn start(kept: usize, limits: Limits) -> Self {
-        let (market, feed) = Market::growing(kept, "a test");
+    async fn start(retained: usize, limits: Limits) -> Self {
+        let (market, feed) = Market::growing(retained, "a test");
         let market = Arc::new(market);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -129,7 +129,7 @@ async fn failure(stream: &mut OrderStream) -> Error {
 }
 
 #[tokio::test]
-async fn orders_arrive_as_they_are_and_a_reader_that_comes_back_goes_on() {
+async fn orders_arrive_unchanged_and_a_returning_reader_resumes() {
     let server = Server::start(1000, Limits::default()).await;
     let start = server.market.newest().unwrap().to_string();
     grow(&server.feed, 1..=3);
@@ -168,7 +168,7 @@ async fn a_dropped_wait_loses_nothing() {
     server.stop().await;
 }
 
-/// Passes connections on to `target`, and cuts each after as many bytes of its answer as told; the last ones never.
+/// Passes connections on to `target`, and cuts each after the given number of bytes; the last ones never.
 async fn cutting(target: SocketAddr, cuts: Vec<usize>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -217,7 +217,7 @@ async fn cutting(target: SocketAddr, cuts: Vec<usize>) -> SocketAddr {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn over_connections_that_are_cut_anywhere_every_order_comes_once(
+    fn every_order_arrives_once_over_interrupted_connections(
         growths in proptest::collection::vec(1_i64..60, 1..8),
         cuts in proptest::collection::vec(0_usize..6000, 0..8),
     ) {
@@ -252,12 +252,12 @@ proptest! {
     }
 }
 
-/// Answers connections one after another with these bytes, and tells what each asked; the last answer is repeated. A
+/// Answers connections one after another with these bytes, and sends each request head on; the last answer is repeated. A
 /// connection stays open as long as its answer does not end in `CLOSE`.
 async fn scripted(answers: Vec<String>) -> (SocketAddr, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (tell, asked) = mpsc::unbounded_channel();
+    let (heads, requests) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         let mut open = Vec::new();
         let mut place = 0;
@@ -269,7 +269,7 @@ async fn scripted(answers: Vec<String>) -> (SocketAddr, mpsc::UnboundedReceiver<
                     Err(_) => break,
                 }
             }
-            let _ = tell.send(String::from_utf8(head).unwrap());
+            let _ = heads.send(String::from_utf8(head).unwrap());
             let answer = &answers[place.min(answers.len() - 1)];
             place += 1;
             let (text, close) = match answer.strip_suffix(CLOSE) {
@@ -282,7 +282,7 @@ async fn scripted(answers: Vec<String>) -> (SocketAddr, mpsc::UnboundedReceiver<
             }
         }
     });
-    (address, asked)
+    (address, requests)
 }
 
 const CLOSE: &str = "CLOSE";
@@ -297,30 +297,30 @@ fn event(id: &str, number: i64) -> String {
 }
 
 #[tokio::test]
-async fn what_comes_twice_over_two_connections_is_handed_out_once() {
+async fn duplicates_of_two_connections_are_delivered_once() {
     let first = events("", &format!("{}{}", event("a", 1), event("b", 2))) + CLOSE;
     let second = events("", &format!("{}{}", event("b", 2), event("c", 3)));
-    let (address, mut asked) = scripted(vec![first, second]).await;
+    let (address, mut requests) = scripted(vec![first, second]).await;
     let mut reader = stream(address, None);
     assert_eq!(numbers(&mut reader, 3).await, [1, 2, 3]);
-    let head = asked.recv().await.unwrap().to_lowercase();
+    let head = requests.recv().await.unwrap().to_lowercase();
     assert!(head.contains("accept: text/event-stream"), "{head}");
     assert!(!head.contains("last-event-id"), "{head}");
-    let head = asked.recv().await.unwrap().to_lowercase();
+    let head = requests.recv().await.unwrap().to_lowercase();
     assert!(head.contains("last-event-id: b\r\n"), "{head}");
 }
 
 #[tokio::test]
-async fn a_service_that_falls_silent_is_left_for_another_connection() {
+async fn a_silent_connection_is_replaced() {
     let mute = events("x-liqdata-keep-alive: 0.05\r\n", "id: a\n\n");
     let alive = events("", &event("b", 1));
-    let (address, mut asked) = scripted(vec![mute, alive]).await;
+    let (address, mut requests) = scripted(vec![mute, alive]).await;
     let mut reader = stream(address, None);
     let began = Instant::now();
     assert_eq!(numbers(&mut reader, 1).await, [1]);
     assert!(began.elapsed() >= Duration::from_millis(150));
-    asked.recv().await.unwrap();
-    let head = asked.recv().await.unwrap().to_lowercase();
+    requests.recv().await.unwrap();
+    let head = requests.recv().await.unwrap().to_lowercase();
     assert!(head.contains("last-event-id: a\r\n"), "{head}");
 }
 
@@ -337,7 +337,7 @@ async fn impatiently(reader: &mut OrderStream) -> Result<Vec<i64>, Error> {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_left_leaves_the_connection_that_is_being_made() {
+async fn a_cancelled_wait_does_not_cancel_the_connection_attempt() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let connections = tokio::spawn(async move {
@@ -363,21 +363,21 @@ async fn a_wait_that_is_left_leaves_the_connection_that_is_being_made() {
 }
 
 #[tokio::test]
-async fn silence_counts_over_all_waits() {
+async fn silence_accumulates_over_consecutive_waits() {
     let mute = events("x-liqdata-keep-alive: 0.05\r\n", "id: a\n\n");
     let alive = events("", &event("b", 1));
-    let (address, mut asked) = scripted(vec![mute, alive]).await;
+    let (address, mut requests) = scripted(vec![mute, alive]).await;
     let began = Instant::now();
     assert_eq!(impatiently(&mut stream(address, None)).await.unwrap(), [1]);
     assert!(began.elapsed() >= Duration::from_millis(150));
     for _ in 0..2 {
-        asked.recv().await.unwrap();
+        requests.recv().await.unwrap();
     }
-    assert!(asked.try_recv().is_err());
+    assert!(requests.try_recv().is_err());
 }
 
 #[tokio::test]
-async fn a_service_that_refuses_is_not_stormed_by_short_waits() {
+async fn short_waits_do_not_flood_a_refusing_service() {
     let client = Client::new(config(closed_port().await).retries(3).unwrap()).unwrap();
     let mut reader = OrderStream::new(client, behind(None));
     let began = Instant::now();
@@ -393,22 +393,22 @@ async fn closed_port() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn a_service_that_brings_nothing_is_given_up_after_the_retries() {
-    let (address, mut asked) = scripted(vec![events("", CLOSE)]).await;
+async fn a_stream_without_events_fails_after_the_retries() {
+    let (address, mut requests) = scripted(vec![events("", CLOSE)]).await;
     let client = Client::new(config(address).retries(2).unwrap()).unwrap();
     let mut reader = OrderStream::new(client, behind(None));
     let error = failure(&mut reader).await;
     assert!(matches!(error, Error::NoAnswer { .. }), "{error}");
     for _ in 0..3 {
-        asked.recv().await.unwrap();
+        requests.recv().await.unwrap();
     }
-    assert!(asked.try_recv().is_err());
+    assert!(requests.try_recv().is_err());
 }
 
 #[tokio::test]
-async fn a_service_that_repeats_itself_and_hangs_up_is_given_up_after_the_retries() {
+async fn a_stream_of_repeated_events_fails_after_the_retries() {
     let same = format!("retry: 300\n\nid: p\n\n{}", event("a", 1));
-    let (address, mut asked) = scripted(vec![events("", &same) + CLOSE]).await;
+    let (address, mut requests) = scripted(vec![events("", &same) + CLOSE]).await;
     let client = Client::new(config(address).retries(2).unwrap()).unwrap();
     let mut reader = OrderStream::new(client, behind(None));
     let began = Instant::now();
@@ -424,9 +424,9 @@ async fn a_service_that_repeats_itself_and_hangs_up_is_given_up_after_the_retrie
         "retry: is waited for"
     );
     for _ in 0..3 {
-        asked.recv().await.unwrap();
+        requests.recv().await.unwrap();
     }
-    assert!(asked.try_recv().is_err());
+    assert!(requests.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -454,7 +454,7 @@ async fn a_service_without_a_stream_is_named() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi",
     ];
     for answer in without {
-        let (address, mut asked) = scripted(vec![format!("{answer}{CLOSE}")]).await;
+        let (address, mut requests) = scripted(vec![format!("{answer}{CLOSE}")]).await;
         let error = failure(&mut stream(address, None)).await;
         let Error::BadQuery(bad) = &error else {
             panic!("{error}");
@@ -462,14 +462,14 @@ async fn a_service_without_a_stream_is_named() {
         let message = bad.to_string();
         assert!(message.contains("does not announce"), "{message}");
         assert!(message.contains("poll orders()"), "{message}");
-        assert!(asked.recv().await.unwrap().contains("/stream"));
-        assert!(asked.recv().await.unwrap().starts_with("GET /api "));
-        assert!(asked.try_recv().is_err());
+        assert!(requests.recv().await.unwrap().contains("/stream"));
+        assert!(requests.recv().await.unwrap().starts_with("GET /api "));
+        assert!(requests.try_recv().is_err());
     }
 }
 
 #[tokio::test]
-async fn what_keeps_the_list_of_a_service_without_a_stream_from_being_read_is_raised() {
+async fn an_error_of_the_endpoint_list_is_raised() {
     let refused = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nnoCLOSE".to_owned();
     let closed = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\nCLOSE".to_owned();
     let (address, _asked) = scripted(vec![refused, closed]).await;
@@ -482,14 +482,14 @@ async fn what_keeps_the_list_of_a_service_without_a_stream_from_being_read_is_ra
 }
 
 #[tokio::test]
-async fn a_busy_service_is_asked_again() {
+async fn a_busy_service_is_retried() {
     let busy = "HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\nCLOSE".to_owned();
     let (address, _asked) = scripted(vec![busy.clone(), busy, events("", &event("a", 1))]).await;
     assert_eq!(numbers(&mut stream(address, None), 1).await, [1]);
 }
 
 #[tokio::test]
-async fn an_event_outside_the_contract_is_an_error_and_costs_no_other() {
+async fn an_event_outside_the_contract_is_an_error_and_loses_no_other() {
     let body = format!(
         "{}id: b\ndata: {{\"exchange\": 5}}\n\n{}id: d\nevent: news\ndata: x\n\n{}",
         event("a", 1),
@@ -515,7 +515,7 @@ async fn two_orders_in_one_event_are_outside_the_contract() {
 }
 
 #[tokio::test]
-async fn a_gap_is_an_error_behind_which_the_stream_goes_on() {
+async fn a_gap_is_an_error_and_the_stream_continues() {
     let server = Server::start(2, Limits::default()).await;
     let lost = server.market.newest().unwrap().to_string();
     grow(&server.feed, 1..=5);
@@ -538,7 +538,7 @@ async fn a_gap_is_an_error_behind_which_the_stream_goes_on() {
 }
 
 #[tokio::test]
-async fn without_ids_a_cut_is_an_error() {
+async fn a_disconnection_without_event_ids_is_an_error() {
     let json = serde_json::to_string(&order(1).order).unwrap();
     let body = events("", &format!("data: {json}\n\n")) + CLOSE;
     let (address, _asked) = scripted(vec![body]).await;
@@ -552,7 +552,7 @@ async fn without_ids_a_cut_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_event_larger_than_the_cap_is_not_kept() {
+async fn an_event_beyond_the_size_limit_is_not_buffered() {
     let body = events("", &format!("data: {}", "x".repeat(5000)));
     let (address, _asked) = scripted(vec![body]).await;
     let client = Client::new(config(address).max_body(1000).unwrap()).unwrap();
@@ -592,7 +592,7 @@ async fn a_stop_ends_streams_at_once() {
 }
 
 #[tokio::test]
-async fn streams_leave_room_for_questions() {
+async fn streams_do_not_block_queries() {
     let limits = Limits {
         connections: 8,
         streams: 2,
@@ -664,7 +664,7 @@ async fn an_idle_stream_outlives_the_limits_of_idle_and_stalled_connections() {
 }
 
 #[tokio::test]
-async fn a_reader_that_does_not_read_is_read_to_at_its_own_pace() {
+async fn a_slow_reader_gets_all_orders_at_its_own_pace() {
     let server = Server::start(1_000_000, Limits::default()).await;
     let start = server.market.newest().unwrap().to_string();
     let mut raw = TcpStream::connect(server.address).await.unwrap();

@@ -118,7 +118,7 @@ fn seconds_may_have_a_fraction() {
 }
 
 #[test]
-fn one_row_does_not_decide_over_the_others() {
+fn one_row_of_another_unit_does_not_change_the_unit_of_a_reply() {
     for (early, late) in [
         ("1781135954140", "50000000000"),
         ("1781135954140", "0"),

@@ -22,7 +22,7 @@ const NOWHERE: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
 /// A feed on a loopback socket that grows by so many rows before every read but the first.
 struct Feed {
     url: String,
-    asked: Arc<Mutex<Vec<(usize, usize)>>>,
+    requested: Arc<Mutex<Vec<(usize, usize)>>>,
 }
 
 /// A row is known by its price; every third row equals the one before it.
@@ -33,8 +33,8 @@ fn price(row: i64) -> i64 {
 async fn feed(start: i64, grows_by: i64, most: usize) -> Feed {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&asked);
+    let requested = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&requested);
     let newest = Arc::new(Mutex::new(start));
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -97,7 +97,7 @@ async fn feed(start: i64, grows_by: i64, most: usize) -> Feed {
             });
         }
     });
-    Feed { url, asked }
+    Feed { url, requested }
 }
 
 async fn rows(feed: &Feed, page: i128, most: Option<i128>) -> Result<Vec<i64>, Error> {
@@ -117,7 +117,7 @@ fn expected(start: i64) -> Vec<i64> {
 }
 
 /// A feed on a loopback socket that answers a page by what `answer` makes of an offset and a limit.
-async fn told(answer: impl FnMut(usize, usize) -> String + Send + 'static) -> String {
+async fn scripted_feed(answer: impl FnMut(usize, usize) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let answer = Arc::new(Mutex::new(answer));
@@ -169,7 +169,7 @@ async fn walked(url: &str, page: i128) -> Result<Vec<i64>, Error> {
 }
 
 #[tokio::test]
-async fn feeds_in_the_order_of_arrival_with_late_rows_lose_nothing_and_give_nothing_twice() {
+async fn a_walk_by_arrival_with_late_rows_returns_each_row_once() {
     for seed in 0..128 {
         let mut dice = fastrand::Rng::with_seed(seed);
         let start = dice.usize(0..3000);
@@ -192,7 +192,7 @@ async fn feeds_in_the_order_of_arrival_with_late_rows_lose_nothing_and_give_noth
             dice.usize(0..=burst)
         };
         let mut arriving = grow(&mut feed, start);
-        let url = told(move |offset, limit| {
+        let url = scripted_feed(move |offset, limit| {
             let page: Vec<String> = feed
                 .iter()
                 .rev()
@@ -215,9 +215,9 @@ async fn feeds_in_the_order_of_arrival_with_late_rows_lose_nothing_and_give_noth
 }
 
 #[tokio::test]
-async fn a_feed_whose_rows_change_their_order_between_pages_is_an_unexpected_reply() {
+async fn reordered_rows_between_pages_are_an_unexpected_reply() {
     let mut turn = 0;
-    let url = told(move |offset, limit| {
+    let url = scripted_feed(move |offset, limit| {
         // The same rows, all of one minute, in another order each time: no page can be joined to another.
         turn += 1;
         let mut numbers: Vec<i64> = (0..3000).collect();
@@ -233,10 +233,10 @@ async fn a_feed_whose_rows_change_their_order_between_pages_is_an_unexpected_rep
 }
 
 #[tokio::test]
-async fn a_feed_that_takes_a_row_back_at_the_seam_says_so_or_goes_on_without_loss() {
+async fn a_row_removed_between_pages_is_an_error_or_loses_no_other() {
     for gone in [80_i64, 97, 98, 99, 100, 101, 120] {
         let mut turn = 0;
-        let url = told(move |offset, limit| {
+        let url = scripted_feed(move |offset, limit| {
             turn += 1;
             let rows = (0..500_i64).filter(|&row| turn < 2 || row != gone);
             rows.skip(offset)
@@ -265,9 +265,9 @@ async fn a_feed_that_takes_a_row_back_at_the_seam_says_so_or_goes_on_without_los
 }
 
 #[tokio::test]
-async fn a_service_of_short_pages_that_grows_faster_than_a_page_is_read_to_the_end() {
+async fn a_feed_that_grows_faster_than_its_pages_is_read_to_the_end() {
     let mut newest = 400_i64;
-    let url = told(move |offset, limit| {
+    let url = scripted_feed(move |offset, limit| {
         let rows = (0..newest).rev().skip(offset).take(limit.min(50));
         let page: Vec<String> = rows.map(|number| row(number + 1, number)).collect();
         newest += 60;
@@ -304,7 +304,7 @@ async fn a_quiet_feed_is_read_once_from_newest_to_oldest() {
 }
 
 #[tokio::test]
-async fn a_growing_feed_is_read_as_it_was_at_the_start() {
+async fn a_growing_feed_is_read_as_of_the_start() {
     for (start, page, grows_by) in [
         (500, 100, 1),
         (500, 100, 99),
@@ -322,13 +322,13 @@ async fn a_growing_feed_is_read_as_it_was_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_service_that_gives_less_than_it_is_asked_for_is_read_to_the_end() {
+async fn a_service_with_short_pages_is_read_to_the_end() {
     let feed = feed(180, 0, 50).await;
     assert_eq!(rows(&feed, 100, None).await.unwrap(), expected(180));
 }
 
 #[tokio::test]
-async fn no_more_is_asked_for_than_the_rows_wanted_need_plus_two_pages() {
+async fn a_walk_requests_at_most_two_pages_more_than_needed() {
     for (most, page) in [
         (1, 1000),
         (250, 100),
@@ -344,7 +344,7 @@ async fn no_more_is_asked_for_than_the_rows_wanted_need_plus_two_pages() {
         let wanted = usize::try_from(most).unwrap();
         assert_eq!(got, expected(10_000)[..wanted]);
         let beyond = wanted + 2 * usize::try_from(page).unwrap();
-        for &(offset, limit) in &*feed.asked.lock().unwrap() {
+        for &(offset, limit) in &*feed.requested.lock().unwrap() {
             assert!(
                 offset + limit <= beyond,
                 "{offset} + {limit} of {most} in {page}"
@@ -354,13 +354,13 @@ async fn no_more_is_asked_for_than_the_rows_wanted_need_plus_two_pages() {
 }
 
 #[tokio::test]
-async fn pages_in_flight_begin_at_one_and_grow_after_full_pages() {
+async fn concurrent_pages_begin_at_one_and_grow_after_full_pages() {
     let feed = feed(1000, 0, 1000).await;
     rows(&feed, 20, None).await.unwrap();
-    let asked = feed.asked.lock().unwrap().clone();
-    assert_eq!(asked[0], (0, 20));
+    let requested = feed.requested.lock().unwrap().clone();
+    assert_eq!(requested[0], (0, 20));
     // Fifty pages' worth is read in a good fifty pages: nothing twice.
-    assert!(asked.len() < 70, "{}", asked.len());
+    assert!(requested.len() < 70, "{}", requested.len());
 }
 
 #[tokio::test]
@@ -400,7 +400,7 @@ async fn a_run_of_equal_rows_longer_than_a_page_is_an_unexpected_reply() {
 }
 
 #[test]
-fn what_a_walk_cannot_do_is_refused_by_name() {
+fn an_invalid_walk_option_is_refused_by_name() {
     let client = Client::new(Config::new("http://127.0.0.1:1").unwrap()).unwrap();
     let refused = |symbol, exchange, page, most| {
         let refusal = Walk::new(client.clone(), symbol, exchange, page, most).unwrap_err();

@@ -38,7 +38,7 @@ pub(crate) fn markets(interval: i64, most: usize) -> impl Strategy<Value = Marke
     markets_with(interval, most, 700.0)
 }
 
-/// Markets whose open interest and bars have outliers, in any part of them.
+/// Markets with outliers anywhere in open interest and bars.
 pub(crate) fn doubtful_markets(interval: i64, most: usize) -> impl Strategy<Value = Market> {
     let factors = prop::collection::vec(
         prop_oneof![20 => Just(1.0), 1 => Just(10.0), 1 => Just(0.01)],
@@ -198,7 +198,7 @@ impl<'a> Definition<'a> {
     }
 
     /// Last fresh reading of each exchange.
-    fn held(&self, at: i64) -> [Option<f64>; 2] {
+    fn fresh_readings(&self, at: i64) -> [Option<f64>; 2] {
         ["bybit", "okx"].map(|venue| {
             let latest = self
                 .market
@@ -212,7 +212,7 @@ impl<'a> Definition<'a> {
     }
 
     pub(crate) fn open_interest(&self, at: i64) -> Option<f64> {
-        self.held(at)
+        self.fresh_readings(at)
             .into_iter()
             .flatten()
             .reduce(|sum, value| sum + value)
@@ -220,7 +220,7 @@ impl<'a> Definition<'a> {
 
     /// Factor from the exchanges fresh before to those fresh now.
     fn regrouped(before: [Option<f64>; 2], now: [Option<f64>; 2]) -> Option<f64> {
-        let fresh = |held: [Option<f64>; 2]| held.map(|value| value.is_some());
+        let fresh = |readings: [Option<f64>; 2]| readings.map(|value| value.is_some());
         let was: f64 = before.into_iter().flatten().sum();
         let these = before.into_iter().zip(now);
         let these: f64 = these
@@ -325,7 +325,7 @@ impl<'a> Definition<'a> {
                 ledger.lapse((bar.timestamp.0 - last) as f64 / DAY as f64);
             }
             last = Some(close);
-            let held = self.held(close);
+            let readings = self.fresh_readings(close);
             let level = self.open_interest(close);
             if let Some(level) = level.filter(|_| is_relative) {
                 is_relative = false;
@@ -334,13 +334,13 @@ impl<'a> Definition<'a> {
                 } else {
                     ledger = Oracle::new(parameters(self.market.coin), level);
                 }
-                read = Some(held);
+                read = Some(readings);
             }
-            if !is_relative && held.iter().any(Option::is_some) {
-                if let Some(factor) = read.and_then(|read| Self::regrouped(read, held)) {
+            if !is_relative && readings.iter().any(Option::is_some) {
+                if let Some(factor) = read.and_then(|read| Self::regrouped(read, readings)) {
                     ledger.regroup(factor);
                 }
-                read = Some(held);
+                read = Some(readings);
             }
             let open_interest = if is_relative {
                 self.per_day(bar)

@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_cell_of_the_heatmap_is_the_definitions(
+    fn every_heatmap_cell_equals_the_definition(
         market in markets(15 * MINUTE, 70),
         expected in any::<bool>(),
         ever in any::<bool>(),
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn every_bin_of_the_map_is_the_definitions(
+    fn every_map_bin_equals_the_definition(
         (market, interval, range) in prop_oneof![
             (markets(15 * MINUTE, 120), Just(15 * MINUTE), Just(MapRange::D1)),
             // Long enough for bars to leave the seven-day volume window.
@@ -221,10 +221,10 @@ proptest! {
                     prop_assert_eq!(price, liquidation_price(side, levels.price, leverage, maintenance));
                 } else {
                     prop_assert_eq!(intensity, most / largest);
-                    let holds = week.bins.iter().zip(week.tiers.chunks(7)).any(|(bin, tiers)| {
+                    let is_covered = week.bins.iter().zip(week.tiers.chunks(7)).any(|(bin, tiers)| {
                         bin.side == side && bin.price == price && tiers[place] == most
                     });
-                    prop_assert!(holds);
+                    prop_assert!(is_covered);
                 }
                 match side {
                     Side::Long => prop_assert!(price < levels.price),
@@ -236,11 +236,11 @@ proptest! {
 
     #[test]
     fn the_future_does_not_change_an_estimate(market in markets(15 * MINUTE, 60), share in 0.2..1.0) {
-        let kept = ((market.bars.len() as f64 * share) as usize).max(1);
-        let as_of = market.bars[kept - 1].timestamp.0 + 15 * MINUTE;
+        let prefix = ((market.bars.len() as f64 * share) as usize).max(1);
+        let as_of = market.bars[prefix - 1].timestamp.0 + 15 * MINUTE;
         let known = Market {
             coin: market.coin,
-            bars: market.bars[..kept].to_vec(),
+            bars: market.bars[..prefix].to_vec(),
             open_interest: market.open_interest.iter().filter(|row| row.timestamp.0 <= as_of).cloned().collect(),
             orders: market.orders.iter().filter(|row| row.order.timestamp.0 <= as_of).cloned().collect(),
         };
@@ -363,7 +363,7 @@ fn all_is_as_long_as_the_bars_and_has_at_most_180_columns() {
 }
 
 #[test]
-fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
+fn a_long_range_is_available_if_the_bars_reach_its_start() {
     for (range, map, days) in [
         (HeatmapRange::M3, MapRange::M3, 90),
         (HeatmapRange::M6, MapRange::M6, 180),
@@ -412,7 +412,7 @@ fn a_long_range_is_given_where_the_bars_reach_back_to_its_start() {
 }
 
 #[test]
-fn bars_that_leave_fewer_than_twelve_columns_are_refused_with_what_would_do() {
+fn bars_for_fewer_than_twelve_columns_are_refused_with_a_remedy() {
     let observations = calm(61 * MINUTE, 400);
     let refused = heatmap(
         &observations.at(None),
@@ -640,7 +640,7 @@ fn an_order_received_after_the_close_of_its_bar_does_not_change_the_ledger() {
 }
 
 #[test]
-fn an_estimate_has_the_orders_of_its_observations_whatever_ring_it_is_viewed_with() {
+fn an_estimate_has_the_orders_of_its_observations_with_any_ring() {
     let crossing = order("okx", "BTCUSDT", Side::Short, 900_000, NOW - 20 * MINUTE);
     let with = calm_with(15 * MINUTE, 96, vec![crossing]);
     let of = |view: &View| {
@@ -683,8 +683,7 @@ fn gaps_are_counted_from_more_than_three_missing_bars() {
 }
 
 #[test]
-fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_silence_for_no_trade()
- {
+fn bars_without_open_interest_of_an_exchange_are_counted_and_close_no_positions() {
     // Twelve bars of five minutes; one exchange reports at each close, the other every half hour.
     let mapped = |slow: i64| {
         let mut readings = Vec::new();
@@ -726,7 +725,7 @@ fn an_estimate_counts_the_bars_whose_open_interest_lacks_a_venue_and_takes_its_s
 }
 
 #[test]
-fn an_estimate_says_what_it_rests_on() {
+fn an_estimate_lists_its_inputs() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
     let two = heatmap(
@@ -817,7 +816,7 @@ fn an_estimate_is_made_with_the_parameters_of_the_caller() {
 }
 
 #[test]
-fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
+fn a_move_crosses_the_map_between_the_price_and_its_ends() {
     let observations = calm(15 * MINUTE, 96);
     let view = observations.at(None);
     let model = Chosen::Numbered(Model::Exposure);
@@ -849,7 +848,7 @@ fn what_a_move_crosses_is_the_map_between_the_price_and_its_ends() {
 }
 
 #[test]
-fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
+fn a_sweep_uses_no_later_bars() {
     let whole = calm(15 * MINUTE, 400);
     let model = Chosen::Numbered(Model::Expected);
     let bars = whole.bars("BTC").to_vec();
@@ -888,7 +887,7 @@ fn a_sweep_knows_nothing_of_the_future_and_one_bar_is_crossed_as_it_is_found() {
 }
 
 #[test]
-fn a_sweep_does_not_know_of_later_orders_and_readings() {
+fn a_sweep_uses_no_later_orders_and_readings() {
     let close = |bar: i64| NOW - (400 - bar) * 15 * MINUTE;
     let long = |bar| order("okx", "BTCUSDT", Side::Long, 50_000, close(bar) - MINUTE);
     let orders: Vec<_> = [20, 60, 350].map(long).to_vec();

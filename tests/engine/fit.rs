@@ -112,26 +112,26 @@ fn expected() -> Chosen {
 }
 
 /// Predicted and realised USD of each hour in the last `days`.
-fn told(
+fn predicted_and_realised(
     made: &Observations,
     moves: &[PriceMove],
     days: i64,
 ) -> Vec<(PriceMove, [f64; 2], [f64; 2])> {
-    let told = crossed_by_moves(&made.at(None), COIN, &expected(), moves).unwrap();
+    let predicted = crossed_by_moves(&made.at(None), COIN, &expected(), moves).unwrap();
     let realised = made.liquidations();
     let realised: std::collections::BTreeMap<Millis, [f64; 2]> = realised
         .map(|row| (row.timestamp, [row.long_usd, row.short_usd]))
         .collect();
     moves
         .iter()
-        .zip(told)
+        .zip(predicted)
         .filter(|(one, _)| one.at.0 >= NOW - days * DAY)
-        .filter_map(|(one, told)| Some((*one, told?, *realised.get(&one.at)?)))
+        .filter_map(|(one, predicted)| Some((*one, predicted?, *realised.get(&one.at)?)))
         .collect()
 }
 
 #[test]
-fn the_share_that_is_reported_is_found_for_each_side() {
+fn the_reported_share_is_fitted_for_each_side() {
     let share = |_, side| [0.05, 0.12][side];
     let (made, _) = reported(1, DAYS, &Model::Exposure.into(), 100, share);
     let map = liqmap(&made.at(None), COIN, MapRange::D7, Some(&expected())).unwrap();
@@ -154,7 +154,7 @@ fn the_share_that_is_reported_is_found_for_each_side() {
 }
 
 #[test]
-fn a_month_tells_the_share_that_is_reported_but_for_its_noise() {
+fn a_month_of_data_fits_the_reported_share_up_to_noise() {
     const SEEDS: u64 = 8;
     let mut means = [0.0; 2];
     for seed in 20..20 + SEEDS {
@@ -170,15 +170,15 @@ fn a_month_tells_the_share_that_is_reported_but_for_its_noise() {
 }
 
 #[test]
-fn what_is_told_is_what_is_realised_though_the_share_drifts() {
+fn predictions_are_calibrated_under_a_drifting_share() {
     let mut sums = [0.0; 2];
     for seed in [3, 4, 5] {
         let drifts = |day: i64, side: usize| {
             0.04 * (1.0 + 0.6 * ((day + 7 * side as i64) as f64 / 9.0).sin())
         };
         let (made, moves) = market(seed, 90, drifts);
-        for (_, told, realised) in told(&made, &moves, 60) {
-            sums[0] += told[0] + told[1];
+        for (_, predicted, realised) in predicted_and_realised(&made, &moves, 60) {
+            sums[0] += predicted[0] + predicted[1];
             sums[1] += realised[0] + realised[1];
         }
     }
@@ -187,17 +187,17 @@ fn what_is_told_is_what_is_realised_though_the_share_drifts() {
 }
 
 #[test]
-fn the_interval_holds_four_fifths_of_what_is_told() {
+fn the_interval_covers_four_fifths_of_the_realised_usd() {
     let (made, moves) = market(6, 120, |_, _| 0.06);
     let (mut inside, mut all) = (0.0, 0.0);
-    let held = told(&made, &moves, 28);
+    let hours = predicted_and_realised(&made, &moves, 28);
     let every = 7 * 24;
-    for week in held.chunks(every) {
+    for week in hours.chunks(every) {
         let as_of = Some(week[0].0.at);
         let map = liqmap(&made.at(as_of), COIN, MapRange::D7, Some(&expected())).unwrap();
         let interval = map.explain.fit.unwrap().interval.unwrap();
         assert_eq!(interval.ends, [0.01, 0.02, 0.05]);
-        for (one, told, realised) in week {
+        for (one, predicted, realised) in week {
             let close = made
                 .bars(COIN)
                 .iter()
@@ -211,9 +211,9 @@ fn the_interval_holds_four_fifths_of_what_is_told() {
                 let Some([low, high]) = place.and_then(|place| factors[place]) else {
                     continue;
                 };
-                all += told[side];
-                if (low * told[side]..=high * told[side]).contains(&realised[side]) {
-                    inside += told[side];
+                all += predicted[side];
+                if (low * predicted[side]..=high * predicted[side]).contains(&realised[side]) {
+                    inside += predicted[side];
                 }
             }
         }
@@ -259,7 +259,7 @@ fn the_prior_stands_until_two_hundred_periods_have_liquidations() {
 }
 
 #[test]
-fn a_fit_knows_nothing_of_what_came_after_its_day() {
+fn a_fit_uses_no_data_after_its_day() {
     let (made, moves) = market(8, 40, |_, _| 0.06);
     let cut = NOW - 10 * DAY;
     let changed: Vec<ObservedLiquidations> = made
@@ -298,7 +298,7 @@ fn a_fit_knows_nothing_of_what_came_after_its_day() {
 }
 
 #[test]
-fn a_fit_does_not_use_a_verdict_that_came_after_its_day() {
+fn a_fit_uses_no_outlier_verdict_after_its_day() {
     let made = market(8, 40, |_, _| 0.06).0;
     let (_, bars, mut readings) = made.rows();
     // No open interest from two hours before midnight until half an hour after it.
@@ -328,7 +328,7 @@ fn a_fit_does_not_use_a_verdict_that_came_after_its_day() {
 }
 
 #[test]
-fn what_is_reported_is_told_from_what_is_not() {
+fn reported_tiers_are_distinguished_from_unreported_ones() {
     // A tenth of the tiers from 50 on is reported, and nothing of those below.
     let high = own(Specification {
         tiers: Some(vec![50, 75, 100, 125]),
@@ -337,7 +337,7 @@ fn what_is_reported_is_told_from_what_is_not() {
     let (made, _) = reported(9, DAYS, &high, 100, |_, _| 0.1);
     let plain = Specification::default();
     // Movement of the reported tiers away from the prior, over that of the others.
-    let told_apart = |nu: Option<f64>| {
+    let ratio = |nu: Option<f64>| {
         let model = own(Specification {
             kappa0: Some(0.3),
             nu,
@@ -355,17 +355,13 @@ fn what_is_reported_is_told_from_what_is_not() {
         let [low, high] = sums.map(|[found, before]| found / before);
         high / low
     };
-    let (weak, usual, fixed) = (
-        told_apart(Some(0.1)),
-        told_apart(None),
-        told_apart(Some(1e5)),
-    );
+    let (weak, usual, fixed) = (ratio(Some(0.1)), ratio(None), ratio(Some(1e5)));
     assert!(weak > usual && usual > 1.2, "{weak} {usual}");
     assert!((fixed - 1.0).abs() < 0.01, "{fixed}");
 }
 
 #[test]
-fn what_a_map_does_not_explain_is_not_told_to_lie_in_it() {
+fn liquidations_that_a_map_does_not_explain_do_not_raise_its_factors() {
     let (made, _) = market(10, DAYS, |_, _| 0.06);
     // Positions with leverage 2 lie beyond the price path.
     let far = own(Specification {
@@ -384,7 +380,7 @@ fn what_a_map_does_not_explain_is_not_told_to_lie_in_it() {
 }
 
 #[test]
-fn a_side_of_which_nothing_is_realised_is_told_to_hold_little() {
+fn a_side_without_liquidations_has_a_small_share() {
     let (made, moves) = market(11, DAYS, |_, side| [0.06, 0.0][side]);
     let [long, short] = fit_of(&made, &expected()).kappa;
     assert!(short < 0.02 * long, "{long} {short}");

@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_instant_has_the_map_that_it_has_alone(
+    fn a_batch_of_maps_equals_single_maps(
         market in doubtful_markets(INTERVAL, MOST),
         delays in delays(),
         model in models(),
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn every_instant_has_the_heatmap_that_it_has_alone(
+    fn a_batch_of_heatmaps_equals_single_heatmaps(
         market in doubtful_markets(INTERVAL, MOST),
         delays in delays(),
         expected in any::<bool>(),

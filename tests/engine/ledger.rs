@@ -268,7 +268,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_cell_is_the_oracles(
+    fn every_cell_equals_the_oracle(
         moves in moves(120),
         parameters in parameters(),
         p0 in prop_oneof![Just(1.0), Just(7.0)],
@@ -290,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_lost_and_nothing_is_negative(moves in moves(120), parameters in parameters()) {
+    fn mass_is_conserved_and_never_negative(moves in moves(120), parameters in parameters()) {
         let mut ledger = Ledger::new(parameters.clone(), 1000.0);
         for (i, step) in steps(&moves, 100.0, 1000.0).iter().enumerate() {
             if i % 17 == 16 {
@@ -479,7 +479,7 @@ proptest! {
     }
 
     #[test]
-    fn a_ledger_that_goes_on_equals_a_replay_to_the_bit(moves in moves(60), parameters in parameters(), cut in 0..60_usize) {
+    fn a_resumed_ledger_equals_a_replay_bit_for_bit(moves in moves(60), parameters in parameters(), cut in 0..60_usize) {
         let all = steps(&moves, 100.0, 1000.0);
         let mut whole = Ledger::new(parameters.clone(), 1000.0);
         for step in &all {
@@ -580,7 +580,7 @@ fn a_bin_is_swept_when_it_is_touched_and_not_before() {
 }
 
 #[test]
-fn what_is_crossed_and_not_liquidated_is_no_longer_located() {
+fn crossed_unliquidated_mass_becomes_unlocated() {
     let mut ledger = Ledger::new(
         Parameters {
             phi0: 0.05,
@@ -673,7 +673,7 @@ fn a_vanishing_factor_is_folded_into_the_cells_without_loss() {
 }
 
 #[test]
-fn a_gap_forgets_where_positions_were_but_not_that_they_are() {
+fn a_gap_makes_positions_unlocated_but_removes_none() {
     let mut ledger = Ledger::new(
         Parameters {
             clocks: vec![clock(1.0, 0.25)],

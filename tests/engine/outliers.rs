@@ -156,7 +156,7 @@ fn an_estimate_is_that_of_the_tables_without_their_outliers_and_counts_them() {
 }
 
 #[test]
-fn the_newest_rows_are_used_and_said_to_be_in_doubt() {
+fn the_newest_rows_are_used_and_marked_as_doubtful() {
     let (mut bars, mut readings) = tables();
     readings[1201].open_interest = 20_000.0;
     bars[599].close = 500.0;

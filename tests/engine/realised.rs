@@ -103,7 +103,7 @@ fn usd<'a>(rows: impl Iterator<Item = &'a Plain>, side: Option<Side>) -> Decimal
 
 proptest! {
     #[test]
-    fn the_realised_replies_are_the_oracles(drawn in drawn(), limit in 0..70_usize, offset in 0..70_u64) {
+    fn realised_replies_equal_the_oracle(drawn in drawn(), limit in 0..70_usize, offset in 0..70_u64) {
         let observations = of_orders(drawn.rows.clone(), NOW);
         let view = observations.at(drawn.as_of.map(Millis));
         let now = drawn.as_of.unwrap_or(NOW);
@@ -190,14 +190,14 @@ proptest! {
                         feed.insert(place, row.order.clone());
                     }
                 }
-                let asked = symbol.and_then(Symbol::read);
+                let parsed = symbol.and_then(Symbol::read);
                 for least in [None, Some(Decimal::from(5000))] {
                     let large = feed.iter().filter(|order| least.is_none_or(|least| order.value_usd >= least));
                     let page: Vec<Order> = large.skip(offset as usize).take(limit).cloned().collect();
-                    let wanted = OrderFilter { symbol: asked.as_ref(), exchange, least };
-                    let told = orders(&view, wanted, limit, offset).into_iter();
-                    let told: Vec<Order> = told.map(|row| row.order).collect();
-                    prop_assert_eq!(told, page);
+                    let wanted = OrderFilter { symbol: parsed.as_ref(), exchange, least };
+                    let found = orders(&view, wanted, limit, offset).into_iter();
+                    let found: Vec<Order> = found.map(|row| row.order).collect();
+                    prop_assert_eq!(found, page);
                 }
             }
         }
@@ -218,7 +218,7 @@ proptest! {
 }
 
 #[test]
-fn a_window_holds_now_and_not_its_start() {
+fn a_window_includes_its_end_and_excludes_its_start() {
     let rows = vec![
         order("okx", "BTCUSDT", Side::Long, 1, NOW),
         order("okx", "BTCUSDT", Side::Long, 2, NOW - HOUR + 1),
@@ -327,7 +327,7 @@ fn coins_and_exchanges_of_equal_totals_come_by_name() {
 }
 
 #[test]
-fn coverage_names_every_venue_that_was_ever_seen() {
+fn coverage_lists_every_observed_exchange() {
     let rows = vec![
         order("okx", "SOLUSDT", Side::Long, 5, NOW - 100 * HOUR),
         order("bybit", "ETHUSDT", Side::Short, 5, NOW - 1),

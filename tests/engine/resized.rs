@@ -36,7 +36,7 @@ fn made(bars: &[Bar], size: i64, start: Option<i64>, end: Option<i64>) -> Vec<(i
 }
 
 #[test]
-fn a_bar_is_given_where_it_lies_whole_within_what_is_asked_for() {
+fn only_bars_entirely_within_the_range_are_returned() {
     let small = bars(NOW, FIVE, 36);
     let hour = |i: i64| (i * HOUR, HOUR, 12.0);
     let all = vec![hour(0), hour(1), hour(2)];
@@ -57,7 +57,7 @@ fn a_bar_is_given_where_it_lies_whole_within_what_is_asked_for() {
 }
 
 #[test]
-fn a_bar_is_what_the_shorter_ones_in_it_are_together() {
+fn a_bar_aggregates_its_shorter_bars() {
     let small = bars(NOW, FIVE, 24);
     let start = Millis(NOW + 20 * MINUTE);
     let made = resize("BTC", &small, HOUR, TimeRange::bounded(Some(start), None)).unwrap();
@@ -69,7 +69,7 @@ fn a_bar_is_what_the_shorter_ones_in_it_are_together() {
 }
 
 #[test]
-fn a_bar_is_made_of_what_there_is_of_it_once_the_bars_reach_to_its_end() {
+fn a_bar_is_made_of_its_available_parts_once_it_has_closed() {
     let mut small = bars(NOW, FIVE, 21);
     small.drain(3..6);
     assert_eq!(made(&small, HOUR, None, None), [(0, HOUR, 9.0)]);

@@ -199,7 +199,7 @@ fn replies_and_coverage(ring: &Ring) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
-    fn a_ring_of_parts_is_the_ring_of_its_orders_one_by_one(
+    fn a_ring_of_parts_equals_the_ring_of_single_orders(
         events in events(),
         cut in 0_usize..24,
         lengths in prop::collection::vec(0_usize..40, 0..4),
@@ -239,7 +239,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
-    fn a_ring_answers_as_a_count_of_everything_does(events in events()) {
+    fn a_ring_equals_a_full_count(events in events()) {
         let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
         let mut now = Millis(START);
         let mut ring = Ring::new(now);
@@ -300,7 +300,7 @@ fn many(random: &mut fastrand::Rng, amounts: i64) -> Vec<ObservedOrder> {
 }
 
 #[test]
-fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything() {
+fn largest_orders_and_hours_equal_a_full_count() {
     let mut random = fastrand::Rng::with_seed(3);
     let nothing = Observations::new(Vec::new(), Vec::new(), Vec::new(), None).unwrap();
     // From a single amount to nearly unique ones.
@@ -341,7 +341,7 @@ fn the_largest_and_the_hours_of_many_orders_are_those_of_a_count_of_everything()
 }
 
 #[test]
-fn parts_of_different_instants_meet_at_the_latest() {
+fn merged_parts_have_the_latest_instant() {
     let mut random = fastrand::Rng::with_seed(4);
     let all = many(&mut random, 1_000);
     let (early, late) = (Millis(START - Millis::HOUR), Millis(START));
@@ -391,7 +391,7 @@ fn parts_refuse_what_a_ring_refuses() {
 }
 
 #[test]
-fn what_cannot_be_counted_exactly_is_refused_with_everything_beside_it() {
+fn a_batch_with_an_inexact_amount_is_refused_whole() {
     let mut ring = Ring::new(Millis(START));
     for (value, fault) in [
         ("0.0000000000000000001", "18 decimals"),

@@ -227,7 +227,7 @@ fn rows_in_any_order_give_the_same_observations() {
 }
 
 #[test]
-fn now_is_the_newest_thing_seen_unless_it_is_given() {
+fn now_defaults_to_the_newest_row() {
     let bars = || vec![bar("BTC", 0, 1.0), bar("BTC", HOUR, 1.0)];
     let row = |timestamp| vec![order("okx", "BTCUSDT", Side::Long, 1, timestamp)];
     let open_interest = |timestamp| vec![reading("SOL", None, timestamp, 1.0)];

@@ -58,7 +58,7 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("rustls_platform_verifier", &["net"]),
 ];
 
-/// Rooms whose folders are layers: no folder depends on a folder that depends on it.
+/// Rooms with layered folders: no folder depends on a folder that depends on it.
 const LAYERED: &[&str] = &["archive", "collect", "net"];
 
 /// Most source files in a folder, besides `mod.rs`.

@@ -1,4 +1,4 @@
-//! The archive, and markets whose observations are in an archive.
+//! The archive, and markets with observations in an archive.
 
 mod archive;
 mod archived;

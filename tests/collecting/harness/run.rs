@@ -59,7 +59,7 @@ impl Log {
 pub(crate) struct Process {
     pub(super) globe: Arc<Globe>,
     pub(crate) listening: Supervisor,
-    keeper: Arc<Mutex<ManualGroupCommitWriter>>,
+    group_writer: Arc<Mutex<ManualGroupCommitWriter>>,
     writing: JoinHandle<()>,
     pub(super) full: Arc<AtomicBool>,
 }
@@ -72,11 +72,11 @@ impl Process {
             queue: plan.settings.queue_rows,
             ..CommitPolicy::default()
         };
-        let keeper = ManualGroupCommitWriter::new(archive, keeping);
-        let inbox = keeper.queue();
-        let keeper = Arc::new(Mutex::new(keeper));
+        let group_writer = ManualGroupCommitWriter::new(archive, keeping);
+        let inbox = group_writer.queue();
+        let group_writer = Arc::new(Mutex::new(group_writer));
         let full = Arc::new(AtomicBool::new(false));
-        let (desk, is_full) = (Arc::clone(&keeper), Arc::clone(&full));
+        let (desk, is_full) = (Arc::clone(&group_writer), Arc::clone(&full));
         let writing = tokio::spawn(async move {
             loop {
                 sleep(writes).await;
@@ -94,7 +94,7 @@ impl Process {
         Self {
             globe,
             listening,
-            keeper,
+            group_writer,
             writing,
             full,
         }
@@ -106,14 +106,14 @@ impl Process {
         self.writing.abort();
         let _ = self.writing.await;
         drop(self.listening);
-        drop(self.keeper);
+        drop(self.group_writer);
         // Let what it left behind find out.
         sleep(Duration::from_millis(1)).await;
     }
 
     pub(crate) async fn stop(self) {
         self.listening.stop().await;
-        self.keeper.lock().unwrap().work();
+        self.group_writer.lock().unwrap().work();
         self.kill().await;
     }
 }

@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_plain_body_is_read_on_its_way((body, cuts, announced) in plain()) {
+    fn a_plain_body_is_decoded_while_it_arrives((body, cuts, announced) in plain()) {
         let (arrived, on_its_way) = arriving(body.as_bytes(), &cuts, announced);
         prop_assert_eq!(&arrived, &verdict(body.as_bytes()), "{}", body);
         prop_assert!(matches!(arrived, Verdict::Reply(_)), "{:?}", arrived);
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn any_body_gets_the_verdict_of_its_whole(
+    fn incremental_and_whole_decoding_agree(
         (body, cuts, announced) in plain(),
         surprises in prop::collection::vec((prop::sample::select(SURPRISES), any::<Index>(), 0_usize..3), 1..3),
         byte in prop::option::weighted(0.1, (any::<u8>(), any::<Index>())),
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn a_place_behind_the_matrix_is_that_of_the_body_as_it_was_sent((body, cuts, announced) in plain()) {
+    fn an_error_after_the_matrix_has_its_position_in_the_body((body, cuts, announced) in plain()) {
         let mut damaged = body.into_bytes();
         damaged.truncate(damaged.len() - 1);
         damaged.push(0x80);
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_of_another_shape_get_the_verdict_of_the_whole(
+    fn rows_of_another_shape_decode_like_the_whole_body(
         (prices, times) in sizes(),
         shape in (0_usize..6, 0_usize..9),
         odd in prop::option::of((any::<Index>(), 0_usize..9)),
@@ -170,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn a_surprise_behind_many_rows_is_named_at_its_place() {
+fn an_unexpected_value_after_many_rows_is_located() {
     let mut rows = vec![vec!["0.125".to_owned(); 50]; 400];
     rows[399][7] = "\"x\"".to_owned();
     let body = body(&rows, 400, 50, &[0, 1, 2, 3, 4, 5, 6, 7], "");
@@ -185,7 +185,7 @@ fn a_surprise_behind_many_rows_is_named_at_its_place() {
 }
 
 #[test]
-fn what_is_kept_of_a_refusal_is_what_was_sent() {
+fn a_buffered_refusal_is_a_prefix_of_the_body() {
     let rows = vec![vec!["0.125".to_owned(); 50]; 40];
     let body = body(&rows, 40, 50, &[0, 1, 2, 3, 4, 5, 6, 7], "");
     let refusal = format!("{},\"success\":false}}", body.trim_end_matches('}'));
@@ -197,13 +197,13 @@ fn what_is_kept_of_a_refusal_is_what_was_sent() {
             .chunks(step)
             .for_each(|chunk| taken.feed(chunk));
         assert!(matches!(taken.finish(), Ok(Reading::Refused { .. })));
-        let kept = taken.buffered();
-        assert!(kept.ends_with(b"[") && refusal.as_bytes().starts_with(kept));
+        let buffered = taken.buffered();
+        assert!(buffered.ends_with(b"[") && refusal.as_bytes().starts_with(buffered));
     }
 }
 
 #[test]
-fn an_axis_alone_asks_for_no_memory() {
+fn an_axis_without_cells_allocates_no_memory() {
     let axis: Vec<String> = (0..100_000).map(|at| at.to_string()).collect();
     let axis = axis.join(",");
     let body = format!("{{\"prices\":[{axis}],\"times\":[{axis}],\"matrix\":[[1]]}}");
@@ -215,7 +215,7 @@ fn an_axis_alone_asks_for_no_memory() {
 }
 
 #[test]
-fn two_axes_without_cells_get_no_more_memory_than_a_body_may_have() {
+fn axes_without_cells_allocate_at_most_the_body_limit() {
     const MOST: usize = 64 << 20;
     let head = "\"symbol\":\"BTC\",\"range\":\"24h\",\"model\":2,\"updatedAt\":1790000000000,\"currentPrice\":1.5";
     let axis = |length: usize| vec!["1790000000000"; length].join(",");

@@ -1,4 +1,4 @@
-//! Decoders on inputs that nobody chose: what holds for a good one, a damaged one and one that is neither.
+//! Decoders on arbitrary input: properties of valid, damaged and other bodies.
 
 #![allow(
     clippy::unwrap_used,

@@ -58,7 +58,7 @@ macro_rules! runs {
 
         /// Each check is run here and is a target of `cargo fuzz`.
         #[test]
-        fn no_check_is_forgotten() {
+        fn every_check_is_run() {
             let run = BTreeSet::from([$(stringify!($name).to_owned()),+]);
             let all: BTreeSet<String> = CHECKS.iter().map(|check| check.name.to_owned()).collect();
             assert_eq!(run, all);

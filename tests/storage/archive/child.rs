@@ -36,7 +36,7 @@ impl Process {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
-                "archive::child::plays_its_part",
+                "archive::child::run_as_child_process",
                 "--ignored",
                 "--nocapture",
             ])
@@ -60,15 +60,15 @@ impl Process {
         self.child.id()
     }
 
-    /// Lets it go on.
-    pub(crate) fn say(&mut self, line: &str) {
+    /// Writes a line to its standard input.
+    pub(crate) fn send_line(&mut self, line: &str) {
         writeln!(self.input, "{line}").unwrap();
     }
 
     /// What follows `word` in the next line that has it; `None` once the process is gone.
-    pub(crate) fn hear(&mut self, word: &str) -> Option<String> {
+    pub(crate) fn read_report(&mut self, word: &str) -> Option<String> {
         self.output.by_ref().find_map(|line| {
-            // The test harness writes before and behind what the part says.
+            // The test harness writes before and after the output of the part.
             let line = line.unwrap();
             let (_, rest) = line.split_once(word)?;
             Some(rest.trim().to_owned())
@@ -79,12 +79,12 @@ impl Process {
     pub(crate) fn killed_after(mut self, acknowledgements: usize, time: Duration) -> Option<u64> {
         let mut last = None;
         for _ in 0..acknowledgements {
-            last = Some(self.hear("kept").unwrap().parse().unwrap());
+            last = Some(self.read_report("durable").unwrap().parse().unwrap());
         }
         std::thread::sleep(time);
         self.kill();
-        // What it managed to say before it died counts as well.
-        while let Some(number) = self.hear("kept") {
+        // Reports that were written before the kill count as well.
+        while let Some(number) = self.read_report("durable") {
             last = number.parse().ok().or(last);
         }
         last
@@ -104,8 +104,8 @@ impl Drop for Process {
     }
 }
 
-/// Says a line to whoever started the process.
-pub(crate) fn tell(line: &str) {
+/// Prints a line for the process that started this one.
+pub(crate) fn report(line: &str) {
     println!("\n{line}");
     std::io::stdout().flush().unwrap();
 }
@@ -119,12 +119,12 @@ fn wait() -> String {
 
 #[test]
 #[ignore = "run by other tests as a process of its own"]
-fn plays_its_part() {
+fn run_as_child_process() {
     let archive = std::env::var(ARCHIVE).unwrap();
     let part = std::env::var(PART).unwrap();
     let words: Vec<&str> = part.split(' ').collect();
     match words[..] {
-        ["hold"] => hold(Path::new(&archive)),
+        ["append"] => append(Path::new(&archive)),
         #[cfg(target_os = "linux")]
         ["live", days, orders] => {
             let (days, orders) = (days.parse().unwrap(), orders.parse().unwrap());
@@ -136,22 +136,22 @@ fn plays_its_part() {
         }
         ["revise", step] => revise(Path::new(&archive), step),
         ["roll", step, file] => roll(Path::new(&archive), step, file.parse().unwrap()),
-        ["roll-beside", step, file] => {
-            roll_beside(Path::new(&archive), step, file.parse().unwrap());
+        ["roll-during-writes", step, file] => {
+            roll_during_writes(Path::new(&archive), step, file.parse().unwrap());
         }
         ["write", batch] => write(Path::new(&archive), batch.parse().unwrap()),
         _ => panic!("no such part: {part}"),
     }
 }
 
-/// Holds the archive and appends one order for every line.
-fn hold(archive: &Path) {
+/// Opens the archive and appends one order for every line.
+fn append(archive: &Path) {
     let mut writer = Archive::create_or_open(archive).unwrap();
-    tell("open");
+    report("open");
     for key in 0.. {
         wait();
         writer.append(&of_orders(vec![order(key, START)])).unwrap();
-        tell("kept");
+        report("durable");
     }
 }
 
@@ -163,7 +163,7 @@ fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
         if format!("{done:?}") == step {
             come += 1;
             if come == file {
-                tell("reached");
+                report("reached");
                 wait();
             }
         }
@@ -173,19 +173,19 @@ fn file_rows(archive: &Path, days: u64, step: &str, file: usize) {
         ..Tables::default()
     };
     let until = Millis(START + 100 * Millis::DAY);
-    let told = [crate::archive::filing::told()];
+    let sessions = [crate::archive::filing::two_day_session()];
     writer
-        .import_observed(tables, scope(&told, until), &mut |_| true, halt)
+        .import_observed(tables, scope(&sessions, until), &mut |_| true, halt)
         .unwrap();
 }
 
-/// Tells a day otherwise and stops for ever once a file has come to `step`.
+/// Supersedes a day and stops for ever once a file has come to `step`.
 fn revise(archive: &Path, step: &str) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let revision = crate::archive::killing::revision();
     let halt = &mut |done: SegmentStep, _: &Path| {
         if format!("{done:?}") == step {
-            tell("reached");
+            report("reached");
             wait();
         }
     };
@@ -202,36 +202,36 @@ fn roll(archive: &Path, step: &str, file: usize) {
         .compact_observed(Millis(START + 100 * Millis::DAY), &mut |done, _| {
             begun += usize::from(done == SegmentStep::Intended);
             if begun == file && format!("{done:?}") == step {
-                tell("reached");
+                report("reached");
                 wait();
             }
         })
         .unwrap();
-    tell("finished");
+    report("finished");
 }
 
-/// As [`roll`], beside a keeper that keeps an order at each step.
-fn roll_beside(archive: &Path, step: &str, file: usize) {
-    let keeper = GroupCommitWriter::start(Archive::create_or_open(archive).unwrap()).unwrap();
-    let inbox = keeper.queue();
+/// Like [`roll`], with an order written at each step.
+fn roll_during_writes(archive: &Path, step: &str, file: usize) {
+    let group_writer = GroupCommitWriter::start(Archive::create_or_open(archive).unwrap()).unwrap();
+    let inbox = group_writer.queue();
     let (step, mut begun, mut key) = (step.to_owned(), 0, LATER);
-    let rolled = keeper
+    let rolled = group_writer
         .queue()
         .compact_observed(Millis(START + 100 * Millis::DAY), move |done, _| {
             let row = order(key, START + 200 * Millis::DAY);
-            let kept = inbox.send_blocking(of_orders(vec![row])).unwrap();
-            kept.wait().unwrap();
+            let receipt = inbox.send_blocking(of_orders(vec![row])).unwrap();
+            receipt.wait().unwrap();
             key += 1;
-            tell("kept");
+            report("durable");
             begun += usize::from(done == SegmentStep::Intended);
             if begun == file && format!("{done:?}") == step {
-                tell("reached");
+                report("reached");
                 wait();
             }
         })
         .unwrap();
     rolled.wait().unwrap();
-    tell("finished");
+    report("finished");
 }
 
 /// The key of the first order that is kept while a roll goes on.
@@ -283,7 +283,7 @@ fn write(archive: &Path, first: u64) {
         let mut rows = of_orders(batch(number));
         rows.seen.push((run, Millis(START + 1)));
         writer.append(&rows).unwrap();
-        tell(&format!("kept {number}"));
+        report(&format!("durable {number}"));
         if number % 5 == 4 {
             writer.compact(Millis(START + 2 * Millis::DAY)).unwrap();
         }

@@ -9,7 +9,7 @@ use liqdata::archive::{
 };
 use liqdata::model::Millis;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, all_orders, bar, journaled, of_orders, order, reading, sound};
 
 const HOUR: i64 = Millis::HOUR;
@@ -65,7 +65,7 @@ fn filled(folder: &Path) {
         .unwrap();
 }
 
-/// What is noted of the listening beside runs and gaps.
+/// Coverage records other than sessions and gaps.
 fn noted() -> Batch {
     let exchange = || "binance".to_owned();
     let became = |start, end, outcome, rows| GapOutcome {
@@ -74,7 +74,7 @@ fn noted() -> Batch {
         end: at(end),
         outcome,
         rows,
-        how: "asked again".to_owned(),
+        how: "requested again".to_owned(),
         recorded_at: at(end),
     };
     let unheard = |start, end| TopicGap {
@@ -119,7 +119,7 @@ fn noted() -> Batch {
     }
 }
 
-/// Brings the files of a copy's list beside it.
+/// Copies the files that the list of a copy names.
 fn with_files(from: &Path, into: &Path, lists: &ArchiveContents) {
     for file in &lists.files {
         let to = into.join(&file.path);
@@ -137,7 +137,7 @@ fn cut(from: Option<i64>, until: Option<i64>) -> ExportSelection {
 }
 
 #[test]
-fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
+fn a_copy_answers_like_its_archive_for_the_copied_days() {
     let folder = Folder::new();
     filled(&folder.archive());
     let archive = Archive::read(folder.archive()).unwrap();
@@ -147,8 +147,8 @@ fn every_answer_about_the_days_of_a_copy_is_that_of_the_archive() {
     assert_eq!(lists.closed, Some(at(48)));
     assert_eq!(lists.series, archive.lists().unwrap().series);
     // One plain file, with no log that would have to go along.
-    let beside: Vec<_> = fs::read_dir(&into).unwrap().collect();
-    assert_eq!(beside.len(), 1);
+    let entries: Vec<_> = fs::read_dir(&into).unwrap().collect();
+    assert_eq!(entries.len(), 1);
     with_files(&folder.archive(), &into, &lists);
     let copy = Archive::read(&into).unwrap();
     assert!(copy.verify().unwrap().is_sound());

@@ -9,7 +9,7 @@ use liqdata::archive::{
 };
 use liqdata::model::{Millis, TimeRange};
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, of_orders, order};
 
 fn at(minutes: i64) -> Millis {
@@ -28,7 +28,7 @@ fn gap(start: i64, end: i64, reason: &str) -> Gap {
 }
 
 #[test]
-fn a_share_counts_what_was_listened_to_less_what_was_missed() {
+fn the_connected_share_is_the_session_without_its_gaps() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
@@ -106,7 +106,7 @@ fn the_time_between_two_runs_is_a_gap() {
     assert_eq!(coverage[0].connected_share, Some(25.0 / 40.0));
     assert_eq!(coverage[0].completeness, Completeness::Complete);
 
-    // Two runs that overlap leave none, and a gap that has a reason is not told twice.
+    // Overlapping sessions leave no gap, and a gap with a reason is listed once.
     listen(35, 50);
     assert_eq!(reader.gaps(at(0), at(60)).unwrap().len(), 1);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -123,7 +123,7 @@ fn the_time_between_two_runs_is_a_gap() {
 }
 
 #[test]
-fn nobody_knows_of_a_gap_before_it_is_recorded() {
+fn a_gap_is_unknown_until_it_is_recorded() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
@@ -159,14 +159,14 @@ fn nobody_knows_of_a_gap_before_it_is_recorded() {
         )
     };
     assert_eq!(known(20), (0, 20.0));
-    // On the way the archive had last been told of 20, and of no gap.
+    // Until then the last record is that of 20, without a gap.
     assert_eq!(known(25), (0, 20.0));
     assert_eq!(known(30), (1, 20.0));
     // What turned out to be mute was taken for listening until then.
     assert_eq!(known(45), (1, 35.0));
     assert_eq!(known(50), (2, 30.0));
     assert_eq!(known(60), (2, 40.0));
-    // Nobody listened before the beginning, as far as anybody knew then.
+    // As of that instant no session existed before the beginning.
     let before = reader
         .coverage_of(at(-5), at(5), &BTreeMap::new(), Some(at(-1)))
         .unwrap();
@@ -199,7 +199,7 @@ fn a_gap_that_says_nothing_is_refused() {
 }
 
 #[test]
-fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
+fn a_topic_gap_counts_as_its_part_of_all_topics() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
@@ -262,7 +262,7 @@ fn a_topic_that_was_not_heard_counts_as_its_part_of_all() {
 }
 
 #[test]
-fn what_was_recovered_is_missing_until_it_was() {
+fn a_recovered_gap_is_open_until_its_recovery() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
@@ -278,7 +278,7 @@ fn what_was_recovered_is_missing_until_it_was() {
                 end: at(20),
                 outcome: GapState::Recovered,
                 rows: 7,
-                how: "asked again".to_owned(),
+                how: "requested again".to_owned(),
                 recorded_at: at(40),
             }],
             counters: vec![
@@ -324,7 +324,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
         end: at(end),
         outcome: GapState::Recovered,
         rows: 1,
-        how: "asked again".to_owned(),
+        how: "requested again".to_owned(),
         recorded_at: at(recorded),
     };
     writer
@@ -353,7 +353,7 @@ fn a_topic_that_was_recovered_is_missing_from_no_share() {
 }
 
 #[test]
-fn nothing_of_what_was_written_down_later_is_known_before() {
+fn coverage_as_of_an_instant_ignores_later_records() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let run = writer
@@ -414,7 +414,7 @@ fn nothing_of_what_was_written_down_later_is_known_before() {
 }
 
 #[test]
-fn no_later_record_of_a_session_changes_what_was_covered_as_of_an_instant() {
+fn coverage_as_of_an_instant_ignores_later_session_records() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let late = 3 * Millis::MINUTE;
@@ -511,7 +511,7 @@ fn a_startup_gap_stays_known_as_of_the_time_before_its_session() {
 }
 
 #[test]
-fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
+fn a_sequence_hole_is_verified_only_after_its_recovery() {
     let known = |outcome: Option<GapState>| {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -524,7 +524,7 @@ fn what_is_missing_by_the_numbers_is_verified_only_once_it_was_told() {
             end: at(31),
             outcome,
             rows: 0,
-            how: "asked again".to_owned(),
+            how: "requested again".to_owned(),
             recorded_at: at(40),
         });
         writer

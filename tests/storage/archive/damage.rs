@@ -9,7 +9,7 @@ use liqdata::archive::{
 };
 use liqdata::model::{Completeness, Millis, OrderBrief};
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, bar, of_orders, order, sorted};
 
 /// An archive of three days, one file each, and the rows of the second and the others.
@@ -74,7 +74,7 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         assert_eq!(named.first, hit[0].order.timestamp);
         assert!(named.reason.contains(word), "{}", named.reason);
 
-        // A reader beside no writer knows of the gap at once, whatever instant it is asked as of.
+        // Without a writer a reader reports the gap at once, as of any instant.
         let (start, end) = (Millis(START), Millis(START + 3 * Millis::DAY));
         for as_of in [None, Some(named.first)] {
             let gaps = reader.gaps_known(start, end, as_of).unwrap();
@@ -86,8 +86,8 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
             );
         }
         let day = reader.coverage(named.first, named.last.on(1)).unwrap();
-        let told: Vec<_> = day.iter().map(|venue| (venue.cnt, venue.gaps)).collect();
-        assert_eq!(told, [(0, 1); 3], "{word}");
+        let counts: Vec<_> = day.iter().map(|venue| (venue.cnt, venue.gaps)).collect();
+        assert_eq!(counts, [(0, 1); 3], "{word}");
 
         let verified = reader.verify().unwrap();
         assert!(!verified.is_sound());
@@ -99,8 +99,8 @@ fn a_damaged_file_is_named_and_the_rest_is_served() {
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.quarantine().unwrap();
         assert!(!path.exists());
-        let aside = files(&folder.archive().join("damaged"), "parquet");
-        assert_eq!(aside.len(), usize::from(word != "missing"));
+        let quarantined = files(&folder.archive().join("damaged"), "parquet");
+        assert_eq!(quarantined.len(), usize::from(word != "missing"));
         assert_eq!(writer.orders(&Filter::default()).unwrap(), scan);
         assert_eq!(writer.verify().unwrap().damaged, scan.damaged);
 
@@ -133,7 +133,7 @@ fn a_file_damaged_under_an_open_reader_is_found() {
 }
 
 #[test]
-fn a_roll_sets_a_damaged_file_of_its_day_aside() {
+fn a_compaction_quarantines_a_damaged_file_of_its_day() {
     let folder = Folder::new();
     let (mut writer, hit, _) = three_days(&folder);
     let path = second(&folder);
@@ -148,7 +148,7 @@ fn a_roll_sets_a_damaged_file_of_its_day_aside() {
 }
 
 #[test]
-fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
+fn a_damaged_file_overwrites_no_other_in_quarantine() {
     let folder = Folder::new();
     let (mut writer, ..) = three_days(&folder);
     let damaged = second(&folder);
@@ -156,10 +156,10 @@ fn a_damaged_file_is_moved_over_no_other_in_quarantine() {
     let below = damaged.strip_prefix(folder.archive()).unwrap();
     let theirs = folder.archive().join("damaged").join(below);
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();
-    fs::write(&theirs, "somebody else's").unwrap();
+    fs::write(&theirs, "another file").unwrap();
     writer.quarantine().unwrap();
     assert!(!damaged.exists());
-    assert_eq!(fs::read(&theirs).unwrap(), b"somebody else's");
+    assert_eq!(fs::read(&theirs).unwrap(), b"another file");
     assert_eq!(fs::read_dir(theirs.parent().unwrap()).unwrap().count(), 2);
 }
 
@@ -289,7 +289,7 @@ fn count(archive: &Archive, filter: &Filter) -> Result<u64, ArchiveError> {
     Ok(shares.iter().map(|share| share.0).sum())
 }
 
-/// The error of a repair of an archive whose journal is damaged: it names what is left to do.
+/// The error of a repair of an archive with a damaged journal: it names the remedies.
 fn repair_refused(folder: &Folder) -> String {
     let refused = Archive::repair(folder.archive(), &mut |_, _| true).unwrap_err();
     assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
@@ -304,7 +304,7 @@ fn repair_refused(folder: &Folder) -> String {
     refused
 }
 
-/// An archive whose journal has so many orders and is too large to be checked at its opening, and a handle on that.
+/// An archive with so many orders in a journal too large for a check at its opening, and a connection to that journal.
 fn large(folder: &Folder, orders: u64) -> rusqlite::Connection {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows = (0..orders).map(|key| order(key, START + i64::try_from(key).unwrap() * 1000));
@@ -382,7 +382,7 @@ fn rows_behind_a_damaged_page_are_never_summed() {
 }
 
 #[test]
-fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
+fn a_last_row_id_below_an_assigned_one_is_damage() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows: Vec<_> = (0..10).map(|key| order(key, START)).collect();
@@ -403,7 +403,7 @@ fn what_is_remembered_of_numbers_may_not_be_less_than_what_was_given() {
 }
 
 #[test]
-fn a_name_of_a_column_that_changes_costs_no_row() {
+fn a_changed_column_name_costs_no_row() {
     let folder = Folder::new();
     drop(large(&folder, 400));
     let path = folder.archive().join("journal.sqlite");
@@ -432,7 +432,7 @@ fn a_name_of_a_column_that_changes_costs_no_row() {
 }
 
 #[test]
-fn bars_that_a_damaged_tree_of_a_large_journal_hides_are_missed_by_no_read() {
+fn bars_hidden_by_a_damaged_page_are_an_error_for_every_read() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let bars = (0..400).map(|minute| bar("BTC", minute, 100)).collect();
@@ -460,7 +460,7 @@ fn bars_that_a_damaged_tree_of_a_large_journal_hides_are_missed_by_no_read() {
 }
 
 #[test]
-fn an_order_of_a_number_that_was_never_given_is_refused_however_large_that_is() {
+fn an_order_with_an_unassigned_row_id_is_refused() {
     let folder = Folder::new();
     let journal = large(&folder, 60);
     for number in [1_000_000_000_000, i64::MAX] {
@@ -475,7 +475,7 @@ fn an_order_of_a_number_that_was_never_given_is_refused_however_large_that_is() 
 }
 
 #[test]
-fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_nobody() {
+fn a_changed_row_of_a_large_journal_is_refused_by_every_read() {
     let folder = Folder::new();
     let journal = large(&folder, 60);
     let everything = Filter::default();
@@ -492,7 +492,7 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
             coin: Some("BTC".to_owned()),
             ..Filter::default()
         };
-        let told = [
+        let results = [
             count(&reader, &everything).map(drop),
             count(&reader, &of_coin).map(drop),
             reader
@@ -503,7 +503,7 @@ fn a_changed_row_of_a_journal_too_large_to_be_checked_at_opening_is_summed_by_no
                 .tail(ArrivalPosition::default(), 100, &mut |_| ())
                 .map(drop),
         ];
-        for refused in told {
+        for refused in results {
             let refused = refused.unwrap_err();
             assert!(matches!(refused, ArchiveError::Damaged { .. }), "{refused}");
             let refused = refused.to_string();

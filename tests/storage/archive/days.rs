@@ -6,22 +6,22 @@ use std::path::Path;
 use liqdata::archive::Archive;
 use liqdata::model::Millis;
 
-use crate::archive::child::{Process, tell};
-use crate::archive::place::Folder;
+use crate::archive::child::{Process, report};
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, journaled, of_orders, order};
 
 /// Orders of one batch.
 const BATCH: u64 = 1000;
 
-/// What a process holds at the end of a day.
+/// Resources of a process at the end of a day.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct Usage {
     memory: u64,
     files: u64,
     journal: u64,
 }
 
-/// Keeps so many days of so many orders each, rolls every one when it is over, and says what it holds then.
+/// Writes so many days of so many orders each, compacts every one when it is over, and reports its usage then.
 pub(crate) fn live(archive: &Path, days: u64, orders: u64) {
     let mut writer = Archive::create_or_open(archive).unwrap();
     let day = |number: u64| START + i64::try_from(number).unwrap() * Millis::DAY;
@@ -46,12 +46,12 @@ pub(crate) fn live(archive: &Path, days: u64, orders: u64) {
             .iter()
             .map(|name| fs::metadata(archive.join(name)).map_or(0, |file| file.len()))
             .sum();
-        tell(&format!("day {memory} {files} {journal}"));
+        report(&format!("day {memory} {files} {journal}"));
     }
 }
 
 #[test]
-fn a_writer_holds_no_more_after_many_days_than_after_a_few() {
+fn memory_and_files_of_a_writer_do_not_grow_with_its_days() {
     // The long form is a week of two million orders a day.
     let (days, orders) = if std::env::var_os("LIQDATA_SOAK").is_some() {
         (7, 2_000_000)
@@ -60,12 +60,12 @@ fn a_writer_holds_no_more_after_many_days_than_after_a_few() {
     };
     let folder = Folder::new();
     let mut process = Process::start(&folder.archive(), &format!("live {days} {orders}"));
-    let held: Vec<Held> = (0..days)
+    let usage: Vec<Usage> = (0..days)
         .map(|_| {
-            let said = process.hear("day").unwrap();
-            let mut numbers = said.split(' ').map(|number| number.parse().unwrap());
+            let report = process.read_report("day").unwrap();
+            let mut numbers = report.split(' ').map(|number| number.parse().unwrap());
             let mut next = || numbers.next().unwrap();
-            Held {
+            Usage {
                 memory: next() << 10,
                 files: next(),
                 journal: next(),
@@ -73,16 +73,16 @@ fn a_writer_holds_no_more_after_many_days_than_after_a_few() {
         })
         .collect();
     process.kill();
-    println!("{held:#?}");
-    let few = held[2];
-    for later in &held[3..] {
-        assert_eq!(later.files, few.files, "{held:#?}");
-        // An allocator keeps some of what it was given back.
+    println!("{usage:#?}");
+    let few = usage[2];
+    for later in &usage[3..] {
+        assert_eq!(later.files, few.files, "{usage:#?}");
+        // An allocator does not return all freed memory.
         assert!(
             later.memory <= few.memory + few.memory / 4 + (8 << 20),
-            "{held:#?}"
+            "{usage:#?}"
         );
-        assert!(later.journal <= few.journal + few.journal / 4, "{held:#?}");
+        assert!(later.journal <= few.journal + few.journal / 4, "{usage:#?}");
     }
     let archive = Archive::read(folder.archive()).unwrap();
     let verified = archive.verify().unwrap();

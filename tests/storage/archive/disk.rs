@@ -9,8 +9,8 @@ use liqdata::archive::{
 };
 use liqdata::model::Millis;
 
+use crate::archive::folder::{Disk, files};
 use crate::archive::maps::{map, of_maps};
-use crate::archive::place::{Disk, files};
 use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorted};
 
 #[test]
@@ -19,14 +19,14 @@ fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![0; 1 << 20]).unwrap();
     let mut writer = Archive::create_or_open(disk.archive()).unwrap();
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     let mut refused = None;
     for batch in 0..1000_u64 {
         let rows: Vec<_> = (0..100)
             .map(|place| order(batch * 100 + place, START + 5))
             .collect();
         match writer.append(&of_orders(rows.clone())) {
-            Ok(_) => kept.extend(rows),
+            Ok(_) => stored.extend(rows),
             Err(fault) => {
                 assert!(matches!(fault, ArchiveError::DiskFull { .. }), "{fault:?}");
                 refused = Some(rows);
@@ -35,26 +35,26 @@ fn a_full_disk_loses_nothing_acknowledged_and_writing_resumes_with_space() {
         }
     }
     let Some(refused) = refused else {
-        panic!("4 MB hold 100,000 orders");
+        panic!("100,000 orders fit into 4 MB");
     };
-    assert!(kept.len() >= 1000, "{}", kept.len());
-    let mut kept = sorted(kept);
-    assert_eq!(all_orders(&writer), kept);
-    assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), kept);
+    assert!(stored.len() >= 1000, "{}", stored.len());
+    let mut stored = sorted(stored);
+    assert_eq!(all_orders(&writer), stored);
+    assert_eq!(all_orders(&Archive::read(disk.archive()).unwrap()), stored);
 
     fs::remove_file(&ballast).unwrap();
     writer.append(&of_orders(refused.clone())).unwrap();
-    kept.extend(refused);
-    let kept = sorted(kept);
-    assert_eq!(all_orders(&writer), kept);
+    stored.extend(refused);
+    let stored = sorted(stored);
+    assert_eq!(all_orders(&writer), stored);
     drop(writer);
     let writer = Archive::create_or_open(disk.archive()).unwrap();
-    assert_eq!(all_orders(&writer), kept);
+    assert_eq!(all_orders(&writer), stored);
     assert!(writer.verify().unwrap().is_sound());
 }
 
 #[test]
-fn a_roll_on_a_full_disk_leaves_the_rows_in_the_journal() {
+fn a_compaction_on_a_full_disk_leaves_the_rows_in_the_journal() {
     let Some(disk) = Disk::of(4) else { return };
     let mut writer = Archive::create_or_open(disk.archive()).unwrap();
     let rows = sorted((0..2000).map(|key| order(key, START + 5)).collect());
@@ -86,35 +86,37 @@ fn maps_make_room_for_orders_on_a_full_disk() {
         rows: 2,
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
     let large = MapRow {
         reply: (0..12 << 20).map(|_| random.alphanumeric()).collect(),
         ..map("heatmap", "BTC", 1)
     };
     let orders = vec![order(1, START)];
-    let of_map = keeper
+    let of_map = group_writer
         .queue()
         .send_blocking(of_maps(vec![large.clone()]))
         .unwrap();
-    let of_order = keeper.queue().send_blocking(of_orders(orders.clone()));
+    let of_order = group_writer
+        .queue()
+        .send_blocking(of_orders(orders.clone()));
     assert_eq!(of_order.unwrap().wait().unwrap().orders, 1);
     match of_map.wait() {
         Err(CommitError::Archive(fault)) => {
             assert!(matches!(&*fault, ArchiveError::DiskFull { .. }), "{fault}");
         }
-        kept => panic!("{kept:?}"),
+        other => panic!("{other:?}"),
     }
-    let status = keeper.queue().status();
+    let status = group_writer.queue().status();
     assert_eq!((status.waiting, status.committed), (0, 1));
     assert_eq!(status.stalled, None);
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer), orders);
     assert_eq!(writer.maps(&Filter::default(), None).unwrap().rows, []);
 }
 
 #[test]
-fn an_archive_that_may_not_be_written_to_can_be_read() {
+fn a_read_only_archive_can_be_read() {
     let Some(disk) = Disk::of(8) else { return };
     let mut writer = Archive::create_or_open(disk.archive()).unwrap();
     let rows = sorted(
@@ -151,9 +153,9 @@ fn an_archive_that_was_closed_can_be_read_on_a_full_disk() {
 }
 
 #[test]
-fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_written_to() {
+fn an_unclosed_journal_on_a_read_only_disk_is_refused() {
     let Some(disk) = Disk::of(8) else { return };
-    let live = crate::archive::place::Folder::new();
+    let live = crate::archive::folder::Folder::new();
     let mut writer = Archive::create_or_open(live.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();
     // As a copy of the folder of a running writer has it.
@@ -175,11 +177,11 @@ fn a_journal_that_was_not_closed_is_not_half_read_from_a_disk_that_may_not_be_wr
 }
 
 #[test]
-fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
+fn maps_are_dropped_at_once_while_orders_wait_for_a_full_disk() {
     let Some(disk) = Disk::of(4) else { return };
     let writer = Archive::create_or_open(disk.archive()).unwrap();
-    let keeper = GroupCommitWriter::start(writer).unwrap();
-    let inbox = keeper.queue();
+    let group_writer = GroupCommitWriter::start(writer).unwrap();
+    let inbox = group_writer.queue();
     let ballast = disk.archive().parent().unwrap().join("ballast");
     let mut size = 4 << 20;
     while std::fs::write(&ballast, vec![0; size]).is_err() {
@@ -207,8 +209,8 @@ fn maps_are_given_up_at_once_while_orders_wait_for_a_full_disk() {
     let both = inbox.send_blocking(both).unwrap();
     std::fs::remove_file(&ballast).unwrap();
     assert_eq!(waiting.wait().unwrap().orders, 200);
-    let kept = both.wait().unwrap();
-    assert_eq!((kept.orders, kept.maps), (200, 1));
-    let writer = keeper.stop().unwrap();
+    let committed = both.wait().unwrap();
+    assert_eq!((committed.orders, committed.maps), (200, 1));
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer).len(), 400);
 }

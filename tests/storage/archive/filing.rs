@@ -6,7 +6,7 @@ use liqdata::archive::{
 use liqdata::model::Millis;
 
 use crate::archive::child::Process;
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{
     START, all_orders, bar, bar_table, import_orders, interest_table, journaled, of_orders, order,
     reading, scope, sorted, sound,
@@ -31,7 +31,7 @@ fn two_days() -> Vec<OrderRow> {
     orders_of(2)
 }
 
-pub(crate) fn told() -> ImportedSession {
+pub(crate) fn two_day_session() -> ImportedSession {
     ImportedSession {
         exchange: "okx".to_owned(),
         completeness: Completeness::Sampled,
@@ -46,7 +46,14 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let over = Millis(START + Millis::DAY);
-    let filed = import_orders(&mut writer, &two_days(), &[told()], over, &mut || true).unwrap();
+    let filed = import_orders(
+        &mut writer,
+        &two_days(),
+        &[two_day_session()],
+        over,
+        &mut || true,
+    )
+    .unwrap();
     assert_eq!(
         (filed.new, filed.repeated, filed.rejected.len()),
         (60, 0, 0)
@@ -57,8 +64,14 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
 
     // Again, and once more when both days are over: nothing is added, and a roll moves what is left.
     for until in [over, LATER] {
-        let again =
-            import_orders(&mut writer, &two_days(), &[told()], until, &mut || true).unwrap();
+        let again = import_orders(
+            &mut writer,
+            &two_days(),
+            &[two_day_session()],
+            until,
+            &mut || true,
+        )
+        .unwrap();
         assert_eq!((again.new, again.repeated), (0, 60));
         assert!(again.segments.is_empty());
     }
@@ -67,14 +80,17 @@ fn days_that_are_over_become_files_and_the_others_go_to_the_journal() {
     let verified = writer.verify().unwrap();
     assert!(verified.is_sound() && verified.unlisted.is_empty());
     assert_eq!(verified.rows, 60);
-    // What is told twice is one run.
+    // A session that is imported twice is stored once.
     let runs = writer.sessions(Millis(START), LATER).unwrap();
     assert_eq!(runs.len(), 1);
-    assert_eq!((runs[0].started, runs[0].seen), (told().start, told().end));
+    assert_eq!(
+        (runs[0].started, runs[0].seen),
+        (two_day_session().start, two_day_session().end)
+    );
 }
 
 #[test]
-fn a_row_that_is_there_with_other_values_is_handed_back_and_the_first_one_stays() {
+fn a_row_with_other_values_is_returned_and_the_first_one_stays() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let first = bar("BTC", 0, 100);
@@ -104,7 +120,7 @@ fn a_row_that_is_there_with_other_values_is_handed_back_and_the_first_one_stays(
 }
 
 #[test]
-fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
+fn invalid_rows_are_returned_with_their_number_and_the_others_stored() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut wrong = bar("BTC", 1, 100);
@@ -128,15 +144,21 @@ fn what_cannot_be_kept_is_handed_back_with_its_place_and_the_others_are_kept() {
 }
 
 #[test]
-fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
+fn a_cancelled_import_leaves_nothing_behind() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     for most in 0..5 {
-        let mut asked = 0;
-        let filed = import_orders(&mut writer, &two_days(), &[told()], LATER, &mut || {
-            asked += 1;
-            asked <= most
-        });
+        let mut calls = 0;
+        let filed = import_orders(
+            &mut writer,
+            &two_days(),
+            &[two_day_session()],
+            LATER,
+            &mut || {
+                calls += 1;
+                calls <= most
+            },
+        );
         assert_eq!(filed, None, "{most}");
         assert!(all_orders(&writer).is_empty());
         assert!(files(&folder.archive(), "parquet").is_empty());
@@ -145,7 +167,7 @@ fn whoever_says_that_it_is_enough_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_damaged_file_is_set_aside_and_its_rows_are_kept_anew() {
+fn an_import_stores_the_rows_of_a_damaged_file_again() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let filed = import_orders(&mut writer, &two_days(), &[], LATER, &mut || true).unwrap();
@@ -175,7 +197,7 @@ fn a_heavy_day_has_files_of_at_most_fifty_thousand_rows_and_comes_back_whole() {
 }
 
 #[test]
-fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
+fn a_tail_from_before_an_import_is_incomplete() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(1000, START)])).unwrap();
@@ -195,7 +217,7 @@ fn a_reader_that_goes_on_from_a_place_learns_that_it_missed_something() {
 }
 
 #[test]
-fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
+fn an_import_killed_at_any_step_is_stored_whole_or_not() {
     for step in SegmentStep::ALL {
         for file in [1, 2] {
             killed(2, step, file);
@@ -205,7 +227,7 @@ fn a_filing_killed_at_any_step_leaves_all_of_it_or_nothing() {
 
 /// While some files have their names already and others are on their way.
 #[test]
-fn a_filing_of_many_days_killed_at_any_step_leaves_all_of_it_or_nothing() {
+fn an_import_of_many_days_killed_at_any_step_is_stored_whole_or_not() {
     for step in SegmentStep::ALL {
         for file in [40, 70] {
             killed(70, step, file);
@@ -220,7 +242,7 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     drop(Archive::create_or_open(folder.archive()).unwrap());
     let part = format!("file {days} {step:?} {file}");
     let mut process = Process::start(&folder.archive(), &part);
-    assert!(process.hear("reached").is_some(), "{part}");
+    assert!(process.read_report("reached").is_some(), "{part}");
     process.kill();
 
     // Everything becomes there at once, with the last file.
@@ -234,10 +256,17 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
     drop(reader);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     assert_eq!(all_orders(&writer), there, "{part}");
-    let kept = files(&folder.archive(), "parquet").len() as u64;
-    assert_eq!(kept, if there.is_empty() { 0 } else { days }, "{part}");
+    let count = files(&folder.archive(), "parquet").len() as u64;
+    assert_eq!(count, if there.is_empty() { 0 } else { days }, "{part}");
 
-    let again = import_orders(&mut writer, &wanted, &[told()], LATER, &mut || true).unwrap();
+    let again = import_orders(
+        &mut writer,
+        &wanted,
+        &[two_day_session()],
+        LATER,
+        &mut || true,
+    )
+    .unwrap();
     assert_eq!(again.new + again.repeated, rows as u64, "{part}");
     assert_eq!(all_orders(&writer), wanted, "{part}");
     let verified = writer.verify().unwrap();
@@ -247,16 +276,22 @@ fn killed(days: u64, step: SegmentStep, file: usize) {
 }
 
 #[test]
-fn whoever_says_between_two_lots_of_files_that_it_is_enough_leaves_nothing_behind() {
+fn an_import_cancelled_between_two_groups_of_files_leaves_nothing() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     // Two questions a day: those behind the first lot, and behind the second.
     for most in [65, 80, 128, 139] {
-        let mut asked = 0;
-        let filed = import_orders(&mut writer, &orders_of(70), &[told()], LATER, &mut || {
-            asked += 1;
-            asked <= most
-        });
+        let mut calls = 0;
+        let filed = import_orders(
+            &mut writer,
+            &orders_of(70),
+            &[two_day_session()],
+            LATER,
+            &mut || {
+                calls += 1;
+                calls <= most
+            },
+        );
         assert_eq!(filed, None, "{most}");
         assert!(all_orders(&writer).is_empty());
         assert!(files(&folder.archive(), "").iter().all(|path| {

@@ -1,4 +1,4 @@
-//! Bits that flip while nobody looks: whatever is read of an archive afterwards is what was written, or an error.
+//! Flipped bits: an archive returns the values that were written, or an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,12 @@ use liqdata::model::{Completeness, Millis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::archive::folder::{Folder, files};
 use crate::archive::maps::map;
-use crate::archive::place::{Folder, files};
 use crate::archive::rows::{START, bar, of_orders, order, position, reading};
 
-/// All that an archive tells.
-fn told(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<>, ArchiveError> {
+/// All rows, gaps and sessions of an archive.
+fn contents(archive: &Archive) -> Result<impl PartialEq + std::fmt::Debug + use<>, ArchiveError> {
     let (start, end) = (Millis(START), Millis(START + 9 * Millis::DAY));
     let mut orders: Vec<OrderRow> = archive.orders(&Filter::default())?.rows;
     orders.sort_by(|a, b| a.dedupe_key.cmp(&b.dedupe_key));
@@ -83,7 +83,7 @@ fn flips(
     within: std::ops::Range<usize>,
 ) -> u32 {
     let relative = file.strip_prefix(whole).unwrap();
-    let right = told(&Archive::read(whole).unwrap()).unwrap();
+    let right = contents(&Archive::read(whole).unwrap()).unwrap();
     let mut chance = ChaCha8Rng::seed_from_u64(13);
     let mut unharmed = 0;
     for round in 0..rounds {
@@ -94,7 +94,7 @@ fn flips(
         let bit = chance.random_range(0..8);
         bytes[place] ^= 1 << bit;
         fs::write(copy.join(relative), bytes).unwrap();
-        let found = Archive::read(&copy).and_then(|archive| told(&archive));
+        let found = Archive::read(&copy).and_then(|archive| contents(&archive));
         match found {
             Ok(found) => {
                 assert_eq!(
@@ -137,7 +137,7 @@ fn a_flipped_bit_of_the_journal_changes_nothing_or_is_an_error() {
     );
 }
 
-/// When rows happened, of what kind they are where that is not orders, and what they tell.
+/// Times of rows, their kind unless they are orders, and their content.
 type Rows = BTreeSet<(Millis, Option<&'static str>, String)>;
 
 fn rows(archive: &Archive) -> Rows {
@@ -167,7 +167,7 @@ fn killed(folder: &Folder) -> PathBuf {
 }
 
 #[test]
-fn a_log_that_was_cut_off_leaves_the_transactions_before_whole() {
+fn a_truncated_log_leaves_whole_transactions() {
     let folder = Folder::new();
     let killed = killed(&folder);
     let right = rows(&Archive::read(folder.archive()).unwrap());
@@ -177,11 +177,11 @@ fn a_log_that_was_cut_off_leaves_the_transactions_before_whole() {
         let copy = folder.path().join("copy");
         copied(&killed, &copy);
         let mut log = whole.clone();
-        let kept = whole.len() * part / 7;
+        let end = whole.len() * part / 7;
         if is_zeros {
-            log[kept..].fill(0);
+            log[end..].fill(0);
         } else {
-            log.truncate(kept);
+            log.truncate(end);
         }
         fs::write(copy.join("journal.sqlite-wal"), log).unwrap();
         let left = rows(&Archive::read(&copy).unwrap());
@@ -244,7 +244,7 @@ fn a_flipped_bit_of_a_file_is_found_and_named() {
     }
 }
 
-/// An archive that has a file of every kind: of each sort of rows, some of them told anew since, frames as they came, and what
+/// An archive that has a file of every kind: of each sort of rows, some of them superseded since, frames as they came, and what
 /// lies in the journal.
 pub(crate) fn of_all_kinds(folder: &Folder) {
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -314,8 +314,8 @@ fn everything(archive: &Archive) -> Result<Everything, ArchiveError> {
     let is_damage = |gap: &Gap| gap.reason == "damaged file";
     rows.extend(texts("run", &archive.sessions(start, end)?));
     let mut is_marked = !archive.damage()?.is_empty() || gaps.iter().any(is_damage);
-    let kept: Vec<_> = gaps.into_iter().filter(|gap| !is_damage(gap)).collect();
-    rows.extend(texts("gap", &kept));
+    let others: Vec<_> = gaps.into_iter().filter(|gap| !is_damage(gap)).collect();
+    rows.extend(texts("gap", &others));
     for part in archive.raw_files()? {
         let mut lines = archive.raw_lines(&part)?;
         let read: Vec<RawLine> = lines.by_ref().collect();

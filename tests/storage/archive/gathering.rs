@@ -1,4 +1,4 @@
-//! Going through orders by several threads, against reading them row by row, and beside a writer.
+//! Folds over orders on several threads, compared with reading row by row, and during writes.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use liqdata::model::{Millis, OrderBrief};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, of_orders, order, sound};
 
-/// What is shown of an order, as text.
-fn told(order: &OrderBrief<'_>) -> String {
+/// The fields of an order as text.
+fn as_text(order: &OrderBrief<'_>) -> String {
     format!(
         "{} {} {} {:?} {} {} {} {} {}",
         order.timestamp,
@@ -29,16 +29,16 @@ fn told(order: &OrderBrief<'_>) -> String {
 }
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     orders: Vec<String>,
     numbers: Vec<i64>,
     ended: bool,
 }
 
-impl OrderFold for Told {
+impl OrderFold for Collected {
     fn take(&mut self, order: OrderBrief<'_>) {
         assert!(!self.ended);
-        self.orders.push(told(&order));
+        self.orders.push(as_text(&order));
         self.numbers.push(order.number);
     }
 
@@ -48,7 +48,7 @@ impl OrderFold for Told {
 }
 
 fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, ArchiveSummary) {
-    let (shares, known) = archive.fold_orders(filter, Told::default).unwrap();
+    let (shares, known) = archive.fold_orders(filter, Collected::default).unwrap();
     assert!(shares.iter().all(|share| share.ended));
     let numbers = shares.iter().flat_map(|share| &share.numbers);
     let journal: Vec<_> = numbers.filter(|number| **number > 0).collect();
@@ -64,10 +64,10 @@ fn gathered(archive: &Archive, filter: &Filter) -> (Vec<String>, ArchiveSummary)
 /// The same, one by one; and by the reader of whole rows.
 fn read(archive: &Archive, filter: &Filter) -> [Vec<String>; 2] {
     let (briefly, _) = archive
-        .visit_orders(filter, Vec::new, |all, order| all.push(told(&order)))
+        .visit_orders(filter, Vec::new, |all, order| all.push(as_text(&order)))
         .unwrap();
     let rows = sound(archive.orders(filter).unwrap());
-    let whole = rows.iter().map(|row| told(&OrderBrief::from(row)));
+    let whole = rows.iter().map(|row| as_text(&OrderBrief::from(row)));
     let mut all = [briefly, whole.collect()];
     for orders in &mut all {
         orders.sort();
@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(Config { cases: 24, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn what_is_gathered_is_what_is_read_wherever_it_lies(
+    fn a_fold_gets_the_same_rows_as_a_read_from_journal_and_segments(
         times in prop::collection::vec((0..4 * Millis::DAY, 0..Millis::DAY), 1..80),
         again in 0..80_usize,
         rolled in 0..6_i64,
@@ -126,16 +126,16 @@ proptest! {
 }
 
 #[test]
-fn more_news_than_asked_for_is_not_told_one_by_one() {
+fn a_tail_beyond_its_limit_is_incomplete_and_visits_no_row() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let from = writer.summary().unwrap().end;
     let orders = (0..3).map(|key| order(key, START + i64::try_from(key).unwrap()));
     writer.append(&of_orders(orders.collect())).unwrap();
-    for (most, told) in [(3, 3), (2, 0)] {
+    for (most, visited) in [(3, 3), (2, 0)] {
         let mut shown = 0;
         let news = writer.tail(from, most, &mut |_| shown += 1).unwrap();
-        assert_eq!((shown, news.incomplete), (told, told == 0));
+        assert_eq!((shown, news.incomplete), (visited, visited == 0));
         assert_eq!(news.known, writer.summary().unwrap());
     }
 }
@@ -181,7 +181,7 @@ impl OrderFold for Keys {
 }
 
 #[test]
-fn beside_a_writer_and_its_rolls_nothing_is_lost_and_nothing_told_twice() {
+fn a_concurrent_reader_gets_every_row_once_during_compactions() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let batch = |keys: std::ops::Range<u64>| {

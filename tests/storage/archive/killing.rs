@@ -7,21 +7,21 @@ use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
 use crate::archive::child::{Process, whole_batches};
+use crate::archive::folder::{Folder, files};
 use crate::archive::maps::{map, of_maps};
-use crate::archive::place::{Folder, files};
 use crate::archive::rows::{START, all_orders, journaled, of_orders, order, sorted, sound};
 
-/// Checks that journal and listed files hold each row once, and that nothing unfinished is left.
+/// Checks that journal and listed files have each row once, and that nothing unfinished is left.
 fn each_row_is_in_one_place(archive: &Archive, rows: usize) {
     let verified = archive.verify().unwrap();
     assert!(verified.is_sound(), "{verified:?}");
     assert!(verified.unlisted.is_empty(), "{verified:?}");
-    let kept = journaled(archive.path()) + verified.rows;
-    assert_eq!(kept, u64::try_from(rows).unwrap());
+    let stored = journaled(archive.path()) + verified.rows;
+    assert_eq!(stored, u64::try_from(rows).unwrap());
 }
 
 #[test]
-fn a_journal_in_which_nothing_was_made_yet_is_gone_on_with() {
+fn an_empty_journal_file_becomes_a_new_archive() {
     let folder = Folder::new();
     assert!(Archive::read_if_begun(folder.archive()).unwrap().is_none());
     std::fs::create_dir(folder.archive()).unwrap();
@@ -34,7 +34,7 @@ fn a_journal_in_which_nothing_was_made_yet_is_gone_on_with() {
 }
 
 #[test]
-fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
+fn a_compaction_killed_at_any_step_leaves_every_row_once() {
     let end = Millis(START + 100 * Millis::DAY);
     for step in SegmentStep::ALL {
         // Two days make two files; a kill within the second finds the first one kept.
@@ -50,7 +50,7 @@ fn a_roll_killed_at_any_step_leaves_every_row_in_one_place() {
             drop(writer);
 
             let mut process = Process::start(&folder.archive(), &format!("roll {step:?} {file}"));
-            assert!(process.hear("reached").is_some(), "{step:?} {file}");
+            assert!(process.read_report("reached").is_some(), "{step:?} {file}");
             process.kill();
 
             // A reader is right even before a writer has put things in order.
@@ -86,7 +86,7 @@ pub(crate) fn revision() -> DayCorrection {
 }
 
 #[test]
-fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_corrected() {
+fn a_correction_killed_at_any_step_changes_a_whole_day_or_nothing() {
     let before = sorted((0..60).map(|key| order(key, START + 5)).collect());
     let revision = revision();
     let mut after: Vec<OrderRow> = before
@@ -115,26 +115,26 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
         writer.append(&of_orders(before[40..].to_vec())).unwrap();
         drop(writer);
         let mut process = Process::start(&folder.archive(), &format!("revise {step:?}"));
-        assert!(process.hear("reached").is_some(), "{step:?}");
+        assert!(process.read_report("reached").is_some(), "{step:?}");
         process.kill();
-        let told = if step == SegmentStep::Committed {
+        let expected = if step == SegmentStep::Committed {
             &after
         } else {
             &before
         };
         assert_eq!(
             &all_orders(&Archive::read(folder.archive()).unwrap()),
-            told,
+            expected,
             "{step:?}"
         );
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-        assert_eq!(&all_orders(&writer), told, "{step:?}");
+        assert_eq!(&all_orders(&writer), expected, "{step:?}");
         if step != SegmentStep::Committed {
             writer.supersede(Millis(START), &revision).unwrap();
         }
         assert_eq!(all_orders(&writer), after, "{step:?}");
         assert_eq!(as_of(&writer), before, "{step:?}");
-        // What a copy of it tells is the same, and so is what an archive of several tells.
+        // A copy has the same rows, and so has a merged archive.
         let verified = writer.verify().unwrap();
         assert!(
             verified.is_sound() && verified.unlisted.is_empty(),
@@ -155,7 +155,7 @@ fn a_revision_killed_at_any_step_tells_all_of_a_day_as_before_or_all_as_correcte
 }
 
 #[test]
-fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
+fn a_compaction_of_maps_killed_at_any_step_leaves_every_map_once() {
     let end = Millis(START + 100 * Millis::DAY);
     for step in SegmentStep::ALL {
         let folder = Folder::new();
@@ -165,7 +165,7 @@ fn a_roll_of_maps_killed_at_any_step_leaves_every_map_in_one_place() {
         drop(writer);
 
         let mut process = Process::start(&folder.archive(), &format!("roll {step:?} 1"));
-        assert!(process.hear("reached").is_some(), "{step:?}");
+        assert!(process.read_report("reached").is_some(), "{step:?}");
         process.kill();
 
         let all = |archive: &Archive| sound(archive.maps(&Filter::default(), None).unwrap());

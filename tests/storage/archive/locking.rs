@@ -5,14 +5,14 @@ use std::fs;
 use liqdata::archive::{Archive, ArchiveError, Filter};
 
 use crate::archive::child::Process;
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, of_orders, order};
 
 #[test]
-fn a_second_writer_is_told_who_writes() {
+fn a_second_writer_is_refused_with_the_process_id_of_the_first() {
     let folder = Folder::new();
-    let mut process = Process::start(&folder.archive(), "hold");
-    process.hear("open").unwrap();
+    let mut process = Process::start(&folder.archive(), "append");
+    process.read_report("open").unwrap();
     let refused = Archive::create_or_open(folder.archive()).unwrap_err();
     let ArchiveError::Locked { pid, .. } = &refused else {
         panic!("{refused}");
@@ -25,7 +25,7 @@ fn a_second_writer_is_told_who_writes() {
     );
     assert_eq!(refused.path(), Some(folder.archive().as_path()));
 
-    // A dead writer holds nothing, whatever its lock file says.
+    // A dead writer has no lock, although its lock file exists.
     process.kill();
     assert!(
         fs::read_to_string(folder.archive().join("writer.lock"))
@@ -48,17 +48,17 @@ fn a_second_writer_in_one_process_is_refused_until_the_first_is_gone() {
 }
 
 #[test]
-fn a_reader_beside_a_writer_sees_what_is_acknowledged() {
+fn a_concurrent_reader_sees_acknowledged_rows() {
     let folder = Folder::new();
-    let mut process = Process::start(&folder.archive(), "hold");
-    process.hear("open").unwrap();
+    let mut process = Process::start(&folder.archive(), "append");
+    process.read_report("open").unwrap();
     let reader = Archive::read(folder.archive()).unwrap();
     let other = Archive::read(folder.archive()).unwrap();
     assert!(all_orders(&reader).is_empty());
     let mut version = reader.version().unwrap();
     for count in 1..=20 {
-        process.say("one more");
-        process.hear("kept").unwrap();
+        process.send_line("one more");
+        process.read_report("durable").unwrap();
         assert_eq!(all_orders(&reader).len(), count);
         assert_eq!(all_orders(&other).len(), count);
         let now = reader.version().unwrap();
@@ -69,7 +69,7 @@ fn a_reader_beside_a_writer_sees_what_is_acknowledged() {
 }
 
 #[test]
-fn a_reader_of_nothing_and_of_something_else_is_told_so() {
+fn a_missing_or_foreign_folder_is_not_read_as_an_archive() {
     let folder = Folder::new();
     for (name, make) in [
         ("missing", None),
@@ -125,7 +125,7 @@ fn a_folder_in_use_is_not_made_an_archive() {
 }
 
 #[test]
-fn a_writer_whose_lock_file_is_gone_or_replaced_commits_nothing() {
+fn a_writer_with_a_deleted_or_replaced_lock_file_commits_nothing() {
     for replaced in [false, true] {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -149,7 +149,7 @@ fn a_writer_whose_lock_file_is_gone_or_replaced_commits_nothing() {
 }
 
 #[test]
-fn a_writer_whose_lock_file_is_gone_moves_no_damaged_file() {
+fn a_writer_with_a_deleted_lock_file_moves_no_damaged_file() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();
@@ -170,7 +170,7 @@ fn a_writer_whose_lock_file_is_gone_moves_no_damaged_file() {
 }
 
 #[test]
-fn a_writer_whose_journal_is_gone_or_replaced_acknowledges_nothing() {
+fn a_writer_with_a_deleted_or_replaced_journal_acknowledges_nothing() {
     for replaced in [false, true] {
         let folder = Folder::new();
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -181,7 +181,7 @@ fn a_writer_whose_journal_is_gone_or_replaced_acknowledges_nothing() {
         if replaced {
             fs::write(&journal, before).unwrap();
         }
-        // What went into the file that nobody finds again would be lost.
+        // Rows written to the deleted file would be lost.
         let refused = writer
             .append(&of_orders(vec![order(1, START)]))
             .unwrap_err();
@@ -195,7 +195,7 @@ fn a_writer_whose_journal_is_gone_or_replaced_acknowledges_nothing() {
 }
 
 #[test]
-fn a_reader_does_not_stay_on_what_a_restore_replaced() {
+fn a_reader_notices_that_a_restore_replaced_its_archive() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();

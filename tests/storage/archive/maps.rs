@@ -1,12 +1,12 @@
-//! Estimated maps: kept as they were served, told once, and added to archives that had none.
+//! Estimated maps: stored as they were served, once each, and added to archives without maps.
 
 use liqdata::archive::{Archive, ArchiveError, Batch, Filter, MapRow};
 use liqdata::model::Millis;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, sound};
 
-/// A map whose every field follows from the number of its bar.
+/// A map with all fields derived from the number of its bar.
 pub(crate) fn map(kind: &str, symbol: &str, bar: i64) -> MapRow {
     let closed = START + bar * 5 * Millis::MINUTE;
     MapRow {
@@ -103,7 +103,7 @@ fn maps_come_back_to_the_last_byte_from_the_journal_and_from_files() {
 }
 
 #[test]
-fn a_map_that_is_sent_again_is_told_once_and_another_reply_is_another_map() {
+fn a_repeated_map_is_stored_once_and_another_reply_is_another_map() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let first = map("heatmap", "BTC", 1);
@@ -194,7 +194,7 @@ fn maps_that_say_nothing_or_too_much_are_refused_by_name() {
 }
 
 #[test]
-fn maps_are_told_by_the_version_of_the_model() {
+fn maps_are_filtered_by_the_version_of_the_model() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let explained = r#"{"bars":1,"modelVersion":"2-of-old"}"#;
@@ -203,19 +203,19 @@ fn maps_are_told_by_the_version_of_the_model() {
         explain: explain.map(str::to_owned),
         ..map("liqmap", "BTC", bar)
     };
-    let kept = [
+    let stored = [
         of(1, Some("2-one"), Some(explained)),
         of(2, Some("2-two"), None),
         of(3, None, Some(explained)),
         of(4, None, Some("{\"bars\":1}")),
         of(5, None, None),
     ];
-    writer.append(&of_maps(kept.to_vec())).unwrap();
+    writer.append(&of_maps(stored.to_vec())).unwrap();
     for rolled in [false, true] {
         if rolled {
             writer.compact(Millis(START + Millis::DAY)).unwrap();
         }
-        let told = |version: Option<&str>| -> Vec<Option<String>> {
+        let versions = |version: Option<&str>| -> Vec<Option<String>> {
             let filter = Filter {
                 version: version.map(str::to_owned),
                 ..Filter::default()
@@ -225,12 +225,12 @@ fn maps_are_told_by_the_version_of_the_model() {
         };
         let named = |name: &str| Some(name.to_owned());
         let all = ["2-one", "2-two"].map(named);
-        assert_eq!(told(None), [&all[..], &[None, None, None]].concat());
+        assert_eq!(versions(None), [&all[..], &[None, None, None]].concat());
         for (place, version) in all.iter().enumerate() {
-            assert_eq!(told(version.as_deref()), [all[place].clone()]);
+            assert_eq!(versions(version.as_deref()), [all[place].clone()]);
         }
-        assert_eq!(told(Some(Filter::UNKNOWN)), [None, None, None]);
-        assert_eq!(told(Some("2-none")), []);
+        assert_eq!(versions(Some(Filter::UNKNOWN)), [None, None, None]);
+        assert_eq!(versions(Some("2-none")), []);
     }
 }
 

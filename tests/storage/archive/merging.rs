@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use liqdata::archive::{Archive, Batch, Completeness, Filter, Gap, OrderRow};
 use liqdata::model::Millis;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, all_orders, bar, order, reading, sorted, sound};
 
 const HOUR: i64 = Millis::HOUR;
@@ -57,7 +57,7 @@ fn merged(folder: &Folder, archives: &[Archive]) -> (PathBuf, Archive) {
 }
 
 #[test]
-fn rows_of_both_are_told_once_as_whoever_received_them_first_has_them() {
+fn a_row_of_both_archives_is_merged_once_as_first_received() {
     let folder = Folder::new();
     // The first has days 0 and 1, the second days 1 and 2; of day 1 it heard half, and half of that sooner.
     let one = collected(&folder.path().join("one"), orders(0..48, 500), (0, 48), 48);
@@ -99,7 +99,7 @@ fn rows_of_both_are_told_once_as_whoever_received_them_first_has_them() {
 }
 
 #[test]
-fn what_one_missed_and_another_heard_is_no_gap() {
+fn a_gap_that_the_other_archive_covers_is_merged_away() {
     let folder = Folder::new();
     let gap = |start, end, reason: &str| Gap {
         exchange: "binance".to_owned(),
@@ -129,13 +129,13 @@ fn what_one_missed_and_another_heard_is_no_gap() {
     let two = with("two", (2, 12), vec![gap(6, 7, "maintenance")]);
     let (_, archive) = merged(&folder, &[one, two]);
     let gaps = archive.gaps(at(0), at(30)).unwrap();
-    let told: Vec<_> = gaps
+    let reported: Vec<_> = gaps
         .iter()
         .map(|gap| (gap.start, gap.end, gap.reason.as_str()))
         .collect();
     // From 6 to 7 both missed it, each for a reason of its own.
     assert_eq!(
-        told,
+        reported,
         [
             (at(6), at(7), "disconnected"),
             (at(6), at(7), "maintenance"),
@@ -153,7 +153,7 @@ fn what_one_missed_and_another_heard_is_no_gap() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_what_the_other_has_of_it_is_there() {
+fn a_merge_reports_a_damaged_file_and_takes_the_other_copy() {
     let folder = Folder::new();
     let one = folder.path().join("one");
     drop(collected(&one, orders(0..20, 500), (0, 20), 24));
@@ -180,17 +180,17 @@ fn a_damaged_file_is_told_and_what_the_other_has_of_it_is_there() {
 }
 
 #[test]
-fn a_merge_ends_where_it_is_told_to() {
+fn a_merge_stops_when_its_callback_says_so() {
     let folder = Folder::new();
     let one = collected(&folder.path().join("one"), orders(0..48, 500), (0, 48), 48);
     let into = folder.path().join("merged");
-    let mut asked = Vec::new();
-    let mut goes_on = |done, of| {
-        asked.push((done, of));
+    let mut calls = Vec::new();
+    let mut progress = |done, of| {
+        calls.push((done, of));
         done < 2
     };
-    assert!(!Archive::merge(std::slice::from_ref(&one), &into, &mut goes_on).unwrap());
-    assert_eq!(asked, [(0, 6), (1, 6), (2, 6)]);
+    assert!(!Archive::merge(std::slice::from_ref(&one), &into, &mut progress).unwrap());
+    assert_eq!(calls, [(0, 6), (1, 6), (2, 6)]);
     // A folder that holds something else is left alone.
     let other = folder.path().join("other");
     fs::create_dir(&other).unwrap();

@@ -1,4 +1,4 @@
-//! The archive: what is acknowledged is kept, each row once, whatever happens to the process, the disk or the files.
+//! The archive: every acknowledged row is stored once, whatever happens to the process, the disk or the files.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -17,14 +17,13 @@ mod days;
 mod disk;
 mod filing;
 mod flips;
+pub(crate) mod folder;
 mod gathering;
-mod keeper;
-mod keeping;
+mod group_commit;
 mod killing;
 mod locking;
 mod maps;
 mod merging;
-pub(crate) mod place;
 mod positions;
 #[cfg(target_os = "linux")]
 mod power;
@@ -37,3 +36,4 @@ mod rolling;
 mod rows;
 mod tables;
 mod undo;
+mod writing;

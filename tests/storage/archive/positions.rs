@@ -3,7 +3,7 @@
 use liqdata::archive::{Archive, Batch, ExportSelection, Filter, PositionRow};
 use liqdata::model::Millis;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, position, sound};
 
 const QUARTER: i64 = 15 * Millis::MINUTE;
@@ -36,7 +36,7 @@ fn snapshots() -> Vec<PositionRow> {
 }
 
 #[test]
-fn the_last_snapshot_is_told_as_of_any_instant_wherever_its_rows_lie() {
+fn the_last_snapshot_as_of_an_instant_is_found_in_journal_and_segments() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let acknowledged = writer.append(&of(snapshots())).unwrap();
@@ -60,7 +60,7 @@ fn the_last_snapshot_is_told_as_of_any_instant_wherever_its_rows_lie() {
             ["a", "b"]
         );
         assert_eq!(accounts(&reader, "BTC", Some(first + QUARTER)), ["a"]);
-        // Nobody is known to hold any in the last one.
+        // No account has a position in the last snapshot.
         assert!(accounts(&reader, "BTC", None).is_empty());
         assert_eq!(accounts(&reader, "ETH", None), ["c"]);
         let elsewhere = reader.last_positions("ETH", Some("dydx"), None).unwrap();
@@ -100,7 +100,7 @@ fn positions_go_with_copies_and_merges() {
 }
 
 #[test]
-fn a_position_that_cannot_be_kept_as_it_is_is_refused_with_its_column() {
+fn an_invalid_position_is_refused_with_its_column() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let sound = position("a", "BTC", START);

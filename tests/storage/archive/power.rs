@@ -1,7 +1,7 @@
-//! The power goes: what was acknowledged is on the disk, although nothing else need be.
+//! Power cuts: every acknowledged row is on the disk; nothing else has to be.
 //!
 //! The writer runs with `power_cut.c` in place of the C library's syncs, which notes what was durable when. After a kill
-//! the disk is put together anew, from that alone or from a mixture of it and of what was still on its way; that is all a
+//! the disk is restored from that alone, or from a mixture of it and of unsynced data; that is all a
 //! file system promises. A file's content and a folder's names each are durable as they were when last synced.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use liqdata::archive::Archive;
 
 use crate::archive::child::{Process, whole_batches};
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::all_orders;
 
 /// How often the power of one disk is cut.
@@ -63,8 +63,8 @@ impl WatchedDisk {
         Some(disk)
     }
 
-    fn kept(&self) -> PathBuf {
-        self.folder.path().join("kept")
+    fn durable(&self) -> PathBuf {
+        self.folder.path().join("durable")
     }
 
     fn root(&self) -> PathBuf {
@@ -77,27 +77,27 @@ impl WatchedDisk {
 
     /// Notes that all that is there is durable.
     fn begin(&self) {
-        let _ = fs::remove_dir_all(self.kept());
-        fs::create_dir_all(self.kept()).unwrap();
+        let _ = fs::remove_dir_all(self.durable());
+        fs::create_dir_all(self.durable()).unwrap();
         fs::create_dir_all(self.root()).unwrap();
-        self.keep(&self.root());
+        self.record(&self.root());
     }
 
-    fn keep(&self, folder: &Path) {
+    fn record(&self, folder: &Path) {
         let mut lines = String::new();
         for (is_folder, inode, name) in entries(folder) {
             let kind = if is_folder { "folder" } else { "file" };
             writeln!(lines, "{kind} {inode} {}", name.to_str().unwrap()).unwrap();
             let path = folder.join(name);
             if is_folder {
-                self.keep(&path);
+                self.record(&path);
             } else {
-                fs::copy(&path, self.kept().join(format!("file-{inode}"))).unwrap();
-                fs::hard_link(&path, self.kept().join(format!("held-{inode}"))).unwrap();
+                fs::copy(&path, self.durable().join(format!("file-{inode}"))).unwrap();
+                fs::hard_link(&path, self.durable().join(format!("link-{inode}"))).unwrap();
             }
         }
         let inode = fs::metadata(folder).unwrap().ino();
-        fs::write(self.kept().join(format!("folder-{inode}")), lines).unwrap();
+        fs::write(self.durable().join(format!("folder-{inode}")), lines).unwrap();
     }
 
     /// A writer without end that begins with batch `first`; syncs of what the pattern `deaf` matches are not done.
@@ -113,7 +113,7 @@ impl WatchedDisk {
             part,
             [
                 set("LD_PRELOAD", &self.shim),
-                set("POWER_CUT_KEPT", &self.kept()),
+                set("POWER_CUT_DURABLE", &self.durable()),
                 set("POWER_CUT_DEAF", Path::new(deaf)),
             ],
         )
@@ -150,10 +150,10 @@ impl WatchedDisk {
                 self.restore(inode, &into, there, survives);
                 continue;
             }
-            let durable = self.kept().join(format!("file-{inode}"));
+            let file = self.durable().join(format!("file-{inode}"));
             match there.get(&inode) {
                 Some(path) if survives() => drop(fs::copy(path, &into).unwrap()),
-                _ if durable.exists() => drop(fs::copy(&durable, &into).unwrap()),
+                _ if file.exists() => drop(fs::copy(&file, &into).unwrap()),
                 // The name alone came through.
                 _ => fs::write(&into, b"").unwrap(),
             }
@@ -161,7 +161,7 @@ impl WatchedDisk {
     }
 
     fn durable_entries(&self, inode: u64) -> Vec<Entry> {
-        let lines = fs::read_to_string(self.kept().join(format!("folder-{inode}")));
+        let lines = fs::read_to_string(self.durable().join(format!("folder-{inode}")));
         let entry = |line: &str| {
             let mut words = line.splitn(3, ' ');
             let mut word = || words.next().unwrap();
@@ -247,18 +247,18 @@ fn outlives(unsynced: Unsynced) {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_the_power_although_nothing_unsynced_does() {
+fn acknowledged_rows_survive_a_power_cut_without_unsynced_data() {
     outlives(Unsynced::Lost);
 }
 
 #[test]
-fn what_was_acknowledged_outlives_the_power_whatever_else_does() {
+fn acknowledged_rows_survive_a_power_cut_with_some_unsynced_data() {
     outlives(Unsynced::Mixed);
 }
 
 /// The tests above would notice a sync that is missing: of the journal, of a file, of any folder.
 #[test]
-fn a_sync_that_is_not_done_is_noticed() {
+fn a_missing_sync_is_noticed() {
     for (deaf, loss) in [
         ("*-wal", "was acknowledged, 0 are there"),
         ("*/disk", "was acknowledged, 0 are there"),
@@ -281,7 +281,7 @@ fn filed(step: &str, file: usize, deaf: &str, unsynced: Unsynced) -> Option<Resu
     let mut random = fastrand::Rng::with_seed(5);
     let disk = WatchedDisk::new()?;
     let mut process = disk.process(&format!("file 70 {step} {file}"), deaf);
-    assert!(process.hear("reached").is_some(), "{step} {file}");
+    assert!(process.read_report("reached").is_some(), "{step} {file}");
     process.kill();
     disk.cut(unsynced, &mut random);
     let sound = |writer: &Archive| {
@@ -294,7 +294,7 @@ fn filed(step: &str, file: usize, deaf: &str, unsynced: Unsynced) -> Option<Resu
 }
 
 #[test]
-fn a_filing_of_many_days_outlives_the_power_whole_or_is_not_there() {
+fn an_import_of_many_days_survives_a_power_cut_whole_or_not() {
     for unsynced in [Unsynced::Lost, Unsynced::Mixed] {
         for (step, file, orders) in [
             ("Synced", 40, 0),
@@ -312,7 +312,7 @@ fn a_filing_of_many_days_outlives_the_power_whole_or_is_not_there() {
 
 /// The test above would notice a sync that is missing.
 #[test]
-fn a_sync_that_a_filing_does_not_do_is_noticed() {
+fn a_missing_sync_of_an_import_is_noticed() {
     for (deaf, loss) in [
         ("*/orders", "the file is missing"),
         ("*/date=????-??-??", "the file is missing"),

@@ -1,8 +1,8 @@
-/* Keeps beside a process what it has synced, so that a test can cut the power: loaded before the C library, it takes
+/* Records what a process has synced, so that a test can cut the power: loaded before the C library, it takes
  * the place of fsync and fdatasync.
  *
- * In the folder $POWER_CUT_KEPT: `file-INODE` is a file's content when it was last synced, `folder-INODE` the lines
- * `KIND INODE NAME` of a folder then, `held-INODE` a link that keeps the number from being given away again. A sync of
+ * In the folder $POWER_CUT_DURABLE: `file-INODE` is a file's content when it was last synced, `folder-INODE` the lines
+ * `KIND INODE NAME` of a folder then, `link-INODE` a link, so that the number is not reused. A sync of
  * what the pattern $POWER_CUT_DEAF matches is answered and not done. */
 
 #define _GNU_SOURCE
@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void must(int holds, const char *what) {
-    if (!holds) {
+static void must(int succeeded, const char *what) {
+    if (!succeeded) {
         perror(what);
         abort();
     }
@@ -63,21 +63,21 @@ static void write_folder(int from, FILE *into) {
     closedir(folder);
 }
 
-static int keep(int fd) {
-    const char *kept = getenv("POWER_CUT_KEPT");
+static int record(int fd) {
+    const char *durable = getenv("POWER_CUT_DURABLE");
     char itself[64], path[PATH_MAX], unfinished[PATH_MAX];
     struct stat status;
     FILE *into;
     int is_folder, from;
-    if (kept == NULL)
+    if (durable == NULL)
         return (int)syscall(SYS_fsync, fd);
     snprintf(itself, sizeof itself, "/proc/self/fd/%d", fd);
     if (is_deaf(itself))
         return 0;
     must(fstat(fd, &status) == 0, "fstat");
     is_folder = S_ISDIR(status.st_mode);
-    snprintf(path, sizeof path, "%s/%s-%lu", kept, is_folder ? "folder" : "file", (unsigned long)status.st_ino);
-    snprintf(unfinished, sizeof unfinished, "%s/.%ld-%lu", kept, syscall(SYS_gettid), (unsigned long)status.st_ino);
+    snprintf(path, sizeof path, "%s/%s-%lu", durable, is_folder ? "folder" : "file", (unsigned long)status.st_ino);
+    snprintf(unfinished, sizeof unfinished, "%s/.%ld-%lu", durable, syscall(SYS_gettid), (unsigned long)status.st_ino);
     into = fopen(unfinished, "w");
     must(into != NULL, unfinished);
     /* The descriptor itself may be for writing alone. */
@@ -87,13 +87,13 @@ static int keep(int fd) {
     must(fclose(into) == 0, "fclose");
     must(rename(unfinished, path) == 0, "rename");
     if (!is_folder) {
-        snprintf(path, sizeof path, "%s/held-%lu", kept, (unsigned long)status.st_ino);
-        /* It may be held already, or have no name any more. */
+        snprintf(path, sizeof path, "%s/link-%lu", durable, (unsigned long)status.st_ino);
+        /* It may be linked already, or have no name any more. */
         (void)linkat(AT_FDCWD, itself, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
     }
     return 0;
 }
 
-int fsync(int fd) { return keep(fd); }
+int fsync(int fd) { return record(fd); }
 
-int fdatasync(int fd) { return keep(fd); }
+int fdatasync(int fd) { return record(fd); }

@@ -1,4 +1,4 @@
-//! An archive that somebody prepared: nothing outside its folder is read, written, moved or removed.
+//! A maliciously prepared archive: nothing outside its folder is read, written, moved or removed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::Command;
 use liqdata::archive::{Archive, ArchiveError, Filter};
 use liqdata::model::Millis;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, of_orders, order};
 
 /// An archive of one day in a file.
@@ -22,7 +22,7 @@ fn rolled() -> Folder {
 }
 
 #[test]
-fn a_listed_name_that_no_roll_gives_is_refused_and_its_file_left_alone() {
+fn an_invalid_segment_path_is_refused_and_its_file_stays() {
     for state in ["pending", "active"] {
         for outside in [false, true] {
             let folder = rolled();
@@ -52,7 +52,7 @@ fn a_listed_name_that_no_roll_gives_is_refused_and_its_file_left_alone() {
     }
 }
 
-/// Lets a connection make the checksums of lines, as whoever has read how they are made can.
+/// Lets a connection compute the checksums of lines.
 fn with_sums(journal: &rusqlite::Connection) {
     use rusqlite::functions::FunctionFlags;
     use rusqlite::types::ValueRef;
@@ -83,7 +83,7 @@ fn with_sums(journal: &rusqlite::Connection) {
 }
 
 #[test]
-fn a_name_that_leaves_the_folder_is_refused_with_every_checksum_as_it_should_be() {
+fn a_path_outside_the_folder_is_refused_despite_valid_checksums() {
     let day = &Millis(START).to_string()[..10];
     let id = "0190163d-8694-739b-aea5-966c26f8ad91";
     for state in ["pending", "active", "quarantined"] {
@@ -149,7 +149,7 @@ fn a_name_that_leaves_the_folder_is_refused_with_every_checksum_as_it_should_be(
 }
 
 #[test]
-fn a_sound_file_behind_a_link_is_not_the_archives() {
+fn a_sound_file_behind_a_link_is_not_read() {
     // The file itself, its day, and the folder of its kind.
     for above in 0..3 {
         let folder = rolled();
@@ -164,7 +164,7 @@ fn a_sound_file_behind_a_link_is_not_the_archives() {
         assert!(scan.damaged[0].reason.contains("is a link"), "{scan:?}");
         drop(reader);
         // A repair moves nothing that lies behind it.
-        let held = if above == 0 {
+        let expected = if above == 0 {
             0
         } else {
             files(&mine, "parquet").len()
@@ -173,7 +173,7 @@ fn a_sound_file_behind_a_link_is_not_the_archives() {
         if above == 0 {
             assert!(mine.is_file());
         } else {
-            assert_eq!(files(&mine, "parquet").len(), held);
+            assert_eq!(files(&mine, "parquet").len(), expected);
         }
     }
 }
@@ -244,7 +244,7 @@ fn nothing_is_written_or_listed_behind_a_link() {
 }
 
 #[test]
-fn nobody_waits_for_a_pipe() {
+fn a_pipe_in_the_folder_blocks_nothing() {
     for name in [
         "writer.lock",
         "journal.sqlite",

@@ -11,7 +11,7 @@ use liqdata::archive::{
 };
 use liqdata::model::Millis;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::START;
 
 const PLENTY: RawRetention = RawRetention {
@@ -40,7 +40,7 @@ fn markets() -> RawLine {
 }
 
 /// Keeps frames from `START` on in a file of their own.
-fn keep(folder: &Path, bounds: RawRetention, at: i64, count: i64) -> RawStatus {
+fn write(folder: &Path, bounds: RawRetention, at: i64, count: i64) -> RawStatus {
     let inbox = RawQueue::start(folder, bounds, || false).unwrap();
     inbox.offer(RawLine::new("okx", Millis(at), RawLineKind::Start));
     inbox.markets("okx", 0, vec![markets()]);
@@ -56,10 +56,10 @@ fn parts(archive: &Archive) -> Vec<RawFileEntry> {
 }
 
 #[test]
-fn frames_are_read_as_they_came_and_a_file_that_was_cut_to_its_last_whole_line() {
+fn frames_are_read_unchanged_up_to_the_last_whole_line() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    assert_eq!(keep(&folder.archive(), PLENTY, START, 4000).frames, 4000);
+    assert_eq!(write(&folder.archive(), PLENTY, START, 4000).frames, 4000);
     let [part] = parts(&writer).try_into().unwrap();
     assert_eq!((part.exchange.as_str(), part.date), ("okx", Millis(START)));
     let mut lines = writer.raw_lines(&part).unwrap();
@@ -93,10 +93,10 @@ fn frames_are_read_as_they_came_and_a_file_that_was_cut_to_its_last_whole_line()
     fs::write(&part.path, &damaged).unwrap();
     let found = writer.verify().unwrap();
     let findings = found.findings(&folder.archive());
-    let told = findings
+    let reported = findings
         .iter()
         .map(|one| (one.holds.as_str(), one.problem.as_str(), one.repaired));
-    assert_eq!(told.collect::<Vec<_>>(), [("raw", "damaged", false)]);
+    assert_eq!(reported.collect::<Vec<_>>(), [("raw", "damaged", false)]);
     let found = writer.quarantine().unwrap();
     let findings = found.findings(&folder.archive());
     assert_eq!((findings.len(), findings[0].repaired), (1, true));
@@ -105,40 +105,43 @@ fn frames_are_read_as_they_came_and_a_file_that_was_cut_to_its_last_whole_line()
 }
 
 #[test]
-fn the_oldest_frames_go_where_there_are_too_many_and_where_they_are_too_old() {
+fn old_and_excess_frames_are_deleted_oldest_first() {
     let folder = Folder::new();
     let archive = Archive::create_or_open(folder.archive()).unwrap();
     for day in 0..4 {
-        keep(&folder.archive(), PLENTY, START + day * Millis::DAY, 300);
+        write(&folder.archive(), PLENTY, START + day * Millis::DAY, 300);
     }
     let all = parts(&archive);
     assert_eq!(all.len(), 4);
     let bytes = all.iter().map(|part| part.bytes).sum::<u64>() - 1;
     let few = RawRetention { bytes, ..PLENTY };
-    let status = keep(&folder.archive(), few, START + 4 * Millis::DAY, 0);
+    let status = write(&folder.archive(), few, START + 4 * Millis::DAY, 0);
     assert_eq!(parts(&archive), all[1..]);
     assert_eq!(
         status.bytes,
         all[1..].iter().map(|part| part.bytes).sum::<u64>()
     );
     let young = RawRetention { days: 1, ..PLENTY };
-    keep(&folder.archive(), young, START, 0);
+    write(&folder.archive(), young, START, 0);
     assert!(parts(&archive).is_empty());
     // None at all where the bounds say so.
     let off = RawRetention { days: 0, ..PLENTY };
-    assert_eq!(keep(&folder.archive(), off, START, 9), RawStatus::default());
+    assert_eq!(
+        write(&folder.archive(), off, START, 9),
+        RawStatus::default()
+    );
     assert!(parts(&archive).is_empty());
 }
 
 #[test]
-fn frames_make_room_for_rows_on_a_full_disk_and_what_is_missing_is_told() {
+fn frames_make_room_for_rows_on_a_full_disk_and_dropped_ones_are_counted() {
     let folder = Folder::new();
     let archive = Archive::create_or_open(folder.archive()).unwrap();
-    keep(&folder.archive(), PLENTY, START, 300);
+    write(&folder.archive(), PLENTY, START, 300);
     let is_full = Arc::new(AtomicBool::new(true));
-    let asked = Arc::clone(&is_full);
+    let full = Arc::clone(&is_full);
     let inbox = RawQueue::start(&folder.archive(), PLENTY, move || {
-        asked.load(Ordering::Acquire)
+        full.load(Ordering::Acquire)
     })
     .unwrap();
     inbox.offer(line(0, START));

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rust_decimal::Decimal;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, bar, of_orders, order, sorted, sound};
 
-/// Orders over four days whose receipt is up to a day and a half late.
+/// Orders over four days, received up to a day and a half late.
 fn observed() -> impl Strategy<Value = Vec<OrderRow>> {
     let day = Millis::DAY;
     prop::collection::vec((0..4 * day, 0..day * 3 / 2), 1..60).prop_map(|times| {
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(Config { cases: 24, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn as_of_tells_what_had_been_received_and_nothing_else(
+    fn reads_as_of_an_instant_have_only_rows_received_by_then(
         rows in observed(),
         as_of in 0..5 * Millis::DAY,
         start in 0..4 * Millis::DAY,
@@ -96,7 +96,7 @@ fn minutes(seed: u64) -> Vec<BarRow> {
     bars
 }
 
-/// What `Archive::bars` must tell, by looking at every minute of every bar.
+/// What `Archive::bars` must return, by looking at every minute of every bar.
 fn naive(minutes: &[BarRow], filter: &Filter, size: i64) -> Vec<ResampledBar> {
     let (start, end) = (filter.start.unwrap().0, filter.end.unwrap().0);
     let mut series: BTreeMap<(&str, &str), BTreeMap<i64, &BarRow>> = BTreeMap::new();
@@ -189,10 +189,10 @@ fn bars_of_any_size_are_those_of_a_naive_count() {
 }
 
 #[test]
-fn of_two_lengths_the_one_that_observed_more_counts_and_none_twice() {
+fn the_bar_length_with_more_observed_time_counts_and_no_bar_twice() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
-    // Five of the hour's minutes; the hour as a whole; and the next hour's minutes, all of them, beside its whole.
+    // Five of the hour's minutes; the whole hour; and the next hour, both whole and as all its minutes.
     let mut bars: Vec<_> = (0..5)
         .chain(60..120)
         .map(|minute| bar("BTC", minute, 100))
@@ -228,7 +228,7 @@ fn of_two_lengths_the_one_that_observed_more_counts_and_none_twice() {
 }
 
 #[test]
-fn a_filter_by_name_and_time_leaves_the_rest_out_wherever_it_lies() {
+fn a_filter_by_name_and_time_excludes_all_other_rows() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let rows: Vec<_> = (0..300)

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::archive::flips::{copied, of_all_kinds};
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, bar, of_orders, order};
 use crate::archive::undo::{bars, import_bars, origin};
 

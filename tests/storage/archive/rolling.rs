@@ -1,4 +1,4 @@
-//! Rolling beside the keeping: whatever comes in becomes durable meanwhile, and each row stays in one place.
+//! Compaction during writes: new rows become durable meanwhile, and each row is stored once.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use liqdata::model::Millis;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::archive::child::{self, Process};
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, bar, journaled, of_orders, order, sorted, sound};
 
 const END: Millis = Millis(START + 100 * Millis::DAY);
@@ -30,7 +30,7 @@ fn of_days(days: u64) -> Vec<OrderRow> {
         .collect()
 }
 
-fn keeper_of(folder: &Path, rows: &[OrderRow]) -> GroupCommitWriter {
+fn group_writer_of(folder: &Path, rows: &[OrderRow]) -> GroupCommitWriter {
     let mut writer = Archive::create_or_open(folder).unwrap();
     writer.append(&of_orders(rows.to_vec())).unwrap();
     let pace = CommitPolicy {
@@ -40,12 +40,13 @@ fn keeper_of(folder: &Path, rows: &[OrderRow]) -> GroupCommitWriter {
     GroupCommitWriter::start_with(writer, pace).unwrap()
 }
 
-/// Hands a batch over, and gives what became of it; fails where nothing does.
-fn kept(inbox: &WriteQueue, batch: Batch) -> Acknowledged {
-    let (told, hear) = mpsc::channel();
+/// Sends a batch and returns its acknowledgement; panics if none comes.
+fn committed(inbox: &WriteQueue, batch: Batch) -> Acknowledged {
+    let (sender, receiver) = mpsc::channel();
     let receipt = inbox.send_blocking(batch).unwrap();
-    std::thread::spawn(move || told.send(receipt.wait()));
-    hear.recv_timeout(PATIENCE)
+    std::thread::spawn(move || sender.send(receipt.wait()));
+    receiver
+        .recv_timeout(PATIENCE)
         .unwrap_or_else(|_| panic!("nothing was made durable while a roll went on"))
         .unwrap()
 }
@@ -71,11 +72,11 @@ fn paused(inbox: &WriteQueue) -> Paused {
 }
 
 #[test]
-fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
+fn new_rows_become_durable_at_every_step_of_a_compaction() {
     let folder = Folder::new();
     let mut rows = of_days(3);
-    let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.queue();
+    let group_writer = group_writer_of(&folder.archive(), &rows);
+    let inbox = group_writer.queue();
     let (rolled, steps, go) = paused(&inbox);
     let mut reached = Vec::new();
     let mut key = 1000;
@@ -84,7 +85,7 @@ fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
         // Of a day that is being rolled, and of one that is not over.
         for day in [0, 1, 2, 200] {
             let row = order(key, START + day * Millis::DAY);
-            assert_eq!(kept(&inbox, of_orders(vec![row.clone()])).orders, 1);
+            assert_eq!(committed(&inbox, of_orders(vec![row.clone()])).orders, 1);
             rows.push(row);
             key += 1;
         }
@@ -100,21 +101,21 @@ fn whatever_comes_in_becomes_durable_at_every_step_of_a_roll() {
     assert_eq!((rolled.parts.len(), rolled.rows), (3, 180));
     let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.parts.len(), rest.rows), (3, 3 * 18));
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(rows));
     assert_eq!(journaled(&folder.archive()), 18);
     assert!(writer.verify().unwrap().is_sound());
 }
 
 #[test]
-fn a_row_that_is_sent_again_while_it_moves_is_told_once() {
+fn a_row_repeated_during_its_compaction_is_stored_once() {
     let folder = Folder::new();
     let rows = of_days(1);
-    let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.queue();
+    let group_writer = group_writer_of(&folder.archive(), &rows);
+    let inbox = group_writer.queue();
     let (rolled, steps, go) = paused(&inbox);
     while let Ok(step) = steps.recv_timeout(PATIENCE) {
-        let again = kept(&inbox, of_orders(rows.clone()));
+        let again = committed(&inbox, of_orders(rows.clone()));
         let has_moved = step == SegmentStep::Committed;
         assert_eq!(again.orders, if has_moved { rows.len() } else { 0 });
         let reader = Archive::read(folder.archive()).unwrap();
@@ -127,18 +128,18 @@ fn a_row_that_is_sent_again_while_it_moves_is_told_once() {
     // The next roll finds them in the file.
     let rest = inbox.compact(END).unwrap().wait().unwrap();
     assert_eq!((rest.rows, rest.repeated), (0, 60));
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(rows));
     assert_eq!(journaled(&folder.archive()), 0);
     assert_eq!(writer.verify().unwrap().rows, 60);
 }
 
 #[test]
-fn rows_that_another_roll_moved_meanwhile_are_in_one_file() {
+fn rows_of_two_concurrent_compactions_are_in_one_file() {
     let folder = Folder::new();
     let rows = of_days(2);
-    let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.queue();
+    let group_writer = group_writer_of(&folder.archive(), &rows);
+    let inbox = group_writer.queue();
     let (rolled, steps, go) = paused(&inbox);
     assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), SegmentStep::Intended);
     let other = inbox.with(|writer| writer.compact(END)).unwrap();
@@ -147,7 +148,7 @@ fn rows_that_another_roll_moved_meanwhile_are_in_one_file() {
     // What it had read had gone from the journal when it was to be deleted there.
     let rolled = rolled.wait().unwrap();
     assert_eq!((rolled.rows, rolled.parts), (0, Vec::new()));
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(rows));
     let verified = writer.verify().unwrap();
     assert!(verified.unlisted.is_empty(), "{verified:?}");
@@ -155,43 +156,43 @@ fn rows_that_another_roll_moved_meanwhile_are_in_one_file() {
 }
 
 #[test]
-fn rows_whose_file_went_out_of_use_meanwhile_stay_in_the_journal() {
+fn rows_stay_in_the_journal_if_their_file_is_quarantined_meanwhile() {
     let folder = Folder::new();
     let rows = of_days(1);
-    let keeper = keeper_of(&folder.archive(), &rows);
-    let inbox = keeper.queue();
+    let group_writer = group_writer_of(&folder.archive(), &rows);
+    let inbox = group_writer.queue();
     inbox.compact(END).unwrap().wait().unwrap();
     // All of them once more, and one that is new, so that there is a file to stop at.
     let mut again = rows.clone();
     again.push(order(1000, START + 1));
-    assert_eq!(kept(&inbox, of_orders(again.clone())).orders, 61);
+    assert_eq!(committed(&inbox, of_orders(again.clone())).orders, 61);
     let (rolled, steps, go) = paused(&inbox);
     assert_eq!(steps.recv_timeout(PATIENCE).unwrap(), SegmentStep::Intended);
     let file = files(&folder.archive(), "parquet").remove(0);
     std::fs::write(&file, b"no Parquet").unwrap();
-    let set_aside = inbox.with(Writer::quarantine).unwrap();
-    assert_eq!(set_aside.wait().unwrap().damaged.len(), 1);
+    let quarantine = inbox.with(Writer::quarantine).unwrap();
+    assert_eq!(quarantine.wait().unwrap().damaged.len(), 1);
     drop(go);
     assert_eq!(rolled.wait().unwrap().rows, 0);
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     let found = writer.orders(&Filter::default()).unwrap().rows;
     assert_eq!(sorted(found), sorted(again));
 }
 
 #[test]
-fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
+fn a_compaction_ends_with_its_writer_and_its_rows_stay() {
     let folder = Folder::new();
     let rows = of_days(2);
     for step in SegmentStep::ALL {
-        let keeper = keeper_of(&folder.archive(), &rows);
-        let inbox = keeper.queue();
+        let group_writer = group_writer_of(&folder.archive(), &rows);
+        let inbox = group_writer.queue();
         let (rolled, steps, go) = paused(&inbox);
         // Another one waits for it.
         let next = inbox.compact(END).unwrap();
         while steps.recv_timeout(PATIENCE).unwrap() != step {
             go.send(()).unwrap();
         }
-        let stopping = std::thread::spawn(move || keeper.stop().unwrap());
+        let stopping = std::thread::spawn(move || group_writer.stop().unwrap());
         while inbox.with(|_| Ok(())).is_ok() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -215,16 +216,16 @@ fn a_roll_ends_with_its_keeper_and_its_rows_stay() {
 }
 
 #[test]
-fn a_roll_beside_the_keeping_killed_at_any_step_leaves_every_row_in_one_place() {
+fn a_compaction_during_writes_killed_at_any_step_leaves_every_row_once() {
     for step in SegmentStep::ALL {
         let folder = Folder::new();
         let rows = of_days(2);
         let mut writer = Archive::create_or_open(folder.archive()).unwrap();
         writer.append(&of_orders(rows.clone())).unwrap();
         drop(writer);
-        let part = format!("roll-beside {step:?} 2");
+        let part = format!("roll-during-writes {step:?} 2");
         let mut process = Process::start(&folder.archive(), &part);
-        assert!(process.hear("reached").is_some(), "{step:?}");
+        assert!(process.read_report("reached").is_some(), "{step:?}");
         process.kill();
 
         let place = SegmentStep::ALL

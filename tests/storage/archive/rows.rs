@@ -1,4 +1,4 @@
-//! Rows to keep, and what is read back of them.
+//! Rows to store, and what is read back of them.
 
 use liqdata::archive::{
     Archive, BarRow, BarTable, Batch, Completeness, Filter, GivenOrders, ImportOutcome,
@@ -11,7 +11,7 @@ use rust_decimal::Decimal;
 /// The first instant of a day.
 pub(crate) const START: i64 = 20_000 * Millis::DAY;
 
-/// An order whose every field follows from `key` and `timestamp`.
+/// An order with all fields derived from `key` and `timestamp`.
 pub(crate) fn order(key: u64, timestamp: i64) -> OrderRow {
     let exchange = ["binance", "bybit", "okx"][usize::try_from(key % 3).unwrap()];
     let coin = ["BTC", "ETH"][usize::try_from(key / 3 % 2).unwrap()];
@@ -195,19 +195,19 @@ pub(crate) fn scope(sessions: &[ImportedSession], until: Millis) -> ImportScope<
     }
 }
 
-/// Imports orders; `None` if `goes_on` ended it.
+/// Imports orders; `None` if `progress` ended it.
 pub(crate) fn import_orders(
     writer: &mut Writer,
     rows: &[OrderRow],
     sessions: &[ImportedSession],
     until: Millis,
-    goes_on: &mut dyn FnMut() -> bool,
+    progress: &mut dyn FnMut() -> bool,
 ) -> Option<ImportOutcome> {
     let tables = Tables {
         orders: order_table(rows),
         ..Tables::default()
     };
-    let imported = writer.import(tables, scope(sessions, until), &mut |_| goes_on());
+    let imported = writer.import(tables, scope(sessions, until), &mut |_| progress());
     let (outcome, is_whole) = imported.unwrap();
     is_whole.then_some(outcome)
 }

@@ -10,14 +10,14 @@ use liqdata::model::{DecimalColumn, Labels, Millis, Side};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, bar, journaled, order, reading, scope};
 
 /// Every day but the last is over.
 const UNTIL: Millis = Millis(START + 3 * Millis::DAY);
 
 /// What became of rows, in whichever order they were looked at.
-fn told(outcome: &ImportOutcome) -> (u64, u64, Vec<String>, usize) {
+fn summary(outcome: &ImportOutcome) -> (u64, u64, Vec<String>, usize) {
     let show = |one: &RejectedRow| format!("{one:?}");
     let mut rejected: Vec<String> = outcome.rejected.iter().map(show).collect();
     rejected.sort();
@@ -94,7 +94,7 @@ fn are_imported_alike(given: &[Tables]) {
             let scope = scope(&sessions, UNTIL);
             let (outcome, is_whole) = writer.import(tables.clone(), scope, &mut |_| true).unwrap();
             assert!(is_whole);
-            told(&outcome)
+            summary(&outcome)
         };
         assert_eq!(import(&mut one), import(&mut other));
         assert_eq!(all(&one), all(&other));
@@ -297,7 +297,7 @@ fn a_heavy_day_is_divided_alike() {
 }
 
 #[test]
-fn what_is_kept_when_it_is_enough_is_whole_days() {
+fn a_cancelled_import_of_tables_stores_whole_days() {
     let tables = many(600_000, 3);
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -320,18 +320,18 @@ fn what_is_kept_when_it_is_enough_is_whole_days() {
 }
 
 #[test]
-fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
+fn a_cancelled_import_of_tables_leaves_no_files() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let tables = many(200, 100);
     let until = Millis(START + 200 * Millis::DAY);
     // Files are put into their places 32 at a time.
     for most in [0, 1, 2, 3, 4, 150] {
-        let mut asked = 0;
-        let told = tables.orders.covered_time().sessions(None);
-        let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| {
-            asked += 1;
-            asked <= most
+        let mut calls = 0;
+        let sessions = tables.orders.covered_time().sessions(None);
+        let filed = writer.import(tables.clone(), scope(&sessions, until), &mut |_| {
+            calls += 1;
+            calls <= most
         });
         assert!(!filed.unwrap().1, "{most}");
         assert!(files(&folder.archive(), "parquet").is_empty());
@@ -347,8 +347,8 @@ fn whoever_says_of_a_table_that_it_is_enough_leaves_nothing_behind() {
     assert!(left > 0, "the disk was waited for");
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     assert_eq!(pending(), 0);
-    let told = tables.orders.covered_time().sessions(None);
-    let filed = writer.import(tables.clone(), scope(&told, until), &mut |_| true);
+    let sessions = tables.orders.covered_time().sessions(None);
+    let filed = writer.import(tables.clone(), scope(&sessions, until), &mut |_| true);
     assert!(filed.unwrap().1);
     let found = writer.verify().unwrap();
     assert!(

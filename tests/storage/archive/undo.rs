@@ -6,7 +6,7 @@ use liqdata::archive::{
 };
 use liqdata::model::{Millis, TimeRange};
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archive::rows::{START, bar, bar_table, journaled, of_orders, order, sound};
 use crate::archive::tables::many;
 
@@ -68,7 +68,7 @@ fn opens(archive: &Archive, as_of: Option<Millis>) -> Vec<(i64, i64)> {
     opens
 }
 
-/// Minutes of the first day, whose bars go to segments, and of the second, whose bars go to the journal.
+/// Minutes of the first day, stored in segments, and of the second, stored in the journal.
 const MINUTES: [i64; 4] = [3, 4, 1441, 1442];
 
 fn at(price: i64, minutes: &[i64]) -> Vec<(i64, i64)> {

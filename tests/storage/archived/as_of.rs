@@ -8,7 +8,7 @@ use liqdata::market::{Market, OrderFollower, OrderUpdate};
 use liqdata::model::Millis;
 use proptest::prelude::*;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archived::world::{START, bar, everything, order, reading, two_days};
 
 /// Rows that were received at any time: at once, a little late, or filled in long after.
@@ -60,7 +60,7 @@ fn rows() -> impl Strategy<Value = Batch> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 40, ..ProptestConfig::default() })]
     #[test]
-    fn an_answer_as_of_an_instant_is_that_of_an_archive_with_what_was_received_by_then(
+    fn an_answer_as_of_an_instant_uses_only_rows_received_by_then(
         all in rows(),
         instants in prop::collection::vec(START + Millis::HOUR..START + 32 * Millis::HOUR, 1..4),
         roll in any::<bool>(),
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_stream_of_an_instant_tells_of_what_is_missing_once_and_ends() {
+async fn a_stream_as_of_an_instant_reports_missing_orders_once_and_ends() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&two_days()).unwrap();

@@ -10,7 +10,7 @@ use liqdata::market::Market;
 use liqdata::model::{Millis, TimeRange, Window};
 use log::{LevelFilter, Log, Metadata, Record};
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archived::world::{START, two_days};
 
 /// The warnings of all tests of this process.
@@ -109,7 +109,7 @@ fn estimate(market: &Market) {
 }
 
 #[test]
-fn every_read_that_does_without_a_file_warns_of_it_once() {
+fn every_read_without_a_damaged_file_warns_of_it_once() {
     let folder = rolled();
     let kinds = [("orders", 301), ("bars", 1440), ("open_interest", 288)];
     let paths = kinds.map(|(holds, _)| file(&folder, holds, 0));
@@ -151,7 +151,7 @@ fn every_read_that_does_without_a_file_warns_of_it_once() {
 }
 
 #[test]
-fn the_last_day_is_warned_of_when_the_market_is_opened_and_not_again() {
+fn damage_of_the_last_day_is_warned_of_once_at_opening() {
     let folder = rolled();
     flip(&file(&folder, "orders", 1));
     let market = opened(&folder);
@@ -226,48 +226,50 @@ fn a_file_cut_short_is_named_on_opening_and_a_gap_of_the_newest_day_at_once() {
 }
 
 #[test]
-fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
+fn estimates_from_a_damaged_day_of_bars_or_open_interest_name_it() {
     let folder = rolled();
     let day = (Millis(START), Millis(START + Millis::DAY));
     let bars = file(&folder, "bars", 0);
     let whole = fs::read(&bars).unwrap();
     let market = opened(&folder);
     let question = Heatmap::new("BTC", "3d", RawModel::Number(2), None).unwrap();
-    let told_by_estimate = || {
+    let estimate_damage = || {
         let explain = market.answer(&question, None).unwrap().explain.unwrap();
-        let told = serde_json::to_value(&explain).unwrap()["damaged"].take();
-        assert_eq!(told.is_null(), explain.damaged.is_empty());
-        let held = explain.damaged.into_iter();
+        let listed = serde_json::to_value(&explain).unwrap()["damaged"].take();
+        assert_eq!(listed.is_null(), explain.damaged.is_empty());
+        let damaged = explain.damaged.into_iter();
         (
             explain.bars,
-            held.map(|part| (part.holds, part.rows)).collect::<Vec<_>>(),
+            damaged
+                .map(|part| (part.holds, part.rows))
+                .collect::<Vec<_>>(),
         )
     };
-    let (all, none) = told_by_estimate();
+    let (all, none) = estimate_damage();
     assert_eq!(none, []);
     assert_eq!(market.gaps(None, TimeRange::ALL).unwrap(), []);
     flip(&bars);
     flip(&file(&folder, "open_interest", 0));
-    // Found by whoever reads the files next, not by an estimate that was made of what they held.
+    // Found by the next read of the files, not by an estimate that was made before.
     for holds in ["bars", "open_interest"] {
         ask(&market, holds);
     }
-    let (left, held) = told_by_estimate();
+    let (left, damaged) = estimate_damage();
     assert!(left < all, "{left} of {all}");
-    let held: Vec<_> = held
+    let damaged: Vec<_> = damaged
         .iter()
         .map(|(holds, rows)| (holds.as_str(), *rows))
         .collect();
-    assert_eq!(held, [("bars", 1440), ("open_interest", 288)]);
+    assert_eq!(damaged, [("bars", 1440), ("open_interest", 288)]);
     let gaps = market.gaps(None, TimeRange::new(day.0, day.1)).unwrap();
-    let told: Vec<_> = gaps
+    let named: Vec<_> = gaps
         .iter()
         .map(|gap| (gap.holds.as_deref().unwrap(), gap.reason.as_str()))
         .collect();
-    assert!(told.contains(&("bars", "damaged file")), "{told:?}");
+    assert!(named.contains(&("bars", "damaged file")), "{named:?}");
     assert!(
-        told.contains(&("open_interest", "damaged file")),
-        "{told:?}"
+        named.contains(&("open_interest", "damaged file")),
+        "{named:?}"
     );
     assert!(
         gaps.iter()
@@ -276,22 +278,22 @@ fn whatever_rests_on_a_damaged_day_of_bars_or_open_interest_says_so() {
     // The last bar of the day goes on until the next one begins.
     let evening = TimeRange::new(day.1.back(1), day.1);
     let gaps = market.gaps(None, evening).unwrap();
-    let told: Vec<_> = gaps.iter().map(|gap| gap.holds.as_deref()).collect();
-    assert_eq!(told, [Some("bars")], "{gaps:?}");
+    let tables: Vec<_> = gaps.iter().map(|gap| gap.holds.as_deref()).collect();
+    assert_eq!(tables, [Some("bars")], "{gaps:?}");
     assert_eq!(gaps[0].end, day.1);
     // No order is missing, so that nothing is less covered.
     for venue in market.coverage(None, Window::H24).unwrap() {
         assert_eq!(venue.gaps, 0);
     }
-    // Once the file is as it was again, so is the estimate, as soon as anybody has looked.
+    // Once the file is as it was again, so is the estimate, after the next read.
     fs::write(&bars, whole).unwrap();
     market
         .archive()
         .unwrap()
         .observed_bars(&Filter::default())
         .unwrap();
-    let (again, held) = told_by_estimate();
-    assert_eq!((again, held.len()), (all, 1));
+    let (again, damaged) = estimate_damage();
+    assert_eq!((again, damaged.len()), (all, 1));
     said(&folder);
 }
 
@@ -300,8 +302,8 @@ fn journal(folder: &Folder) -> rusqlite::Connection {
     rusqlite::Connection::open(folder.archive().join("journal.sqlite")).unwrap()
 }
 
-/// How many orders of its last day a market tells of, and how many files it says are damaged.
-fn told(market: &Market) -> (u64, usize) {
+/// The number of orders of the last day of a market, and of damaged files.
+fn orders_and_damage(market: &Market) -> (u64, usize) {
     let coins = market.answer(&Coins::new("24h", 9).unwrap(), None).unwrap();
     let orders = coins.reply.iter().map(|coin| coin.cnt).sum();
     (orders, market.archive().unwrap().damaged_files().unwrap())
@@ -321,14 +323,14 @@ fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_replaced() {
     change("");
     let whole = fs::read(&path).unwrap();
     let market = opened(&folder);
-    let (all, damaged) = told(&market);
+    let (all, damaged) = orders_and_damage(&market);
     assert_eq!(damaged, 0);
     for round in 0..2 {
         change("UPDATE orders SET qty = '9000000' WHERE id = (SELECT max(id) FROM orders)");
         let archive = market.archive().unwrap();
         for _ in 0..3 {
             archive.orders(&Filter::default()).unwrap_err();
-            assert_eq!(told(&market), (all, 1), "{round}");
+            assert_eq!(orders_and_damage(&market), (all, 1), "{round}");
         }
         let mut lines = said(&folder);
         lines.retain(|line| line.contains("journal.sqlite is damaged"));
@@ -338,6 +340,6 @@ fn a_journal_that_is_found_damaged_marks_all_answers_until_it_is_replaced() {
         let copy = folder.archive().join("copy");
         fs::write(&copy, &whole).unwrap();
         fs::rename(&copy, &path).unwrap();
-        assert_eq!(told(&market), (all, 0), "{round}");
+        assert_eq!(orders_and_damage(&market), (all, 0), "{round}");
     }
 }

@@ -1,4 +1,4 @@
-//! A reader beside a writer.
+//! A reader during writes.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use liqdata::contract::Overview;
 use liqdata::market::{ArrivalId, Arrivals, Market};
 use liqdata::model::Millis;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archived::world::{START, bar, everything, order, some_days, two_days};
 
 /// Hands `batch` over in the order in which its rows were received, in `parts` parts.
@@ -33,7 +33,7 @@ fn parts(batch: Batch, parts: usize) -> Vec<Batch> {
 }
 
 #[test]
-fn a_reader_sees_what_a_writer_appends_and_answers_as_one_that_opens_anew() {
+fn a_reader_of_a_growing_archive_answers_as_a_new_one() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();
@@ -58,7 +58,7 @@ fn a_reader_sees_what_a_writer_appends_and_answers_as_one_that_opens_anew() {
 }
 
 #[test]
-fn a_reader_that_slept_through_a_roll_reads_anew() {
+fn a_reader_reads_all_again_after_a_missed_compaction() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();
@@ -106,7 +106,7 @@ fn rows_that_cannot_be_read_for_a_while_are_counted_once_when_they_can() {
 }
 
 #[test]
-fn a_reader_far_behind_reads_anew() {
+fn a_reader_far_behind_reads_all_again() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&two_days()).unwrap();
@@ -173,7 +173,7 @@ fn arrived(market: &Market, after: Option<ArrivalId>, limit: usize) -> Vec<(Arri
 }
 
 #[test]
-fn orders_come_in_their_order_of_arrival_to_readers_that_come_back() {
+fn returning_readers_get_orders_in_arrival_order() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let batch = |keys: std::ops::Range<u64>| Batch {
@@ -202,7 +202,7 @@ fn orders_come_in_their_order_of_arrival_to_readers_that_come_back() {
     wanted.extend(rest.clone());
     assert_eq!(arrived(&fresh, Some(start), 100), wanted);
 
-    // Compacted orders have no number any more; who was there goes on, who comes later is told.
+    // Compacted orders have no number any more; an earlier reader continues, a later one gets an error.
     writer.compact(Millis(START + Millis::DAY)).unwrap();
     writer.append(&batch(30..31)).unwrap();
     assert_eq!(arrived(&market, Some(start), 100).len(), 21);
@@ -230,7 +230,7 @@ fn orders_come_in_their_order_of_arrival_to_readers_that_come_back() {
 }
 
 #[tokio::test]
-async fn a_change_wakes_whoever_waits_for_one() {
+async fn a_change_wakes_waiting_readers() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let market = Market::open(folder.archive(), None).unwrap();
@@ -244,7 +244,7 @@ async fn a_change_wakes_whoever_waits_for_one() {
 }
 
 #[test]
-fn an_open_market_goes_over_to_the_archive_that_a_restore_puts_in_its_place() {
+fn an_open_market_switches_to_a_restored_archive() {
     let folder = Folder::new();
     let other = folder.path().join("other");
     let put = |days: i64, path: &Path| {
@@ -257,11 +257,11 @@ fn an_open_market_goes_over_to_the_archive_that_a_restore_puts_in_its_place() {
     let growing = Market::open(folder.archive(), None).unwrap();
     let at = Some(Millis(START + Millis::DAY));
     let still = Market::open(folder.archive(), at).unwrap();
-    let told = |market: &Market| {
+    let answers = |market: &Market| {
         let bars = market.bars("BTC", None).unwrap().len();
         (market.now(), bars, everything(market, None))
     };
-    let before = (told(&growing), told(&still));
+    let before = (answers(&growing), answers(&still));
     let numbers = || {
         (
             growing.revision().number,
@@ -276,25 +276,25 @@ fn an_open_market_goes_over_to_the_archive_that_a_restore_puts_in_its_place() {
     assert!(gone.contains("was deleted"), "{gone}");
     fs::rename(&other, folder.archive()).unwrap();
     let now = Market::open(folder.archive(), None).unwrap();
-    assert_eq!(told(&growing), told(&now));
+    assert_eq!(answers(&growing), answers(&now));
     assert_eq!(
-        told(&still),
-        told(&Market::open(folder.archive(), at).unwrap())
+        answers(&still),
+        answers(&Market::open(folder.archive(), at).unwrap())
     );
-    assert_ne!(told(&growing), before.0);
+    assert_ne!(answers(&growing), before.0);
     let (all, coin) = numbers();
     assert!(all > numbered.0 && coin > numbered.1);
 
     // The one before comes back, and goes on growing.
     fs::rename(folder.archive(), &other).unwrap();
     fs::rename(folder.path().join("old"), folder.archive()).unwrap();
-    assert_eq!((told(&growing), told(&still)), before);
+    assert_eq!((answers(&growing), answers(&still)), before);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     writer.append(&some_days(3)).unwrap();
     drop(writer);
     assert_eq!(
-        told(&growing),
-        told(&Market::open(folder.archive(), None).unwrap())
+        answers(&growing),
+        answers(&Market::open(folder.archive(), None).unwrap())
     );
-    assert_ne!(told(&growing), before.0);
+    assert_ne!(answers(&growing), before.0);
 }

@@ -1,4 +1,4 @@
-//! The ledger of an archive: it starts at checkpoints, which files keep, and late rows drop them.
+//! The ledger of an archive: it starts at checkpoints, which are stored in files, and late rows drop them.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use liqdata::market::{Market, MarketQuery};
 use liqdata::model::Millis;
 use rust_decimal::Decimal;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archived::world::{START, bar, order, reading};
 
 const DAYS: i64 = 130;
@@ -97,7 +97,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_ledger_goes_on_from_its_checkpoints_as_if_there_were_none() {
+fn a_ledger_from_checkpoints_equals_a_full_replay() {
     let folder = Folder::new();
     let batch = months(&[]);
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();

@@ -1,4 +1,4 @@
-//! What a server shows of an archive is kept beside it by the process that writes, and read again as it was.
+//! Maps that a server sends are stored in its archive by the writing process, and read again unchanged.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use liqdata::model::{Millis, TimeRange};
 use liqdata::server::router;
 use tower::ServiceExt;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archived::world::{START, bar, two_days};
 
 /// Far more than any step here takes.
@@ -27,7 +27,7 @@ const END: i64 = START + 2 * Millis::DAY;
 
 /// The process that writes, with a server of what it writes.
 struct Writing {
-    keeper: Option<GroupCommitWriter>,
+    group_writer: Option<GroupCommitWriter>,
     maps: Arc<MapRecorder>,
     service: Router,
 }
@@ -36,20 +36,21 @@ impl Writing {
     fn start(archive: &Path, pace: CommitPolicy, bytes_a_day: u64) -> Self {
         let mut writer = Archive::create_or_open(archive).unwrap();
         writer.append(&two_days()).unwrap();
-        let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
-        let maps = Arc::new(MapRecorder::start(archive, keeper.queue(), bytes_a_day).unwrap());
+        let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
+        let maps =
+            Arc::new(MapRecorder::start(archive, group_writer.queue(), bytes_a_day).unwrap());
         let market = Market::open(archive, None)
             .unwrap()
             .keeping(Arc::clone(&maps));
         Self {
-            keeper: Some(keeper),
+            group_writer: Some(group_writer),
             maps,
             service: router(Arc::new(market)),
         }
     }
 
     fn append(&self, batch: Batch) {
-        let inbox = self.keeper.as_ref().unwrap().queue();
+        let inbox = self.group_writer.as_ref().unwrap().queue();
         inbox.send_blocking(batch).unwrap().wait().unwrap();
     }
 
@@ -97,7 +98,7 @@ const FOUR: [(&str, &str, &str); 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_heatmap_that_was_sent_in_bytes_is_kept_in_json() {
+async fn a_heatmap_that_was_sent_as_bytes_is_stored_as_json() {
     let folder = Folder::new();
     let writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
     let (uri, kind, params) = FOUR[0];
@@ -123,7 +124,7 @@ async fn a_heatmap_that_was_sent_in_bytes_is_kept_in_json() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
+async fn a_map_is_stored_as_served_once_for_every_bar() {
     let folder = Folder::new();
     let writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
     let service = &writing.service;
@@ -181,7 +182,7 @@ async fn a_map_is_kept_as_it_was_served_once_for_every_bar() {
         );
     }
 
-    // A reader keeps nothing, and finds what was shown; asked as of then it says the same again.
+    // A reader stores nothing and finds the served map; a query as of then returns the same.
     let reader = Market::open(folder.archive(), None).unwrap();
     assert_eq!(
         reader
@@ -233,10 +234,10 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
     }
     assert_eq!(writing.maps.status(), MapStatus::default());
     assert_eq!(recorded(&folder.archive()), []);
-    // The end is told to the keeper of the maps first, and it does not wait for ever.
+    // The recorder of the maps is stopped first, and does not wait for ever.
     writing.maps.finish(Duration::from_millis(50));
-    let keeper = writing.keeper.take().unwrap();
-    let writer = tokio::task::spawn_blocking(move || keeper.stop().unwrap())
+    let group_writer = writing.group_writer.take().unwrap();
+    let writer = tokio::task::spawn_blocking(move || group_writer.stop().unwrap())
         .await
         .unwrap();
     // What had been handed over when the archive stopped is kept, and what came after it is counted.
@@ -256,12 +257,12 @@ async fn answers_do_not_wait_for_an_archive_that_does_not_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_map_that_cannot_be_kept_is_answered_and_counted() {
+async fn a_map_that_cannot_be_stored_is_answered_and_counted() {
     let folder = Folder::new();
     let mut writing = Writing::start(&folder.archive(), CommitPolicy::default(), PLENTY);
     get(&writing.service, FOUR[0].0).await;
     writing.until(1, 0).await;
-    drop(writing.keeper.take().unwrap().stop().unwrap());
+    drop(writing.group_writer.take().unwrap().stop().unwrap());
     get(&writing.service, FOUR[2].0).await;
     writing.until(1, 1).await;
     writing.maps.finish(STUCK);
@@ -271,14 +272,14 @@ async fn a_map_that_cannot_be_kept_is_answered_and_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_maps_of_a_day_take_no_more_than_they_may() {
+async fn the_maps_of_a_day_stay_within_their_limit() {
     let folder = Folder::new();
     let writing = Writing::start(&folder.archive(), CommitPolicy::default(), 1);
     get(&writing.service, FOUR[0].0).await;
     writing.until(1, 0).await;
     get(&writing.service, FOUR[2].0).await;
     writing.until(1, 1).await;
-    // Another day begins anew.
+    // The limit is per day.
     let next_day = (0..24 * 60).map(|minute| bar("binance", 2 * 24 * 60 + minute, END));
     writing.append(Batch {
         bars: next_day.collect(),

@@ -7,7 +7,7 @@ use liqdata::market::{Market, MarketQuery, RefusalCode};
 use liqdata::model::{Millis, ObservedBar, TimeRange, Vocabulary, Window};
 use liqdata::server::status;
 
-use crate::archive::place::Folder;
+use crate::archive::folder::Folder;
 use crate::archived::world::{
     START, bar, estimated, everything, reading, realised, some_days, two_days,
 };
@@ -21,7 +21,7 @@ fn of_tables(batch: &Batch, now: i64, length: i64) -> Market {
         .filter(|row| row.order.timestamp > day_before || length > 0)
         .cloned()
         .map(|mut row| {
-            // An archive keeps values, not zeros behind them.
+            // An archive stores values without trailing zeros.
             let order = &mut row.order;
             for value in [&mut order.price, &mut order.qty, &mut order.value_usd] {
                 *value = value.normalize();
@@ -77,10 +77,10 @@ fn an_archive_answers_as_tables_of_the_same_rows_do() {
             "is unknown at",
             "is out of bounds",
         ];
-        let told =
+        let matches =
             |(said, reason): (&&String, &str)| said.starts_with("400") && said.contains(reason);
         assert_eq!(refused.len(), reasons.len(), "{refused:?}");
-        assert!(refused.iter().zip(reasons).all(told), "{refused:?}");
+        assert!(refused.iter().zip(reasons).all(matches), "{refused:?}");
         market
     };
     drop(check());
@@ -402,7 +402,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
                 vec![("bybit", 411), ("okx", 576)],
             ]
         );
-        // It is said beside the reply and is no part of it.
+        // It is in the explanation and not in the reply.
         let text = serde_json::to_value(&map).unwrap();
         assert_eq!(text["priceExchanges"], serde_json::json!({"binance": 288}));
         assert_eq!(text["openInterestExchanges"]["okx"], 288);
@@ -410,7 +410,7 @@ fn an_estimate_names_the_exchanges_it_is_made_of() {
 }
 
 #[test]
-fn coverage_counts_orders_and_tells_of_runs_and_gaps() {
+fn coverage_counts_orders_and_reports_sessions_and_gaps() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut batch = two_days();

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 /// The first instant of a day.
 pub(crate) const START: i64 = 20_000 * Millis::DAY;
 
-/// An order whose every field follows from `key` and its times.
+/// An order with all fields derived from `key` and its times.
 pub(crate) fn order(key: u64, timestamp: i64, received_at: i64) -> OrderRow {
     let exchange = ["binance", "bybit", "okx"][usize::try_from(key % 3).unwrap()];
     let (symbol, coin) =

@@ -4,7 +4,7 @@ use liqdata::archive::{Acknowledged, Archive, ArchiveError, Batch, Filter};
 use liqdata::model::{ExactSum, Millis};
 use rust_decimal::Decimal;
 
-use crate::archive::place::{Folder, files};
+use crate::archive::folder::{Folder, files};
 use crate::archive::rows::{START, all_orders, bar, of_orders, order, reading, sorted, sound};
 
 fn mixed() -> Batch {
@@ -31,7 +31,7 @@ fn check(archive: &Archive, batch: &Batch) {
 }
 
 #[test]
-fn rows_come_back_exactly_before_and_after_a_restart_and_a_roll() {
+fn rows_are_read_unchanged_after_a_restart_and_a_compaction() {
     let folder = Folder::new();
     let batch = mixed();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
@@ -138,7 +138,7 @@ fn a_file_has_exact_decimals_instants_in_utc_and_plain_text() {
 }
 
 #[test]
-fn a_row_that_is_sent_again_stays_as_it_was() {
+fn a_repeated_row_stays_unchanged() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let batch = mixed();
@@ -179,7 +179,7 @@ fn a_row_that_is_sent_again_stays_as_it_was() {
 }
 
 #[test]
-fn a_late_row_of_a_rolled_day_gets_a_file_of_its_own() {
+fn a_late_row_of_a_compacted_day_gets_its_own_file() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut rows: Vec<_> = (0..10).map(|key| order(key, START + 5)).collect();
@@ -215,7 +215,7 @@ fn a_heavy_day_has_files_for_each_exchange() {
 }
 
 #[test]
-fn what_would_be_rounded_is_refused_and_nothing_of_its_batch_is_kept() {
+fn a_value_that_would_be_rounded_rejects_its_whole_batch() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut fine = order(1, START);
@@ -248,7 +248,7 @@ fn what_would_be_rounded_is_refused_and_nothing_of_its_batch_is_kept() {
 }
 
 #[test]
-fn a_row_that_makes_no_sense_is_refused_by_name() {
+fn an_invalid_row_is_refused_by_name() {
     let folder = Folder::new();
     let mut writer = Archive::create_or_open(folder.archive()).unwrap();
     let mut cases = Vec::new();

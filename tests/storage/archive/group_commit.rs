@@ -1,4 +1,4 @@
-//! The keeper: many senders, few transactions, and nothing acknowledged that is not durable.
+//! Group commits: many senders share few transactions, and every acknowledged row is durable.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use liqdata::archive::{
 };
 use liqdata::model::Millis;
 
-use crate::archive::place::{Disk, Folder};
+use crate::archive::folder::{Disk, Folder};
 use crate::archive::rows::{START, all_orders, of_orders, order, sorted};
 
 /// A pace at which a transaction begins only when it has `rows` rows, or when the test asks for something else.
@@ -23,11 +23,11 @@ fn patient(rows: usize) -> CommitPolicy {
 fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = GroupCommitWriter::start_with(writer, patient(12)).unwrap();
+    let group_writer = GroupCommitWriter::start_with(writer, patient(12)).unwrap();
     let receipts: Vec<_> = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4_u64)
             .map(|sender| {
-                let inbox = keeper.queue();
+                let inbox = group_writer.queue();
                 scope.spawn(move || {
                     // The first order of all senders is the same one.
                     let rows = [0, 10 * sender + 1, 10 * sender + 2].map(|key| order(key, START));
@@ -40,18 +40,21 @@ fn batches_of_many_senders_share_a_transaction_and_each_gets_its_own_receipt() {
             .map(|sender| sender.join().unwrap())
             .collect()
     });
-    let kept: Vec<_> = receipts
+    let committed: Vec<_> = receipts
         .into_iter()
         .map(|receipt| receipt.wait().unwrap())
         .collect();
-    assert_eq!(kept.iter().map(|kept| kept.orders).sum::<usize>(), 9);
-    assert_eq!(kept.iter().map(|kept| kept.repeated).sum::<usize>(), 3);
-    let status = keeper.queue().status();
+    assert_eq!(committed.iter().map(|batch| batch.orders).sum::<usize>(), 9);
+    assert_eq!(
+        committed.iter().map(|batch| batch.repeated).sum::<usize>(),
+        3
+    );
+    let status = group_writer.queue().status();
     assert_eq!(
         (status.commits, status.committed, status.waiting),
         (1, 12, 0)
     );
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer).len(), 9);
 }
 
@@ -64,8 +67,8 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
         delay: Duration::ZERO,
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
-    let inbox = keeper.queue();
+    let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = group_writer.queue();
     let mut receipts = Vec::new();
     for key in 0..50 {
         // Batches larger than the queue among them.
@@ -85,7 +88,7 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
         .with(|writer| writer.begin_session("okx", Completeness::Complete, Millis(START)))
         .unwrap();
     run.await.unwrap();
-    drop(keeper);
+    drop(group_writer);
     let fault = inbox.send(Batch::default()).await.unwrap_err();
     assert!(matches!(fault, CommitError::Stopped), "{fault}");
     assert!(inbox.with(|_| Ok(())).is_err());
@@ -93,11 +96,11 @@ async fn asynchronous_senders_wait_for_room_and_everything_sent_before_work_is_d
 }
 
 #[test]
-fn a_row_that_cannot_be_kept_is_refused_alone() {
+fn an_invalid_row_is_refused_alone() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
-    let keeper = GroupCommitWriter::start_with(writer, patient(2)).unwrap();
-    let inbox = keeper.queue();
+    let group_writer = GroupCommitWriter::start_with(writer, patient(2)).unwrap();
+    let inbox = group_writer.queue();
     let good = inbox
         .send_blocking(of_orders(vec![order(1, START)]))
         .unwrap();
@@ -117,28 +120,28 @@ fn a_row_that_cannot_be_kept_is_refused_alone() {
         ),
         "{fault}"
     );
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(good.wait().unwrap().orders, 1);
     assert_eq!(all_orders(&writer), [order(1, START)]);
 }
 
 #[test]
-fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
+fn rows_beyond_a_full_queue_are_a_gap_from_first_to_last() {
     let folder = Folder::new();
     let writer = Archive::create_or_open(folder.archive()).unwrap();
     let pace = CommitPolicy {
         queue: 2,
         ..patient(100)
     };
-    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
-    let inbox = keeper.queue();
+    let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = group_writer.queue();
     let at = |key: u64, at: i64| {
         let mut row = order(key, at);
         row.order.exchange = "okx".to_owned();
         row.received_at = Millis(at);
         row
     };
-    let kept = inbox
+    let receipt = inbox
         .offer(of_orders(vec![at(1, START), at(2, START + 1)]))
         .unwrap();
     for key in 3..6 {
@@ -149,7 +152,7 @@ fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
     assert_eq!(inbox.status().refused, 3);
     // The work ends the wait for more rows, and with it the first two make room.
     inbox.with(|_| Ok(())).unwrap().wait().unwrap();
-    kept.wait().unwrap();
+    receipt.wait().unwrap();
     let gap = |start, end| (Millis(start), Millis(end));
     let gaps = |archive: &Archive| -> Vec<(Millis, Millis)> {
         let gaps = archive.gaps(Millis(0), Millis(i64::MAX)).unwrap();
@@ -173,7 +176,7 @@ fn what_finds_no_room_is_a_gap_from_the_first_row_lost_to_the_last() {
         .offer(of_orders(vec![at(9, START + 9)]))
         .map(drop)
         .unwrap_err();
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     full.wait().unwrap();
     assert_eq!(
         gaps(&writer),
@@ -194,8 +197,8 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
         retry: Duration::from_millis(5),
         ..CommitPolicy::default()
     };
-    let keeper = GroupCommitWriter::start_with(writer, pace).unwrap();
-    let inbox = keeper.queue();
+    let group_writer = GroupCommitWriter::start_with(writer, pace).unwrap();
+    let inbox = group_writer.queue();
     let mut sent = Vec::new();
     let mut receipts = Vec::new();
     let mut batch = 0;
@@ -225,12 +228,12 @@ fn on_a_full_disk_nothing_is_acknowledged_until_there_is_space_again() {
     }
     let status = inbox.status();
     assert_eq!((status.waiting, status.stalled), (0, None));
-    let writer = keeper.stop().unwrap();
+    let writer = group_writer.stop().unwrap();
     assert_eq!(all_orders(&writer), sorted(sent));
 }
 
 #[test]
-fn a_keeper_that_is_stopped_on_a_full_disk_says_what_it_gave_up() {
+fn a_writer_stopped_on_a_full_disk_reports_the_lost_batch() {
     let Some(disk) = Disk::of(4) else { return };
     let mut writer = Archive::create_or_open(disk.archive()).unwrap();
     writer.append(&of_orders(vec![order(0, START)])).unwrap();
@@ -238,10 +241,10 @@ fn a_keeper_that_is_stopped_on_a_full_disk_says_what_it_gave_up() {
     while size > 4096 && std::fs::write(disk.path().join("ballast"), vec![0; size]).is_err() {
         size -= 4096;
     }
-    let keeper = GroupCommitWriter::start(writer).unwrap();
+    let group_writer = GroupCommitWriter::start(writer).unwrap();
     let rows: Vec<_> = (1..5000).map(|key| order(key, START)).collect();
-    let receipt = keeper.queue().send_blocking(of_orders(rows)).unwrap();
-    let writer = keeper.stop().unwrap();
+    let receipt = group_writer.queue().send_blocking(of_orders(rows)).unwrap();
+    let writer = group_writer.stop().unwrap();
     let fault = receipt.wait().unwrap_err();
     assert!(
         matches!(&fault, CommitError::Archive(fault) if matches!(**fault, ArchiveError::DiskFull { .. })),
